@@ -1,0 +1,157 @@
+"""What a constraint is: two bodies, a frame on each, and a list of primitives.
+
+A new joint made of existing primitives is a class with one declaration::
+
+    class Cylindrical(Joint):
+        primitives = (dot1(Z, X), dot1(Z, Y), dot2(X), dot2(Y))
+
+Rows, loads and relative coordinates follow from it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from quirk import rotation, validate
+from quirk.body import Body, Ground, checked_body
+from quirk.errors import InputError
+from quirk.frame import Frame, axes_with_z
+
+from .primitives import Primitive
+
+
+class Constraint(ABC):
+    """A constraint between body i (lower) and body j (upper).
+
+    Attributes
+    ----------
+    name : str
+    body_i, body_j : Body or GROUND
+    frame_i, frame_j : Frame
+        The joint frames, each in its own body's coordinates. The joint load acts at frame j's origin.
+    active : bool
+        An inactive constraint contributes no rows and carries no load.
+    primitives : tuple of Primitive
+        Its rows, in order; axes are those of the two frames.
+    """
+
+    primitives: Sequence[Primitive] = ()
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        frame_i: Frame,
+        frame_j: Frame,
+        active: bool,
+    ) -> None:
+        self.name = name
+        self.body_i = body_i
+        self.body_j = body_j
+        self.frame_i = frame_i
+        self.frame_j = frame_j
+        self.active = bool(active)
+
+    def __str__(self) -> str:
+        return f'{type(self).__name__} "{self.name}"'
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.body_i.name} - {self.body_j.name}>"
+
+    @property
+    def labels(self) -> list[str]:
+        """One label for each row."""
+        return [f"{self.name}: {label}" for primitive in self.primitives for label in primitive.labels]
+
+
+class Joint(Constraint):
+    """A constraint placed by a point and an axis, or by a frame on each body.
+
+    Parameters
+    ----------
+    name : str
+    body_i, body_j : Body or GROUND
+        The joint load is what body i exerts on body j.
+    point : (3,)
+        Where the joint is, in N at the initial poses, m.
+    axis : (3,)
+        Its axis, in N at the initial poses: the z axis of both joint frames.
+    frame_i, frame_j : Frame
+        Instead of point and axis: the joint frames in body coordinates.
+    active : bool
+        False leaves the joint open.
+
+    Raises
+    ------
+    InputError
+        If the placement is missing, given twice, or degenerate.
+    """
+
+    # Which of "point" and "axis" must be given; what is not needed has a natural default.
+    required: ClassVar[tuple[str, ...]] = ("point", "axis")
+    # The frame axis about and along which the joint moves freely, if it has exactly one.
+    rotation_axis: ClassVar[int | None] = None
+    translation_axis: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point: Any = None,
+        axis: Any = None,
+        frame_i: Frame | None = None,
+        frame_j: Frame | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends(type(self).__name__, name, body_i, body_j)
+        given = {key: value for key, value in (("point", point), ("axis", axis)) if value is not None}
+        if frame_i is None and frame_j is None:
+            missing = [key for key in self.required if key not in given]
+            if missing:
+                raise InputError(
+                    f"{owner}: {' and '.join(missing)} must be given, in N at the initial poses; "
+                    "or give frame_i and frame_j in body coordinates"
+                )
+            where = body_j.position if point is None else validate.array(owner, "point", point, (3,))
+            axes = np.eye(3) if axis is None else axes_with_z(validate.direction(owner, "axis", axis))
+            frame_i, frame_j = frame_in(body_i, where, axes), frame_in(body_j, where, axes)
+        else:
+            frame_i, frame_j = checked_frames(owner, frame_i, frame_j, given)
+        super().__init__(name, body_i, body_j, frame_i, frame_j, active)
+
+
+def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
+    """Return the constraint's title for messages, after checking its name and its two bodies."""
+    owner = f'{kind} "{validate.name(kind, name)}"'
+    checked_body(owner, "body_i", body_i)
+    checked_body(owner, "body_j", body_j)
+    if body_i is body_j:
+        what = "the ground twice" if isinstance(body_i, Ground) else f"{body_i} twice"
+        raise InputError(f"{owner}: body_i and body_j must differ; got {what}")
+    return owner
+
+
+def checked_frames(owner: str, frame_i: Any, frame_j: Any, also_given: Any) -> tuple[Frame, Frame]:
+    """Return both frames, if they are all that was given."""
+    if also_given:
+        raise InputError(
+            f"{owner}: give either {' and '.join(also_given)}, or frame_i and frame_j, not both kinds"
+        )
+    for argument, frame in (("frame_i", frame_i), ("frame_j", frame_j)):
+        if not isinstance(frame, Frame):
+            raise InputError(f"{owner}: {argument} must be a quirk.Frame in body coordinates; got {frame!r}")
+    return frame_i, frame_j
+
+
+def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
+    """Return the frame at `point` (3,) with `axes` (3, 3) as columns, both in N, in body coordinates."""
+    R = rotation.matrix(body.orientation)
+    turn = rotation.multiply(rotation.conjugate(body.orientation), rotation.from_matrix(axes))
+    return Frame(R.T @ (point - body.position), turn)

@@ -1,0 +1,164 @@
+"""The named joints, each a list of primitives on two frames.
+
+Joint axis = the frames' z unless said otherwise. Rows as in "Common Kinematic Constraints in 3D"
+(spherical eqs. 1-4, distance 5-11, revolute 12-16, universal 17-20, cylindrical 21-28, prismatic 29-35).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+
+from .constraint import Constraint, Joint, checked_ends, checked_frames, frame_in
+from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
+
+# Directions whose cross product is shorter than this are taken as parallel.
+PARALLEL = 1e-8
+
+_parallel_axes = (dot1(Z, X), dot1(Z, Y))
+
+
+class Spherical(Joint):
+    """A point of body j stays on a point of body i: 3 rows, free to turn (ball joint)."""
+
+    primitives = (coincidence,)
+    required = ("point",)
+
+
+class Revolute(Joint):
+    """A hinge: a common point and a common axis, 5 rows; free to turn about z."""
+
+    primitives = (coincidence, *_parallel_axes)
+    rotation_axis = Z
+
+
+class Cylindrical(Joint):
+    """Free to turn about and slide along a common axis, 4 rows."""
+
+    primitives = (*_parallel_axes, dot2(X), dot2(Y))
+    rotation_axis = Z
+    translation_axis = Z
+
+
+class Prismatic(Joint):
+    """Free to slide along z without turning, 5 rows. Default point: body j's centre of mass."""
+
+    primitives = (*_parallel_axes, dot1(X, Y), dot2(X), dot2(Y))
+    required = ("axis",)
+    translation_axis = Z
+
+
+class Fixed(Joint):
+    """Two bodies welded together, 6 rows. Default point: body j's centre of mass."""
+
+    primitives = (coincidence, *_parallel_axes, dot1(X, Y))
+    required = ()
+
+
+class Free(Joint):
+    """No constraint, 0 rows: relative coordinates of two bodies under a name."""
+
+    required = ()
+
+
+class Universal(Joint):
+    """A cross: one axis fixed in i, one in j, perpendicular, through a common point; 4 rows.
+
+    The cross axes are x of frame i and y of frame j, so that the 1-2-3 angles of the joint are the two
+    angles of the cross and zero.
+
+    Parameters
+    ----------
+    axis_i, axis_j : (3,)
+        The cross axes in N at the initial poses; they must not be parallel. Other parameters as `Joint`.
+    """
+
+    primitives = (coincidence, dot1(X, Y))
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point: Any = None,
+        axis_i: Any = None,
+        axis_j: Any = None,
+        frame_i: Frame | None = None,
+        frame_j: Frame | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("Universal", name, body_i, body_j)
+        given = {"point": point, "axis_i": axis_i, "axis_j": axis_j}
+        if frame_i is None and frame_j is None:
+            missing = [key for key, value in given.items() if value is None]
+            if missing:
+                raise InputError(
+                    f"{owner}: {' and '.join(missing)} must be given, in N at the initial poses; "
+                    "or give frame_i and frame_j in body coordinates"
+                )
+            where = validate.array(owner, "point", point, (3,))
+            x_i = validate.direction(owner, "axis_i", axis_i)
+            y_j = validate.direction(owner, "axis_j", axis_j)
+            z = np.cross(x_i, y_j)
+            if np.linalg.norm(z) < PARALLEL:
+                raise InputError(
+                    f"{owner}: axis_i and axis_j must not be parallel; got {x_i.tolist()} and {y_j.tolist()}: "
+                    "give the two perpendicular axes of the cross"
+                )
+            z /= np.linalg.norm(z)
+            frame_i = frame_in(body_i, where, np.column_stack([x_i, np.cross(z, x_i), z]))
+            frame_j = frame_in(body_j, where, np.column_stack([np.cross(y_j, z), y_j, z]))
+        else:
+            also_given = [key for key, value in given.items() if value is not None]
+            frame_i, frame_j = checked_frames(owner, frame_i, frame_j, also_given)
+        super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
+
+
+class Distance(Constraint):
+    """A massless rod with ball joints at its ends: two points stay at a constant distance, 1 row.
+
+    Parameters
+    ----------
+    point_i, point_j : (3,)
+        The ends in the coordinates of body i and j, m.
+    length : float, optional
+        m, positive; default: the distance at the initial poses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point_i: Any = (0, 0, 0),
+        point_j: Any = (0, 0, 0),
+        length: float | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("Distance", name, body_i, body_j)
+        frame_i = Frame(validate.array(owner, "point_i", point_i, (3,)))
+        frame_j = Frame(validate.array(owner, "point_j", point_j, (3,)))
+        super().__init__(name, body_i, body_j, frame_i, frame_j, active)
+        if length is None:
+            length = float(np.linalg.norm(_initial_point(body_j, frame_j) - _initial_point(body_i, frame_i)))
+            if length <= 0:
+                raise InputError(
+                    f"{owner}: its end points coincide at the initial poses; give length, "
+                    "or use Spherical to keep two points together"
+                )
+        self.length = validate.positive(owner, "length", length)
+        self.primitives = (distance(self.length),)
+
+
+def _initial_point(body: Body | Ground, frame: Frame) -> np.ndarray:
+    from quirk import rotation
+
+    return body.position + rotation.matrix(body.orientation) @ frame.origin

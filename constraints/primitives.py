@@ -1,0 +1,181 @@
+"""The bilinear primitives of which all joints are made, and the two kernels that evaluate them.
+
+With p = r + R s a point and a = R a' a direction of body i, p_j and b the same of body j, d = p_j - p_i:
+
+=============  ============================  ====
+coincidence    Phi = d                       3 rows
+dot-1          Phi = a . b - c               1 row
+dot-2          Phi = a . d - c               1 row
+distance       Phi = d . d - c               1 row
+=============  ============================  ====
+
+`constraint_tower` gives Phi and its derivatives; with the highest derivatives of the bodies' coordinates
+set to zero the K-th is minus the right-hand side of that order (b = gamma for K = 2).
+`constraint_wrenches` gives the Jacobian: what multiplies a variation of the bodies is also the load that
+a unit multiplier exerts, so rows of A and joint loads are the same numbers.
+
+Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; signs as p_j - p_i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+
+from .tower import fixed_vector_tower, product_tower
+
+COINCIDENCE, DOT1, DOT2, DISTANCE = range(4)
+X, Y, Z = range(3)
+_LETTERS = "xyz"
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """One entry of a joint's recipe.
+
+    Attributes
+    ----------
+    kind : COINCIDENCE, DOT1, DOT2 or DISTANCE
+    axis_i, axis_j : which axis (X, Y or Z) of joint frame i and j takes part
+    offset : the constant c
+    """
+
+    kind: int
+    axis_i: int = X
+    axis_j: int = X
+    offset: float = 0.0
+
+    @property
+    def labels(self) -> list[str]:
+        """What each row holds."""
+        i, j = _LETTERS[self.axis_i], _LETTERS[self.axis_j]
+        if self.kind == COINCIDENCE:
+            return [f"coincidence along {c}" for c in _LETTERS]
+        return [{DOT1: f"{i}_i . {j}_j", DOT2: f"{i}_i . d", DISTANCE: "d . d"}[self.kind]]
+
+
+coincidence = Primitive(COINCIDENCE)
+
+
+def dot1(axis_i: int, axis_j: int) -> Primitive:
+    """Return the primitive that keeps an axis of frame i perpendicular to one of frame j."""
+    return Primitive(DOT1, axis_i, axis_j)
+
+
+def dot2(axis_i: int) -> Primitive:
+    """Return the primitive that keeps d = p_j - p_i perpendicular to an axis of frame i."""
+    return Primitive(DOT2, axis_i)
+
+
+def distance(length: float) -> Primitive:
+    """Return the primitive that keeps p_j at `length` m from p_i."""
+    return Primitive(DISTANCE, offset=length**2)
+
+
+class PrimitiveTable(NamedTuple):
+    """All primitives of a model as arrays; P primitives with m rows in all.
+
+    kind (P,) · row (P,) first row · body (P, 2) of i and j · arm (P, 2, 3) joint points and
+    direction (P, 2, 3) axes in body coordinates · offset (P,) constants c.
+    """
+
+    kind: np.ndarray
+    row: np.ndarray
+    body: np.ndarray
+    arm: np.ndarray
+    direction: np.ndarray
+    offset: np.ndarray
+
+
+@kernel
+def constraint_tower(
+    table: PrimitiveTable, R: np.ndarray, translation: np.ndarray, spin: np.ndarray, phi: np.ndarray
+) -> None:
+    """Fill `phi` (m, K + 1) with every Phi and its first K time derivatives.
+
+    `R` (n, 3, 3) body to N, `translation` (n, K + 1, 3) towers of the centres of mass in N, `spin`
+    (n, K, 3) spin towers in N; the ground is one of the n rows.
+    """
+    order = phi.shape[1] - 1
+    u = np.empty((order + 1, 3))
+    w = np.empty((order + 1, 3))
+    d = np.empty((order + 1, 3))
+    for p in range(table.kind.shape[0]):
+        i, j = table.body[p, 0], table.body[p, 1]
+        kind, row = table.kind[p], table.row[p]
+        if kind == DOT1:
+            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], w)
+        else:
+            fixed_vector_tower(R[j], spin[j], table.arm[p, 1], w)
+            fixed_vector_tower(R[i], spin[i], table.arm[p, 0], u)
+            for k in range(order + 1):
+                for c in range(3):
+                    # Positions first: far from the origin their difference is exact where a sum is not.
+                    d[k, c] = (translation[j, k, c] - translation[i, k, c]) + (w[k, c] - u[k, c])
+        if kind == COINCIDENCE:
+            for k in range(order + 1):
+                for c in range(3):
+                    phi[row + c, k] = d[k, c]
+        elif kind == DISTANCE:
+            product_tower(d, d, phi[row])
+            phi[row, 0] -= table.offset[p]
+        else:
+            fixed_vector_tower(R[i], spin[i], table.direction[p, 0], u)
+            product_tower(u, w if kind == DOT1 else d, phi[row])
+            phi[row, 0] -= table.offset[p]
+
+
+@kernel
+def constraint_wrenches(
+    table: PrimitiveTable, R: np.ndarray, position: np.ndarray, wrench: np.ndarray
+) -> None:
+    """Fill `wrench` (m, 3, 3): per row force on body j, moment on body i, moment on body j, all in N.
+
+    A unit multiplier exerts the force on j and its opposite on i; moments are about the centres of mass.
+    So Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. `position` (n, 3) in N.
+    """
+    u = np.empty((1, 3))
+    w = np.empty((1, 3))
+    s_i = np.empty((1, 3))
+    s_j = np.empty((1, 3))
+    no_spin = np.zeros((0, 3))
+    for p in range(table.kind.shape[0]):
+        i, j = table.body[p, 0], table.body[p, 1]
+        kind, row = table.kind[p], table.row[p]
+        fixed_vector_tower(R[i], no_spin, table.direction[p, 0], u)
+        if kind == DOT1:
+            fixed_vector_tower(R[j], no_spin, table.direction[p, 1], w)
+            for c in range(3):
+                wrench[row, 0, c] = 0.0
+            _cross(u[0], w[0], wrench[row, 1])
+            _cross(w[0], u[0], wrench[row, 2])
+            continue
+        fixed_vector_tower(R[i], no_spin, table.arm[p, 0], s_i)
+        fixed_vector_tower(R[j], no_spin, table.arm[p, 1], s_j)
+        for c in range(3):
+            w[0, c] = (position[j, c] - position[i, c]) + (s_j[0, c] - s_i[0, c])
+        if kind == COINCIDENCE:
+            for c in range(3):
+                for a in range(3):
+                    wrench[row + c, 0, a] = 1.0 if a == c else 0.0
+                _cross(wrench[row + c, 0], s_i[0], wrench[row + c, 1])
+                _cross(s_j[0], wrench[row + c, 0], wrench[row + c, 2])
+        else:
+            for c in range(3):
+                wrench[row, 0, c] = u[0, c] if kind == DOT2 else 2.0 * w[0, c]
+                # Body i feels the force at its own point and, for dot-2, turns its axis against d.
+                s_i[0, c] += w[0, c] if kind == DOT2 else 0.0
+            _cross(wrench[row, 0], s_i[0], wrench[row, 1])
+            _cross(s_j[0], wrench[row, 0], wrench[row, 2])
+
+
+@kernel
+def _cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    x = a[1] * b[2] - a[2] * b[1]
+    y = a[2] * b[0] - a[0] * b[2]
+    z = a[0] * b[1] - a[1] * b[0]
+    out[0], out[1], out[2] = x, y, z

@@ -1,0 +1,58 @@
+"""Relative coordinates of two joint frames: where frame j is, seen from frame i.
+
+Works over any leading (time) dimensions. Angles are the 1-2-3 body-fixed angles of frame j relative to
+frame i, as in the notes on inter-body joints (eqs. 19-22); translations are resolved in frame i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk import rotation
+from quirk.frame import Frame
+
+
+@dataclass(frozen=True)
+class FrameMotion:
+    """A joint frame in motion: origin and its velocity (..., 3) in N, axes (..., 3, 3), spin (..., 3) in N."""
+
+    origin: np.ndarray
+    velocity: np.ndarray
+    axes: np.ndarray
+    spin: np.ndarray
+
+    @classmethod
+    def of(
+        cls, frame: Frame, position: np.ndarray, R: np.ndarray, velocity: np.ndarray, spin: np.ndarray
+    ) -> FrameMotion:
+        """Carry `frame` along with a body: its position and velocity in N, R body to N, spin in N."""
+        arm = R @ frame.origin
+        return cls(position + arm, velocity + np.cross(spin, arm), R @ frame.matrix, spin)
+
+
+def displacement(i: FrameMotion, j: FrameMotion) -> np.ndarray:
+    """Origin of frame j from that of frame i (..., 3), m, in frame i."""
+    return _resolve(i.axes, j.origin - i.origin)
+
+
+def velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
+    """Rate of `displacement` (..., 3), m/s, in frame i: velocity of j as seen by an observer on i."""
+    d = j.origin - i.origin
+    return _resolve(i.axes, j.velocity - i.velocity - np.cross(i.spin, d))
+
+
+def angles(i: FrameMotion, j: FrameMotion) -> np.ndarray:
+    """1-2-3 angles (..., 3), rad, of frame j relative to frame i."""
+    return rotation.angles_123(np.swapaxes(i.axes, -1, -2) @ j.axes)
+
+
+def angular_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
+    """Angular velocity of j relative to i (..., 3), rad/s, in frame i."""
+    return _resolve(i.axes, j.spin - i.spin)
+
+
+def _resolve(axes: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Components of N vectors (..., 3) along the columns of `axes` (..., 3, 3)."""
+    return np.einsum("...ki,...k->...i", axes, vector)

@@ -1,0 +1,49 @@
+"""Derivative towers: a vector fixed in a body together with its time derivatives in N.
+
+A tower of order K is an array (K + 1, 3) that holds a vector and its first K derivatives. The spin tower
+of a body is (K, 3): its angular velocity omega in N and the derivatives of that. Everything follows from
+a_dot = omega x a by Leibniz' rule,
+
+    a^(k+1) = sum_m C(k, m) omega^(m) x a^(k-m),
+
+so the order is a number, not a formula.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import kernel
+
+
+@kernel
+def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` (K + 1, 3) with the tower of the vector `local` (3,) fixed in a body.
+
+    `R` (3, 3) maps body to N, `spin` (>= K, 3) is the body's spin tower.
+    """
+    for c in range(3):
+        out[0, c] = R[c, 0] * local[0] + R[c, 1] * local[1] + R[c, 2] * local[2]
+    for k in range(out.shape[0] - 1):
+        x = y = z = 0.0
+        binomial = 1.0
+        for m in range(k + 1):
+            a, b, c = out[k - m, 0], out[k - m, 1], out[k - m, 2]
+            x += binomial * (spin[m, 1] * c - spin[m, 2] * b)
+            y += binomial * (spin[m, 2] * a - spin[m, 0] * c)
+            z += binomial * (spin[m, 0] * b - spin[m, 1] * a)
+            binomial *= (k - m) / (m + 1)
+        out[k + 1, 0], out[k + 1, 1], out[k + 1, 2] = x, y, z
+
+
+@kernel
+def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` (K + 1,) with the derivatives of the scalar product u . w of two towers (K + 1, 3)."""
+    for k in range(out.shape[0]):
+        total = 0.0
+        binomial = 1.0
+        for m in range(k + 1):
+            dot = u[m, 0] * w[k - m, 0] + u[m, 1] * w[k - m, 1] + u[m, 2] * w[k - m, 2]
+            total += binomial * dot
+            binomial *= (k - m) / (m + 1)
+        out[k] = total

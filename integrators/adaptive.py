@@ -1,0 +1,136 @@
+"""Integration with an adaptive step size under PI control.
+
+Sources: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I (1993), II.4 (starting step,
+step control); Gustafsson, Lundh and Soderlind, BIT 28 (1988) (PI control).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .step import Function, IntegrationError, Projection, Statistics, Step, closed, rk_step
+from .tableau import Tableau
+
+SAFETY = 0.9
+MIN_FACTOR, MAX_FACTOR = 0.2, 5.0
+# Exponents of the present and the previous error, over the order of the estimate.
+PROPORTIONAL, INTEGRAL = 0.7, 0.4
+# Errors below this do not make the controller wait for the next one.
+SMALLEST_ERROR = 1e-4
+# Steps shorter than this many units in the last place of the time make no progress.
+SMALLEST_STEP_ULPS = 16
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How large the error of a step may be.
+
+    Components of y that form a vector are measured together: the error of each group must not exceed
+    atol + rtol |y|, with |.| the Euclidean norm over the group. So the steps do not depend on the axes.
+
+    Attributes
+    ----------
+    rtol, atol : float
+    starts : (g,) index of the first component of each group; a group ends where the next begins
+    """
+
+    rtol: float
+    atol: float
+    starts: np.ndarray
+
+    def ratios(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> np.ndarray:
+        """Error over tolerance for each group (g,); acceptable up to 1."""
+        size = np.sqrt(np.maximum(self._squares(y), self._squares(y_new)))
+        return np.sqrt(self._squares(error)) / (self.atol + self.rtol * size)
+
+    def norm(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> float:
+        """Largest of the ratios."""
+        return float(self.ratios(error, y, y_new).max())
+
+    def _squares(self, y: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(y * y, self.starts)
+
+
+def adaptive_steps(
+    f: Function,
+    t: float,
+    y: np.ndarray,
+    end: float,
+    tableau: Tableau,
+    tolerance: Tolerance,
+    project: Projection | None,
+    statistics: Statistics,
+) -> Iterator[Step]:
+    """Yield accepted steps from (t, y) to `end`; a step's stages are valid until the next is asked for.
+
+    Raises
+    ------
+    IntegrationError
+        If the step size collapses.
+    """
+    exponent = 1 / (tableau.error_order + 1)
+    k = np.empty((tableau.buffers, y.size))
+    k[0] = f(t, y)
+    h = starting_step(f, t, y, k[0], end, tableau, tolerance)
+    previous, rejected = SMALLEST_ERROR, False
+    while t < end:
+        t_new = end if t + 1.01 * h >= end else t + h
+        h = t_new - t
+        if h < SMALLEST_STEP_ULPS * np.spacing(max(abs(t), abs(end))):
+            raise _collapse(t, y, k, tableau)
+        unprojected = rk_step(f, t, y, h, tableau, k)
+        y_new = closed(f, t_new, unprojected, tableau, k, project)
+        error = np.inf if y_new is None else step_error(tableau, k, h, tolerance, y, y_new)
+        if y_new is None or not error <= 1:
+            statistics.rejected += 1
+            rejected = True
+            h *= max(MIN_FACTOR, SAFETY * error**-exponent) if np.isfinite(error) else MIN_FACTOR
+            continue
+        statistics.steps += 1
+        yield Step(f, t, y, t_new, y_new, tableau, k)
+        error = max(error, SMALLEST_ERROR)
+        factor = SAFETY * error ** (-PROPORTIONAL * exponent) * previous ** (INTEGRAL * exponent)
+        h *= min(1.0 if rejected else MAX_FACTOR, max(MIN_FACTOR, factor))
+        previous, rejected = error, False
+        t, y = t_new, y_new
+        k[0] = k[tableau.stages]
+
+
+def step_error(
+    tableau: Tableau, k: np.ndarray, h: float, tolerance: Tolerance, y: np.ndarray, y_new: np.ndarray
+) -> float:
+    """Estimated error of a step over the tolerance, from the one or two estimates of the tableau."""
+    norms = [tolerance.norm(h * (e @ k[: len(e)]), y, y_new) for e in tableau.errors]
+    if len(norms) == 1 or norms[0] <= 0:
+        return norms[0]
+    return norms[0] ** 2 / float(np.hypot(norms[0], 0.1 * norms[1]))
+
+
+def starting_step(
+    f: Function, t: float, y: np.ndarray, slope: np.ndarray, end: float, tableau: Tableau, tolerance: Tolerance
+) -> float:
+    """Return a first step from the sizes of y, y' and y'' (Hairer, Norsett and Wanner, II.4)."""
+    size, speed = tolerance.norm(y, y, y), tolerance.norm(slope, y, y)
+    h = min(1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed, end - t)
+    bend = tolerance.norm(f(t + h, y + h * slope) - slope, y, y) / h
+    largest = max(speed, bend)
+    by_error = max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** (1 / (tableau.order + 1))
+    return min(100 * h, by_error, end - t)
+
+
+def _collapse(t: float, y: np.ndarray, k: np.ndarray, tableau: Tableau) -> IntegrationError:
+    """Say that no step is short enough, and where it shows."""
+    stages = k[: tableau.stages + 1]
+    bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
+    if bad.size:
+        return IntegrationError("the state is no longer finite, however short the step", t, int(bad[0]))
+    worst = int(np.argmax(np.abs(stages).max(axis=0) / (1 + np.abs(y))))
+    return IntegrationError(
+        "the step size collapsed: the motion has a singularity here, or the tolerances ask for more digits "
+        "than the numbers have",
+        t,
+        worst,
+    )

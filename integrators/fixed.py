@@ -1,0 +1,52 @@
+"""Integration with a fixed step size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from .step import Function, IntegrationError, Projection, Statistics, Step, closed, rk_step
+from .tableau import Tableau
+
+# A last step shorter than this part of a step is round-off in the number of steps, not a step.
+ROUND_OFF = 1e-9
+
+
+def fixed_steps(
+    f: Function,
+    t: float,
+    y: np.ndarray,
+    end: float,
+    h: float,
+    tableau: Tableau,
+    project: Projection | None,
+    statistics: Statistics,
+) -> Iterator[Step]:
+    """Yield steps of size `h` from (t, y) to `end`; the last one is shorter where h does not divide.
+
+    A step's stages are valid until the next step is asked for.
+
+    Raises
+    ------
+    IntegrationError
+        If y stops being finite or cannot be projected.
+    """
+    start, count = t, max(1, math.ceil((end - t) / h - ROUND_OFF))
+    k = np.empty((tableau.buffers, y.size))
+    k[0] = f(t, y)
+    for n in range(1, count + 1):
+        t_new = end if n == count else start + n * h
+        unprojected = rk_step(f, t, y, t_new - t, tableau, k)
+        y_new = closed(f, t_new, unprojected, tableau, k, project)
+        if y_new is None:
+            bad = np.flatnonzero(~np.isfinite(unprojected))
+            what = "the state is no longer finite" if bad.size else "the state left the constraints"
+            raise IntegrationError(
+                f"{what} in the step of {t_new - t:g} s; use a smaller step", t, int(bad[0]) if bad.size else None
+            )
+        statistics.steps += 1
+        yield Step(f, t, y, t_new, y_new, tableau, k)
+        t, y = t_new, y_new
+        k[0] = k[tableau.stages]

@@ -1,0 +1,63 @@
+"""Collects the states a user asked for while steps go by."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from .step import IntegrationError, Projection
+
+
+class Sampled(Protocol):
+    """A step from t to t_new that can be sampled in between."""
+
+    t: float
+    t_new: float
+    y_new: np.ndarray
+
+    def sample(self, t: float) -> np.ndarray:
+        """Return y at a time within the step."""
+
+
+class Recorder:
+    """States at the asked times, or at every step's end.
+
+    Parameters
+    ----------
+    t, y : where the run starts
+    times : (nt,) increasing, or None for the ends of all steps
+    project : applied to states between steps, so that they meet the constraints as those at the ends do
+    """
+
+    def __init__(
+        self, t: float, y: np.ndarray, times: np.ndarray | None, project: Projection | None
+    ) -> None:
+        self.project = project
+        self.pending = None if times is None else list(times[::-1])
+        self.times: list[float] = []
+        self.states: list[np.ndarray] = []
+        if self.pending is None or (self.pending and self.pending[-1] <= t):
+            self._keep(t if self.pending is None else self.pending.pop(), y)
+
+    def add(self, step: Sampled) -> None:
+        """Keep what this step holds of the asked times."""
+        if self.pending is None:
+            self._keep(step.t_new, step.y_new)
+            return
+        while self.pending and self.pending[-1] <= step.t_new:
+            t = self.pending.pop()
+            self._keep(t, step.y_new if t >= step.t_new else self._between(step, t))
+
+    def _between(self, step: Sampled, t: float) -> np.ndarray:
+        y = step.sample(t)
+        if self.project is None:
+            return y
+        projected = self.project(t, y)
+        if projected is None:
+            raise IntegrationError("the state left the constraints between two steps", t)
+        return projected
+
+    def _keep(self, t: float, y: np.ndarray) -> None:
+        self.times.append(t)
+        self.states.append(np.array(y))

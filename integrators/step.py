@@ -1,0 +1,91 @@
+"""One step of an explicit Runge-Kutta method, and the step as an object that can be sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .tableau import Tableau
+
+Function = Callable[[float, np.ndarray], np.ndarray]
+# Returns y moved onto the constraints, or None if it is too far from them.
+Projection = Callable[[float, np.ndarray], np.ndarray | None]
+
+
+class IntegrationError(RuntimeError):
+    """An integration could not go on.
+
+    Attributes
+    ----------
+    time : float
+    component : int or None
+        Index into y of the component at which the trouble shows.
+    """
+
+    def __init__(self, message: str, time: float, component: int | None = None) -> None:
+        super().__init__(message)
+        self.time = time
+        self.component = component
+
+
+@dataclass
+class Statistics:
+    """What a run cost."""
+
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+
+
+def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:
+    """Return y at t + h; `k` (buffers, N) holds f(t, y) in row 0 and gets the other stages.
+
+    Pure but for `k`, which belongs to the caller.
+    """
+    for i in range(1, tableau.stages):
+        k[i] = f(t + tableau.c[i] * h, y + h * (tableau.a[i, :i] @ k[:i]))
+    return y + h * (tableau.b @ k[: tableau.stages])
+
+
+@dataclass
+class Step:
+    """An accepted step from (t, y) to (t_new, y_new), with its stages for dense output."""
+
+    f: Function
+    t: float
+    y: np.ndarray
+    t_new: float
+    y_new: np.ndarray
+    tableau: Tableau
+    k: np.ndarray
+    _complete: bool = False
+
+    def sample(self, t: float) -> np.ndarray:
+        """Return y at a time within the step, from the continuous extension."""
+        h = self.t_new - self.t
+        if not self._complete:
+            first = self.tableau.stages + 1
+            for n, (c, a) in enumerate(zip(self.tableau.extra_c, self.tableau.extra_a, strict=True)):
+                i = first + n
+                self.k[i] = self.f(self.t + c * h, self.y + h * (a[:i] @ self.k[:i]))
+            self._complete = True
+        theta = (t - self.t) / h
+        powers = theta ** np.arange(1, self.tableau.dense.shape[1] + 1)
+        return self.y + h * ((self.tableau.dense @ powers) @ self.k)
+
+
+def closed(
+    f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, project: Projection | None
+) -> np.ndarray | None:
+    """Project y at a step's end and evaluate there, so that the next step opens with this evaluation."""
+    if not np.isfinite(y).all():
+        return None
+    if project is not None:
+        projected = project(t, y)
+        if projected is None:
+            return None
+        y = projected
+    k[tableau.stages] = f(t, y)
+    return y

@@ -1,0 +1,85 @@
+"""Butcher tableaux of explicit Runge-Kutta methods, checked when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+# Coefficients are doubles of numbers with up to 18 digits; a mistyped digit shows far above this.
+CHECK_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """An explicit method of s stages, with error estimates and a continuous extension.
+
+    Stage k_i = f(t + c_i h, y + h sum_j a_ij k_j); y_new = y + h sum b_i k_i. One more evaluation,
+    k_s = f(t + h, y_new), closes each step and opens the next; error estimates and dense output may use it.
+
+    Attributes
+    ----------
+    name : str
+    order : int
+    c : (s,)
+    a : (s, s) strictly lower triangular
+    b : (s,)
+    errors : tuple of (s + 1,)
+        Weights of the error estimates, none for methods that run at fixed steps only. Two estimates
+        e and e3 are combined as e^2 / sqrt(e^2 + 0.01 e3^2) (Hairer, Norsett and Wanner, II.10).
+    error_order : int
+        Order of the embedded method; the estimate is of the order h^(error_order + 1).
+    extra_c, extra_a : (x,), (x, s + 1 + x)
+        Stages that only dense output needs.
+    dense : (s + 1 + x, d)
+        y(t + theta h) = y + h sum_k k_k sum_p dense[k, p] theta^(p + 1).
+    """
+
+    name: str
+    order: int
+    c: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    dense: np.ndarray
+    errors: tuple[np.ndarray, ...] = ()
+    error_order: int = 0
+    extra_c: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    extra_a: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        s = self.stages
+        c, a, b = self.c, self.a, self.b
+        closing = np.append(b, np.zeros(len(self.dense) - s))
+        conditions = {
+            "the row sums of a are c": a.sum(axis=1) - c,
+            "a is strictly lower triangular": np.triu(a),
+            "the quadrature conditions hold": np.array(
+                [b @ c ** (k - 1) - 1 / k for k in range(1, self.order + 1)]
+            ),
+            "b.a.c is 1/6": b @ a @ c - 1 / 6 if self.order >= 3 else 0.0,
+            "b.(c a c) is 1/8": b @ (c * (a @ c)) - 1 / 8 if self.order >= 4 else 0.0,
+            "error weights sum to zero": np.array([e.sum() for e in self.errors]),
+            "the row sums of extra_a are extra_c": self.extra_a.sum(axis=-1) - self.extra_c,
+            "dense output ends at y_new": self.dense.sum(axis=1) - closing,
+            "dense output keeps constants": self.dense.sum(axis=0) - np.eye(1, self.dense.shape[1])[0],
+        }
+        for condition, miss in conditions.items():
+            if np.abs(miss).max(initial=0.0) > CHECK_TOLERANCE:
+                raise ValueError(f"tableau {self.name}: not true that {condition}; off by {miss}")
+        for array in (c, a, b, self.dense, self.extra_c, self.extra_a, *self.errors):
+            array.setflags(write=False)
+
+    @property
+    def stages(self) -> int:
+        """Number s of stages of a step, the closing evaluation not counted."""
+        return len(self.b)
+
+    @property
+    def buffers(self) -> int:
+        """Rows that a stage buffer needs: stages, closing evaluation, stages for dense output."""
+        return len(self.dense)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the method estimates its error."""
+        return bool(self.errors)

@@ -1,0 +1,64 @@
+"""QuIRK: rigid bodies joined by constraints, simulated with the Udwadia-Kalaba equation."""
+
+import pkgutil
+
+# The sub-packages `constraints`, `integrators` and `demos` live beside this folder in a checkout. Should
+# `import quirk` find the checkout while an installed copy is also on the path, they are found there.
+__path__ = pkgutil.extend_path(__path__, __name__)
+
+from .body import GROUND, Body  # noqa: E402
+from .constraints import (  # noqa: E402
+    Cylindrical,
+    Distance,
+    Fixed,
+    Free,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from .errors import (  # noqa: E402
+    AssemblyError,
+    InconsistentStateError,
+    InputError,
+    QuirkError,
+    SimulationError,
+    UnknownNameError,
+)
+from .forces import Force, JointForce, JointTorque, Spring, Torque  # noqa: E402
+from .frame import Frame  # noqa: E402
+from .result import Result  # noqa: E402
+from .simulate import simulate  # noqa: E402
+from .state import State  # noqa: E402
+from .system import System  # noqa: E402
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GROUND",
+    "AssemblyError",
+    "Body",
+    "Cylindrical",
+    "Distance",
+    "Fixed",
+    "Force",
+    "Frame",
+    "Free",
+    "InconsistentStateError",
+    "InputError",
+    "JointForce",
+    "JointTorque",
+    "Prismatic",
+    "QuirkError",
+    "Result",
+    "Revolute",
+    "SimulationError",
+    "Spherical",
+    "Spring",
+    "State",
+    "System",
+    "Torque",
+    "Universal",
+    "UnknownNameError",
+    "simulate",
+]

@@ -1,0 +1,175 @@
+"""Rigid bodies, and the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import rotation, validate
+from .errors import InputError
+from .shapes import Box, Cylinder, Ellipsoid, Shape
+
+# Moments that miss the triangle inequality, or symmetry, by less than this part of the largest are taken
+# as typed with rounded digits: a flat body meets the inequality with equality.
+INERTIA_TOLERANCE = 1e-6
+
+_AXIS_NAMES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+
+
+class Body:
+    """A rigid body with its initial pose and velocity.
+
+    Parameters
+    ----------
+    name : str
+        Unique in a system.
+    mass : float
+        kg, positive.
+    inertia : (3,) or (3, 3)
+        Principal moments, or the tensor, about the centre of mass in body axes, kg m^2. Off-diagonal
+        elements are those of the tensor: Ixy = -integral of x y dm.
+    position : (3,)
+        Centre of mass in N, m.
+    orientation : 4 floats (w, x, y, z), `quaternion.quaternion` or scipy `Rotation`
+        Body to inertial; 4 floats are normalised.
+    velocity : (3,)
+        Of the centre of mass, in N, m/s.
+    angular_velocity : (3,)
+        In body axes, rad/s.
+    shape : Shape, optional
+        What pictures draw; `Body.box` and its siblings set it.
+
+    Raises
+    ------
+    InputError
+        If a value has the wrong shape, is not finite, or is no possible mass or inertia.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mass: float,
+        inertia: Any,
+        *,
+        position: Any = (0, 0, 0),
+        orientation: Any = (1, 0, 0, 0),
+        velocity: Any = (0, 0, 0),
+        angular_velocity: Any = (0, 0, 0),
+        shape: Shape | None = None,
+    ) -> None:
+        self.name = validate.name("Body", name)
+        owner = str(self)
+        self.mass = validate.positive(owner, "mass", mass)
+        self.inertia = _checked_inertia(owner, inertia)
+        self.position = validate.array(owner, "position", position, (3,))
+        self.orientation = rotation.as_orientation(owner, "orientation", orientation)
+        self.velocity = validate.array(owner, "velocity", velocity, (3,))
+        self.angular_velocity = validate.array(owner, "angular_velocity", angular_velocity, (3,))
+        if shape is not None and not isinstance(shape, Shape):
+            raise InputError(f"{owner}: shape must be one of quirk.shapes; got {shape!r}")
+        self.shape = shape
+
+    @classmethod
+    def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Body:
+        """Return a solid box; `size` (3,) m along the body axes. Other arguments as for `Body`."""
+        return cls._solid(name, mass, Box(_lengths(name, "size", size)), initial)
+
+    @classmethod
+    def cylinder(
+        cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any
+    ) -> Body:
+        """Return a solid cylinder along `axis`: "x", "y", "z" or a vector in body axes."""
+        owner = f'Body "{name}"'
+        axis = validate.direction(owner, "axis", _AXIS_NAMES.get(axis, axis) if isinstance(axis, str) else axis)
+        shape = Cylinder(
+            validate.positive(owner, "radius", radius),
+            validate.positive(owner, "length", length),
+            (axis[0], axis[1], axis[2]),
+        )
+        return cls._solid(name, mass, shape, initial)
+
+    @classmethod
+    def sphere(cls, name: str, mass: float, radius: float, **initial: Any) -> Body:
+        """Return a solid ball of `radius` m."""
+        radius = validate.positive(f'Body "{name}"', "radius", radius)
+        return cls._solid(name, mass, Ellipsoid((radius, radius, radius)), initial)
+
+    @classmethod
+    def ellipsoid(cls, name: str, mass: float, semi_axes: Any, **initial: Any) -> Body:
+        """Return a solid ellipsoid; `semi_axes` (3,) m along the body axes."""
+        return cls._solid(name, mass, Ellipsoid(_lengths(name, "semi_axes", semi_axes)), initial)
+
+    @classmethod
+    def _solid(cls, name: str, mass: float, shape: Shape, initial: dict[str, Any]) -> Body:
+        mass = validate.positive(f'Body "{name}"', "mass", mass)
+        return cls(name, mass, shape.inertia(mass), shape=shape, **initial)
+
+    def __str__(self) -> str:
+        return f'Body "{self.name}"'
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.mass:g} kg>"
+
+
+class Ground:
+    """The inertial frame as something joints can hold on to; use `quirk.GROUND`."""
+
+    name = "ground"
+    position = np.zeros(3)
+    orientation = rotation.IDENTITY
+    velocity = np.zeros(3)
+    angular_velocity = np.zeros(3)
+
+    def __repr__(self) -> str:
+        return "quirk.GROUND"
+
+
+GROUND = Ground()
+
+
+def checked_body(owner: str, argument: str, value: Any) -> Body | Ground:
+    """Return `value` if it is a body or the ground."""
+    if not isinstance(value, Body | Ground):
+        raise InputError(f"{owner}: {argument} must be a quirk.Body or quirk.GROUND; got {value!r}")
+    return value
+
+
+def _lengths(name: str, argument: str, value: Any) -> tuple[float, float, float]:
+    owner = f'Body "{name}"'
+    lengths: Sequence[float] = validate.array(owner, argument, value, (3,))
+    a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(lengths))
+    return a, b, c
+
+
+def _checked_inertia(owner: str, value: Any) -> np.ndarray:
+    """Return the inertia tensor (3, 3), or say why no rigid body can have it."""
+    shape = np.shape(value)
+    if shape == (3,):
+        tensor = np.diag(validate.array(owner, "inertia", value, (3,)))
+    elif shape == (3, 3):
+        tensor = validate.array(owner, "inertia", value, (3, 3))
+    else:
+        raise InputError(
+            f"{owner}: inertia must be 3 principal moments or a 3 x 3 tensor about the centre of mass; "
+            f"got shape {shape}"
+        )
+    scale = np.abs(tensor).max()
+    if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
+        raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
+    tensor = 0.5 * (tensor + tensor.T)
+    moments = np.linalg.eigvalsh(tensor)
+    listed = ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] <= validate.ZERO_LENGTH * scale:
+        raise InputError(
+            f"{owner}: inertia must be positive definite; its principal moments are ({listed}): "
+            "give a thin rod the small moment about its own axis that it really has"
+        )
+    if moments[0] + moments[1] < moments[2] * (1 - INERTIA_TOLERANCE):
+        raise InputError(
+            f"{owner}: inertia violates the triangle inequality ({listed}): "
+            "no rigid body has a principal moment larger than the sum of the other two; "
+            "check that the tensor is about the centre of mass"
+        )
+    return tensor

@@ -1,0 +1,56 @@
+"""Equations of motion of a whole model: applied loads, accelerations, and y' = f(t, y)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from quirk import rotation
+from quirk.forces.element import Wrenches
+from quirk.state import Kinematics, State
+
+from .model import Model
+from .udwadia_kalaba import ConstrainedMotion, constrained_motion
+
+
+def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
+    """Gravity and all force elements: force (n, 3) in N, torque (n, 3) in body axes about the centres of mass."""
+    loads = Wrenches(len(model.mass))
+    loads.force[:-1] = model.mass[:, None] * model.gravity
+    for element, rows in model.forces:
+        element.add_load(t, kin, rows, loads)
+    return loads.force[:-1], np.einsum("nji,nj->ni", kin.rotation[:-1], loads.torque[:-1])
+
+
+def motion(
+    model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float] = (0.0, 0.0)
+) -> ConstrainedMotion:
+    """Solve the equations of motion at one state."""
+    return constrained_motion(model, kin, *applied_loads(model, t, kin), baumgarte)
+
+
+def angular_acceleration(motion: ConstrainedMotion, kin: Kinematics) -> np.ndarray:
+    """omega_dot = T qdd (n, 3), body axes."""
+    return np.einsum(
+        "nij,nj->ni", rotation.T_matrix(kin.orientation[:-1]), motion.acceleration[:, 3:]
+    )
+
+
+def right_hand_side(
+    model: Model, baumgarte: tuple[float, float]
+) -> Callable[[float, np.ndarray], np.ndarray]:
+    """Return f of y' = f(t, y) over flat states (13 n,)."""
+
+    def f(t: float, y: np.ndarray) -> np.ndarray:
+        state = State.unpack(y)
+        kin = Kinematics.of(state)
+        solution = motion(model, t, kin, baumgarte)
+        return State(
+            state.velocity,
+            rotation.rate(state.orientation, state.angular_velocity),
+            solution.acceleration[:, :3],
+            angular_acceleration(solution, kin),
+        ).pack()
+
+    return f

@@ -1,0 +1,107 @@
+"""A system flattened into arrays: what the numerical code works on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.body import Body, Ground
+from quirk.constraints import Constraint
+from quirk.constraints.primitives import PrimitiveTable
+
+if TYPE_CHECKING:
+    from quirk.forces import ForceElement
+
+
+@dataclass(frozen=True)
+class Model:
+    """n bodies, the primitives of their active constraints (m rows), and forces.
+
+    Attributes
+    ----------
+    body_names : names of the n bodies
+    mass : (n,) kg
+    inertia : (n, 3, 3) about the centres of mass in body axes, kg m^2
+    gravity : (3,) N, m/s^2
+    table : PrimitiveTable
+        Body n stands for the ground.
+    row_body : (m, 2) bodies i and j of each row
+    labels : m strings
+    joint_rows : for each active constraint its name and the slice of its rows
+    forces : each force element with the rows of its bodies in the kinematics
+    length : float
+        A characteristic length, m, for tolerances: the largest joint arm, or 1 m where there is none.
+    """
+
+    body_names: list[str]
+    mass: np.ndarray
+    inertia: np.ndarray
+    gravity: np.ndarray
+    table: PrimitiveTable
+    row_body: np.ndarray
+    labels: list[str]
+    joint_rows: dict[str, slice]
+    forces: list[tuple[ForceElement, tuple[int, ...]]]
+    length: float
+
+    @property
+    def rows(self) -> int:
+        """Number of constraint rows."""
+        return len(self.labels)
+
+
+def flatten(
+    bodies: Sequence[Body],
+    constraints: Sequence[Constraint],
+    forces: Sequence[ForceElement],
+    gravity: np.ndarray,
+) -> Model:
+    """Return the arrays of a system whose parts have been checked."""
+    number = {id(body): k for k, body in enumerate(bodies)}
+
+    def index(body: Body | Ground) -> int:
+        return len(bodies) if isinstance(body, Ground) else number[id(body)]
+
+    entries: list[tuple] = []
+    labels: list[str] = []
+    row_body: list[tuple[int, int]] = []
+    joint_rows: dict[str, slice] = {}
+    arms: list[float] = []
+    for constraint in constraints:
+        if not constraint.active:
+            continue
+        i, j = index(constraint.body_i), index(constraint.body_j)
+        frames = constraint.frame_i, constraint.frame_j
+        first = len(labels)
+        for primitive in constraint.primitives:
+            axes = frames[0].matrix[:, primitive.axis_i], frames[1].matrix[:, primitive.axis_j]
+            origins = frames[0].origin, frames[1].origin
+            entries.append((primitive.kind, len(row_body), (i, j), origins, axes, primitive.offset))
+            row_body += [(i, j)] * len(primitive.labels)
+        labels += constraint.labels
+        joint_rows[constraint.name] = slice(first, len(labels))
+        arms += [float(np.linalg.norm(f.origin)) for f, k in zip(frames, (i, j), strict=True) if k < len(bodies)]
+    kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
+    table = PrimitiveTable(
+        kind=np.array(kind, dtype=np.int64),
+        row=np.array(row, dtype=np.int64),
+        body=np.array(body, dtype=np.int64).reshape(-1, 2),
+        arm=np.array(arm, dtype=float).reshape(-1, 2, 3),
+        direction=np.array(direction, dtype=float).reshape(-1, 2, 3),
+        offset=np.array(offset, dtype=float),
+    )
+    return Model(
+        body_names=[b.name for b in bodies],
+        mass=np.array([b.mass for b in bodies], dtype=float),
+        inertia=np.array([b.inertia for b in bodies], dtype=float).reshape(-1, 3, 3),
+        gravity=gravity,
+        table=table,
+        row_body=np.array(row_body, dtype=np.int64).reshape(-1, 2),
+        labels=labels,
+        joint_rows=joint_rows,
+        forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
+        length=max(arms, default=0.0) or 1.0,
+    )

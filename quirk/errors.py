@@ -1,0 +1,56 @@
+"""What QuIRK raises.
+
+Every message names the object, the argument, what came and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .result import Result
+
+
+class QuirkError(Exception):
+    """Base of all errors that QuIRK raises on purpose."""
+
+
+class InputError(QuirkError, ValueError):
+    """A value given by the user cannot be used."""
+
+
+class UnknownNameError(QuirkError, KeyError):
+    """No object of that name exists."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would print the message in quotes
+
+
+class InconsistentStateError(InputError):
+    """Poses or velocities violate a constraint."""
+
+
+class AssemblyError(QuirkError, RuntimeError):
+    """No nearby pose satisfies all constraints."""
+
+
+class SimulationError(QuirkError, RuntimeError):
+    """A run could not go on.
+
+    Attributes
+    ----------
+    time : float
+        Time reached, s.
+    body : str or None
+        Name of the body at which the trouble shows.
+    result : Result or None
+        Everything computed up to `time`.
+    """
+
+    def __init__(
+        self, message: str, *, time: float, body: str | None = None, result: Result | None = None
+    ) -> None:
+        super().__init__(message)
+        self.time = time
+        self.body = body
+        self.result = result

@@ -1,0 +1,85 @@
+"""Torque about and force along a joint's free axis: motors, brakes, actuators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quirk import validate
+from quirk.constraints import Joint
+from quirk.constraints.relative import FrameMotion, angles, angular_velocity, displacement, velocity
+from quirk.errors import InputError
+from quirk.state import Kinematics
+
+from .element import ForceElement, Wrenches, constant_or_function
+
+
+class JointTorque(ForceElement):
+    """A torque about a joint's axis: + on body j, - on body i.
+
+    Parameters
+    ----------
+    joint : Joint
+        One with a free rotation about its axis: Revolute or Cylindrical.
+    torque : float or function
+        N m; a function ``f(t, angle, rate)`` of s, rad and rad/s returns it. The angle of body j relative
+        to body i lies in (-pi, pi]: it is a function of the pose, and does not count turns.
+    """
+
+    def __init__(self, name: str, joint: Joint, torque: Any) -> None:
+        owner = _checked_joint("JointTorque", name, joint, "rotation_axis", "turns about")
+        self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
+        self.torque = constant_or_function(owner, "torque", torque, ())
+
+    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+        """Add the torque and its reaction; the axis is the one fixed in body i."""
+        i, j = frame_motions(self.joint, kin, rows)
+        c = self.joint.rotation_axis
+        torque = self.torque(t, float(angles(i, j)[c]), float(angular_velocity(i, j)[c])) * i.axes[:, c]
+        loads.torque[rows[1]] += torque
+        loads.torque[rows[0]] -= torque
+
+
+class JointForce(ForceElement):
+    """A force along a joint's axis: + on body j, - on body i, through the joint point of body j.
+
+    Parameters
+    ----------
+    joint : Joint
+        One with a free translation along its axis: Prismatic or Cylindrical.
+    force : float or function
+        N; a function ``f(t, displacement, rate)`` of s, m and m/s returns it.
+    """
+
+    def __init__(self, name: str, joint: Joint, force: Any) -> None:
+        owner = _checked_joint("JointForce", name, joint, "translation_axis", "slides along")
+        self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
+        self.force = constant_or_function(owner, "force", force, ())
+
+    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+        """Add the force and its reaction; the axis is the one fixed in body i."""
+        i, j = frame_motions(self.joint, kin, rows)
+        c = self.joint.translation_axis
+        force = self.force(t, float(displacement(i, j)[c]), float(velocity(i, j)[c])) * i.axes[:, c]
+        loads.add_force(kin, rows[1], force, j.origin)
+        loads.add_force(kin, rows[0], -force, j.origin)
+
+
+def frame_motions(joint: Joint, kin: Kinematics, rows: tuple[int, ...]) -> tuple[FrameMotion, FrameMotion]:
+    """Return both joint frames in motion."""
+    i, j = (
+        FrameMotion.of(frame, kin.position[b], kin.rotation[b], kin.velocity[b], kin.spin[b])
+        for frame, b in zip((joint.frame_i, joint.frame_j), rows, strict=True)
+    )
+    return i, j
+
+
+def _checked_joint(kind: str, name: str, joint: Any, axis: str, verb: str) -> str:
+    owner = f'{kind} "{validate.name(kind, name)}"'
+    if not isinstance(joint, Joint):
+        raise InputError(f"{owner}: joint must be a joint such as quirk.Revolute; got {joint!r}")
+    if getattr(joint, axis) is None:
+        raise InputError(
+            f"{owner}: joint must be one that {verb} a single axis; got {joint}: "
+            "use Torque or Force on the bodies instead"
+        )
+    return owner

@@ -1,0 +1,52 @@
+"""A frame fixed in a body: where a joint sits and how it is turned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import rotation, validate
+
+
+class Frame:
+    """A point and three axes fixed in a body.
+
+    Parameters
+    ----------
+    origin : (3,) metres, body coordinates, from the centre of mass
+    rotation : orientation (4 floats, `quaternion.quaternion` or scipy `Rotation`)
+        Maps vectors of this frame to body vectors.
+
+    Attributes
+    ----------
+    origin : (3,) array, m, body coordinates
+    rotation : (4,) unit quaternion, frame to body
+    matrix : (3, 3) its axes as columns, body coordinates
+    """
+
+    def __init__(self, origin: Any = (0, 0, 0), rotation: Any = (1, 0, 0, 0)) -> None:
+        self.origin = validate.array("Frame", "origin", origin, (3,))
+        self.rotation = as_orientation("Frame", "rotation", rotation)
+        self.matrix = matrix(self.rotation)
+
+    def __repr__(self) -> str:
+        return f"Frame(origin={self.origin.tolist()}, rotation={self.rotation.tolist()})"
+
+
+# The constructor's argument `rotation` hides the module of that name inside it.
+as_orientation = rotation.as_orientation
+matrix = rotation.matrix
+
+
+def axes_with_z(z: np.ndarray, x_hint: np.ndarray | None = None) -> np.ndarray:
+    """Right-handed unit axes (3, 3), as columns, whose third is the unit vector `z`.
+
+    The first lies in the plane of `z` and `x_hint`; without a hint it comes from the coordinate axis
+    most nearly perpendicular to `z`.
+    """
+    if x_hint is None:
+        x_hint = np.eye(3)[np.argmin(np.abs(z))]
+    x = x_hint - (x_hint @ z) * z
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])

@@ -1,0 +1,283 @@
+"""What a run returns: motion, joint loads, energies, momenta and residuals, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import rotation, validate
+from .body import Body, Ground
+from .constraints import Constraint, relative
+from .constraints.relative import FrameMotion
+from .dynamics import energy, equations
+from .dynamics.loads import joint_loads
+from .dynamics.model import Model
+from .dynamics.rows import residuals
+from .errors import InputError
+from .integrators import Statistics
+from .state import Kinematics, State
+
+if TYPE_CHECKING:
+    from .plot import Plotter
+    from .system import System
+
+LOAD_FRAMES = ("inertial", "i", "j")
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies over time (nt,), J: total = kinetic + potential; gravity's is zero at the inertial origin."""
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        """Kinetic plus potential (gravity and springs), J."""
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Momenta of all bodies over time (nt, 3) in N: linear kg m/s, angular kg m^2/s about the origin."""
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Largest |Phi| and |Phi_dot| over all rows, over time (nt,)."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+
+
+class Result:
+    """A motion of a system.
+
+    Attributes
+    ----------
+    system : System
+    time : (nt,) s
+    state : State with arrays (nt, n, 3) and (nt, n, 4)
+    statistics : steps, rejected steps and evaluations of the right-hand side
+    status : "completed", "interrupted" or "failed"
+    wall_time : float, s
+    """
+
+    def __init__(
+        self,
+        system: System,
+        time: np.ndarray,
+        states: np.ndarray,
+        statistics: Statistics,
+        status: str,
+        wall_time: float,
+    ) -> None:
+        self.system = system
+        self.time = time
+        self.state = State.unpack(states.reshape(len(time), -1))
+        self.statistics = statistics
+        self.status = status
+        self.wall_time = wall_time
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the view of the body or constraint of that name."""
+        item = self.system[name]
+        if isinstance(item, Body):
+            return BodyView(self, self.system.bodies.index(item))
+        if isinstance(item, Constraint):
+            return JointView(self, item)
+        raise InputError(f"Result: {item} is neither a body nor a constraint, so it has no motion to show")
+
+    def __repr__(self) -> str:
+        return f"<Result: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Kinetic, potential and total energy over time."""
+        model = self._model
+        potential = energy.gravity_energy(model, self.state)
+        for element, rows in model.forces:
+            potential = potential + [element.potential_energy(kin, rows) for kin in self.kinematics]
+        return Energy(energy.kinetic_energy(model, self.state), potential)
+
+    @cached_property
+    def momentum(self) -> Momentum:
+        """Linear and angular momentum over time."""
+        return Momentum(
+            energy.linear_momentum(self._model, self.state), energy.angular_momentum(self._model, self.state)
+        )
+
+    @cached_property
+    def residual(self) -> Residual:
+        """How well the constraints are satisfied over time."""
+        phi = np.array([residuals(self._model, kin, 1) for kin in self.kinematics])
+        worst = np.abs(phi).max(axis=1, initial=0.0)
+        return Residual(worst[:, 0], worst[:, 1])
+
+    @cached_property
+    def kinematics(self) -> list[Kinematics]:
+        """What follows from the state at each time."""
+        parts = zip(*vars(self.state).values(), strict=True)
+        return [Kinematics.of(State(*part)) for part in parts]
+
+    @cached_property
+    def dynamics(self) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
+        """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
+        linear, angular, loads = [], [], []
+        for t, kin in zip(self.time, self.kinematics, strict=True):
+            motion = equations.motion(self._model, t, kin)
+            linear.append(motion.acceleration[:, :3])
+            angular.append(equations.angular_acceleration(motion, kin))
+            loads.append(joint_loads(self._model, kin, motion.multipliers))
+        by_joint = {
+            name: (np.array([x[name][0] for x in loads]), np.array([x[name][1] for x in loads]))
+            for name in self._model.joint_rows
+        }
+        return np.array(linear), np.array(angular), by_joint
+
+    @property
+    def plot(self) -> Plotter:
+        """Pictures of this result: `result.plot()` for an overview, `result.plot.energy()` and so on."""
+        from .plot import Plotter
+
+        return Plotter(self)
+
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Write a GIF or MP4 of the motion; see `quirk.animate.animate`."""
+        from .animate import animate
+
+        return animate(self, path, **options)
+
+    def summary(self) -> str:
+        """Return a few lines that say what happened and how well."""
+        from .summary import summary
+
+        return summary(self)
+
+    @property
+    def _model(self) -> Model:
+        return self.system.model
+
+
+class BodyView:
+    """The motion of one body over time.
+
+    Attributes
+    ----------
+    position, velocity, acceleration : (nt, 3) of the centre of mass in N
+    orientation : (nt, 4) unit quaternions (w, x, y, z), body to inertial
+    quaternion : (nt,) the same as numpy-quaternion objects
+    angular_velocity, angular_acceleration : (nt, 3) in body axes
+    """
+
+    def __init__(self, result: Result, row: int) -> None:
+        self._result, self._row = result, row
+        state = result.state
+        self.position = state.position[:, row]
+        self.orientation = state.orientation[:, row]
+        self.velocity = state.velocity[:, row]
+        self.angular_velocity = state.angular_velocity[:, row]
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Orientations (nt,) as numpy-quaternion objects."""
+        import quaternion
+
+        return quaternion.as_quat_array(np.ascontiguousarray(self.orientation))
+
+    @property
+    def acceleration(self) -> np.ndarray:
+        """Acceleration of the centre of mass (nt, 3) in N, m/s^2."""
+        return self._result.dynamics[0][:, self._row]
+
+    @property
+    def angular_acceleration(self) -> np.ndarray:
+        """Rate of the angular velocity (nt, 3), body axes, rad/s^2."""
+        return self._result.dynamics[1][:, self._row]
+
+    def point(self, local: Any) -> np.ndarray:
+        """Path (nt, 3) in N of the point at `local` (3,) m in body coordinates."""
+        local = validate.array("BodyView", "local", local, (3,))
+        return self.position + rotation.matrix(self.orientation) @ local
+
+
+class JointView:
+    """Relative motion and load of one joint over time.
+
+    Relative quantities are of frame j as seen from frame i, resolved in joint frame i; the load is what
+    body i exerts on body j at the origin of frame j.
+    """
+
+    def __init__(self, result: Result, constraint: Constraint) -> None:
+        self._result, self._constraint = result, constraint
+
+    @property
+    def displacement(self) -> np.ndarray:
+        """Origin of frame j relative to that of frame i (nt, 3), m."""
+        return relative.displacement(*self._frames)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Rate of `displacement` (nt, 3), m/s."""
+        return relative.velocity(*self._frames)
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """1-2-3 angles (nt, 3), rad; the first and third are continued over full turns along the output."""
+        angles = relative.angles(*self._frames)
+        return np.stack([np.unwrap(angles[:, 0]), angles[:, 1], np.unwrap(angles[:, 2])], axis=1)
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """Angular velocity of j relative to i (nt, 3), rad/s."""
+        return relative.angular_velocity(*self._frames)
+
+    @property
+    def point(self) -> np.ndarray:
+        """The joint point of body j (nt, 3) in N, m."""
+        return self._frames[1].origin
+
+    def force(self, frame: str = "inertial") -> np.ndarray:
+        """Force (nt, 3), N, on body j by body i, in N or in the axes of body i or j."""
+        return self._load(0, frame)
+
+    def torque(self, frame: str = "inertial") -> np.ndarray:
+        """Torque (nt, 3), N m, on body j by body i about the joint point, in N or in the axes of body i or j."""
+        return self._load(1, frame)
+
+    @cached_property
+    def _frames(self) -> tuple[FrameMotion, FrameMotion]:
+        c = self._constraint
+        return self._carried(c.frame_i, c.body_i), self._carried(c.frame_j, c.body_j)
+
+    def _carried(self, frame: Any, body: Body | Ground) -> FrameMotion:
+        position, orientation, velocity, omega = self._motion(body)
+        R = rotation.matrix(orientation)
+        return FrameMotion.of(frame, position, R, velocity, np.einsum("tij,tj->ti", R, omega))
+
+    def _motion(self, body: Body | Ground) -> tuple[np.ndarray, ...]:
+        if isinstance(body, Body):
+            view = self._result[body.name]
+            return view.position, view.orientation, view.velocity, view.angular_velocity
+        nt = len(self._result.time)
+        return tuple(
+            np.tile(x, (nt, 1)) for x in (body.position, body.orientation, body.velocity, body.angular_velocity)
+        )
+
+    def _load(self, which: int, frame: str) -> np.ndarray:
+        c = self._constraint
+        validate.choice(str(c), "frame", frame, LOAD_FRAMES)
+        if not c.active:
+            return np.zeros((len(self._result.time), 3))
+        load = self._result.dynamics[2][c.name][which]
+        if frame == "inertial":
+            return load
+        R = rotation.matrix(self._motion(c.body_i if frame == "i" else c.body_j)[1])
+        return np.einsum("tji,tj->ti", R, load)

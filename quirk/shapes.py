@@ -1,0 +1,107 @@
+"""Solid shapes of uniform density: their inertia and the surface that pictures show.
+
+Each shape is centred at the centre of mass. `inertia(mass)` is the closed form (3, 3) in kg m^2;
+`faces()` are polygons in body coordinates, each (k, 3) m.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from .frame import axes_with_z
+
+# Corners that stand for a circle in pictures; inertia never uses them.
+SEGMENTS = 20
+
+
+class Shape(ABC):
+    """What a body looks like, and what it weighs where."""
+
+    @abstractmethod
+    def inertia(self, mass: float) -> np.ndarray:
+        """Inertia (3, 3), kg m^2, about the centre of mass in body axes."""
+
+    @abstractmethod
+    def faces(self) -> list[np.ndarray]:
+        """Polygons (k, 3) of the surface, m, body coordinates."""
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A box with its edges along the body axes; `size` (3,) m."""
+
+    size: tuple[float, float, float]
+
+    def inertia(self, mass: float) -> np.ndarray:
+        """m/12 (b^2 + c^2) about the first axis, and so on."""
+        return mass / 12 * _perpendicular_squares(np.array(self.size))
+
+    def faces(self) -> list[np.ndarray]:
+        """Six rectangles."""
+        half = 0.5 * np.array(self.size)
+        square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+        sides = []
+        for axis in range(3):
+            for side in (-1, 1):
+                corners = np.insert(square, axis, side, axis=1)
+                sides.append(corners * half)
+        return sides
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Shape):
+    """A solid ellipsoid; `semi_axes` (3,) m along the body axes."""
+
+    semi_axes: tuple[float, float, float]
+
+    def inertia(self, mass: float) -> np.ndarray:
+        """m/5 (b^2 + c^2) about the first axis, and so on."""
+        return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
+
+    def faces(self) -> list[np.ndarray]:
+        """A grid of latitudes and longitudes."""
+        latitude = np.linspace(-np.pi / 2, np.pi / 2, SEGMENTS // 2 + 1)
+        longitude = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
+        u, v = np.meshgrid(latitude, longitude, indexing="ij")
+        grid = np.stack([np.cos(u) * np.cos(v), np.cos(u) * np.sin(v), np.sin(u)], axis=-1)
+        grid *= np.array(self.semi_axes)
+        return [
+            np.array([grid[a, b], grid[a, b + 1], grid[a + 1, b + 1], grid[a + 1, b]])
+            for a in range(len(latitude) - 1)
+            for b in range(len(longitude) - 1)
+        ]
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """A solid circular cylinder of `radius` and `length` m; `axis` is a unit vector in body axes."""
+
+    radius: float
+    length: float
+    axis: tuple[float, float, float]
+
+    def inertia(self, mass: float) -> np.ndarray:
+        """m r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
+        along = np.outer(self.axis, self.axis)
+        across = np.eye(3) - along
+        return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
+
+    def faces(self) -> list[np.ndarray]:
+        """Two discs and a mantle of rectangles."""
+        angle = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
+        x, y, z = axes_with_z(np.array(self.axis)).T
+        rim = self.radius * (np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y))
+        top, bottom = rim + 0.5 * self.length * z, rim - 0.5 * self.length * z
+        mantle = [
+            np.array([bottom[k], bottom[k + 1], top[k + 1], top[k]]) for k in range(SEGMENTS)
+        ]
+        return [bottom[:-1], top[:-1], *mantle]
+
+
+def _perpendicular_squares(lengths: np.ndarray) -> np.ndarray:
+    """Return diag(b^2 + c^2, a^2 + c^2, a^2 + b^2)."""
+    squares = lengths**2
+    return np.diag(squares.sum() - squares)

@@ -1,0 +1,253 @@
+"""From a system and a duration to a result."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import validate
+from .assembly import check_consistent
+from .dynamics.equations import right_hand_side
+from .dynamics.projection import project
+from .errors import InputError, SimulationError
+from .integrators import (
+    STIFF_METHODS,
+    TABLEAUX,
+    IntegrationError,
+    Recorder,
+    Statistics,
+    Tolerance,
+    adaptive_steps,
+    fixed_steps,
+    stiff_steps,
+)
+from .integrators.recorder import Sampled
+from .result import Result
+from .state import STATE_SIZE, State
+from .system import SOLVERS, System
+
+METHODS = (*TABLEAUX, *STIFF_METHODS)
+STABILIZATIONS = ("projection", "baumgarte", None)
+
+# First components of a body's position, orientation, velocity and angular velocity: errors are measured
+# over each of these vectors.
+GROUPS = np.array([0, 3, 7, 10])
+
+PROGRESS_INTERVAL = 0.2  # s of wall time between two updates of the progress line
+
+
+def simulate(
+    system: System,
+    duration: float,
+    *,
+    method: str = "DOP853",
+    rtol: float | None = None,
+    atol: float | None = None,
+    step: float | None = None,
+    output: Any = None,
+    initial_state: State | None = None,
+    stabilization: str | None = "projection",
+    baumgarte: tuple[float, float] = (10.0, 10.0),
+    solver: str = "dense",
+    progress: bool = False,
+) -> Result:
+    """Integrate the motion of a system from t = 0.
+
+    Parameters
+    ----------
+    system : System
+    duration : float
+        s, positive.
+    method : str
+        "RK4" (needs `step`), "RK45" or "DOP853" (adaptive, or fixed with `step`); for stiff systems
+        SciPy's "Radau", "BDF" or "LSODA".
+    rtol, atol : float
+        Bounds on the error of a step, relative and absolute (SI units), for each body's position,
+        orientation, velocity and angular velocity; default 1e-9 and 1e-12.
+    step : float
+        Fixed step size, s.
+    output : float or list of times
+        Interval of the output, s, or the times themselves; default: every step.
+    initial_state : State
+        Where to start; default: `system.initial_state()`.
+    stabilization : "projection", "baumgarte" or None
+        Projection moves each step's end to the nearest state on the constraints; Baumgarte adds
+        2 alpha Phi_dot + beta^2 Phi to each constraint equation; None leaves the drift.
+    baumgarte : (alpha, beta)
+        1/s, for stabilization="baumgarte".
+    solver : "dense"
+        How accelerations are computed.
+    progress : bool
+        Show a progress line on standard error.
+
+    Returns
+    -------
+    Result
+        If the run is interrupted from the keyboard, what was computed so far, with
+        ``result.status == "interrupted"``.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    InconsistentStateError
+        If the initial state violates a constraint.
+    SimulationError
+        If the step size collapses or the state stops being finite; it carries the partial result.
+    """
+    if not isinstance(system, System):
+        raise InputError(f"simulate: system must be a quirk.System; got {system!r}")
+    owner = "simulate"
+    duration = validate.positive(owner, "duration", duration)
+    validate.choice(owner, "method", method, METHODS)
+    validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
+    validate.choice(owner, "solver", solver, SOLVERS)
+    alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
+    if alpha < 0 or beta < 0:
+        raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
+    step = _checked_step(method, step, rtol, atol)
+    rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
+    atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)
+    times = output_times(output, duration)
+    state = system.initial_state() if initial_state is None else initial_state.checked(len(system.bodies))
+    check_consistent(system, state)
+
+    statistics = Statistics()
+    f = _counted(right_hand_side(system.model, (alpha, beta) if stabilization == "baumgarte" else (0, 0)), statistics)
+    hook = projection_hook(system) if stabilization == "projection" else renormalized
+    y = hook(0.0, state.pack())
+    if y is None:
+        raise SimulationError("the initial state cannot be projected onto the constraints", time=0.0)
+    common = {"project": hook, "statistics": statistics}
+    steps: Iterator[Sampled]
+    if method in STIFF_METHODS:
+        steps = stiff_steps(f, 0.0, y, duration, method, rtol, atol, **common)
+    elif step is not None:
+        steps = fixed_steps(f, 0.0, y, duration, step, TABLEAUX[method], **common)
+    else:
+        starts = (STATE_SIZE * np.arange(len(system.bodies))[:, None] + GROUPS).ravel()
+        tolerance = Tolerance(rtol, atol, starts)
+        steps = adaptive_steps(f, 0.0, y, duration, TABLEAUX[method], tolerance, **common)
+    recorder = Recorder(0.0, y, times, hook)
+    return _run(system, steps, recorder, statistics, ProgressLine(duration) if progress else None)
+
+
+def _run(
+    system: System,
+    steps: Iterator[Sampled],
+    recorder: Recorder,
+    statistics: Statistics,
+    progress: ProgressLine | None,
+) -> Result:
+    """Take all steps; whatever stops the run, what was computed is not lost."""
+    started = time.perf_counter()
+    reached = 0.0
+
+    def result(status: str) -> Result:
+        wall_time = time.perf_counter() - started
+        return Result(system, np.array(recorder.times), np.array(recorder.states), statistics, status, wall_time)
+
+    try:
+        for step in steps:
+            recorder.add(step)
+            reached = step.t_new
+            if progress is not None:
+                progress.update(reached)
+    except KeyboardInterrupt:
+        return result("interrupted")
+    except IntegrationError as error:
+        body = None if error.component is None else system.bodies[error.component // STATE_SIZE].name
+        where = "" if body is None else f' at body "{body}"'
+        raise SimulationError(
+            f"simulate: at t = {error.time:.9g} s{where}: {error}; the result up to here is in this error's .result",
+            time=error.time,
+            body=body,
+            result=result("failed"),
+        ) from error
+    finally:
+        if progress is not None:
+            progress.close(reached)
+    return result("completed")
+
+
+def projection_hook(system: System) -> Callable[[float, np.ndarray], np.ndarray | None]:
+    """Return the projection of flat states onto the constraints and unit quaternions."""
+
+    def hook(t: float, y: np.ndarray) -> np.ndarray | None:
+        state = project(system.model, system.metric, State.unpack(y))
+        return None if state is None else state.pack()
+
+    return hook
+
+
+def renormalized(t: float, y: np.ndarray) -> np.ndarray:
+    """Return the flat state with unit quaternions."""
+    y = y.copy()
+    q = State.unpack(y).orientation
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    return y
+
+
+def output_times(output: Any, duration: float) -> np.ndarray | None:
+    """Return the times asked for, or None for every step."""
+    if output is None:
+        return None
+    if np.ndim(output) > 0:
+        return validate.times("simulate", "output", output, 0.0, duration)
+    interval = validate.positive("simulate", "output", output)
+    count = int(np.floor(duration / interval * (1 + 1e-12)))
+    times = np.minimum(interval * np.arange(count + 1), duration)
+    # The end of the run belongs to it, also where the interval does not divide the duration.
+    return times if times[-1] > duration * (1 - 1e-12) else np.append(times, duration)
+
+
+def _checked_step(method: str, step: Any, rtol: Any, atol: Any) -> float | None:
+    """Return the fixed step size, if the method takes one and nothing contradicts it."""
+    if step is None:
+        if method in TABLEAUX and not TABLEAUX[method].adaptive:
+            raise InputError(f"simulate: method {method!r} has a fixed step size; give step= in seconds")
+        return None
+    if method in STIFF_METHODS:
+        raise InputError(f"simulate: method {method!r} chooses its own steps; give rtol and atol, not step")
+    if rtol is not None or atol is not None:
+        raise InputError("simulate: step fixes the step size, so rtol and atol have no meaning; give one or the other")
+    return validate.positive("simulate", "step", step)
+
+
+def _counted(
+    f: Callable[[float, np.ndarray], np.ndarray], statistics: Statistics
+) -> Callable[[float, np.ndarray], np.ndarray]:
+    def counted(t: float, y: np.ndarray) -> np.ndarray:
+        statistics.evaluations += 1
+        return f(t, y)
+
+    return counted
+
+
+class ProgressLine:
+    """A line on standard error that says how far a run has come."""
+
+    def __init__(self, duration: float) -> None:
+        self.duration = duration
+        self.started = self.shown = time.perf_counter()
+
+    def update(self, t: float) -> None:
+        """Rewrite the line, unless that happened a moment ago."""
+        now = time.perf_counter()
+        if now - self.shown > PROGRESS_INTERVAL:
+            self.shown = now
+            self._write(t, now, end="")
+
+    def close(self, t: float) -> None:
+        """Write the line a last time and leave it."""
+        self._write(t, time.perf_counter(), end="\n")
+
+    def _write(self, t: float, now: float, end: str) -> None:
+        share = t / self.duration
+        bar = "#" * int(30 * share)
+        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.duration:g} s, {now - self.started:.1f} s{end}")
+        sys.stderr.flush()

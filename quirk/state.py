@@ -1,0 +1,123 @@
+"""The state of a system, and the kinematics that everything else reads from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import rotation
+from .errors import InputError
+
+# Numbers per body in the flat state vector: position 3, orientation 4, velocity 3, angular velocity 3.
+STATE_SIZE = 13
+
+
+@dataclass
+class State:
+    """Poses and velocities of n bodies, in the order of `system.bodies`.
+
+    Attributes
+    ----------
+    position : (n, 3) centres of mass in N, m
+    orientation : (n, 4) unit quaternions (w, x, y, z), body to inertial
+    velocity : (n, 3) of the centres of mass in N, m/s
+    angular_velocity : (n, 3) in body axes, rad/s
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+    def copy(self) -> State:
+        """Return a state with arrays of its own."""
+        return State(*(np.array(part, dtype=float) for part in self._parts()))
+
+    def checked(self, count: int) -> State:
+        """Return a copy with unit quaternions, or raise InputError if it cannot be the state of `count` bodies."""
+        try:
+            state = self.copy()
+        except (TypeError, ValueError):
+            raise InputError("State: every part must be an array of numbers") from None
+        for argument, width in zip(vars(self), (3, 4, 3, 3), strict=True):
+            part = getattr(state, argument)
+            if part.shape != (count, width):
+                raise InputError(
+                    f"State: {argument} must have shape ({count}, {width}), a row for each body; "
+                    f"got {part.shape}"
+                )
+            if not np.isfinite(part).all():
+                row = np.flatnonzero(~np.isfinite(part).all(axis=1))[0]
+                raise InputError(f"State: {argument} must be finite; row {row} is {part[row].tolist()}")
+        norm = np.linalg.norm(state.orientation, axis=1, keepdims=True)
+        if (norm <= 0).any():
+            row = np.flatnonzero(norm[:, 0] <= 0)[0]
+            raise InputError(f"State: orientation must be unit quaternions; row {row} is zero")
+        state.orientation /= norm
+        return state
+
+    def pack(self) -> np.ndarray:
+        """Return the flat vector (13 n,): per body position, orientation, velocity, angular velocity."""
+        return np.concatenate(self._parts(), axis=1).ravel()
+
+    @classmethod
+    def unpack(cls, y: np.ndarray) -> State:
+        """Return views into `y` (..., 13 n) with parts (..., n, 3) and (..., n, 4)."""
+        parts = y.reshape(*y.shape[:-1], -1, STATE_SIZE)
+        return cls(parts[..., :3], parts[..., 3:7], parts[..., 7:10], parts[..., 10:])
+
+    def _parts(self) -> tuple[np.ndarray, ...]:
+        return self.position, self.orientation, self.velocity, self.angular_velocity
+
+
+@dataclass(frozen=True)
+class Kinematics:
+    """A state together with what follows from it; the ground is the last row of every array.
+
+    Attributes
+    ----------
+    position, velocity : (n + 1, 3) N
+    orientation : (n + 1, 4) unit quaternions
+    rotation : (n + 1, 3, 3) body to inertial
+    angular_velocity : (n + 1, 3) body axes
+    spin : (n + 1, 3) the angular velocity in N
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    rotation: np.ndarray
+    spin: np.ndarray
+
+    @classmethod
+    def of(cls, state: State) -> Kinematics:
+        """Evaluate a state; quaternions are normalised, so off the unit sphere everything stays defined."""
+        n = len(state.position)
+        position, velocity, omega = (np.zeros((n + 1, 3)) for _ in range(3))
+        orientation = np.tile(rotation.IDENTITY, (n + 1, 1))
+        position[:n] = state.position
+        velocity[:n] = state.velocity
+        omega[:n] = state.angular_velocity
+        orientation[:n] = state.orientation / np.linalg.norm(state.orientation, axis=1, keepdims=True)
+        R = rotation.matrix(orientation)
+        return cls(position, orientation, velocity, omega, R, np.einsum("nij,nj->ni", R, omega))
+
+    def point(self, body: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return position and velocity in N, (3,) each, of the point at `local` (3,) of a body."""
+        arm = self.rotation[body] @ local
+        return self.position[body] + arm, self.velocity[body] + np.cross(self.spin[body], arm)
+
+
+def initial_state(bodies: Sequence[Any]) -> State:
+    """Return the state in which `bodies` were declared."""
+
+    def stack(argument: str, width: int) -> np.ndarray:
+        return np.array([getattr(body, argument) for body in bodies], dtype=float).reshape(-1, width)
+
+    return State(
+        stack("position", 3), stack("orientation", 4), stack("velocity", 3), stack("angular_velocity", 3)
+    )

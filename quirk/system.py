@@ -1,0 +1,218 @@
+"""A system: bodies, constraints and forces under one gravity."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import validate
+from .body import GROUND, Body, Ground
+from .constraints import Constraint
+from .dynamics import equations
+from .dynamics.loads import joint_loads
+from .dynamics.model import flatten
+from .dynamics.projection import MassMetric
+from .dynamics.rows import ConstraintRows, constraint_rows
+from .errors import InputError, UnknownNameError
+from .forces import ForceElement
+from .rotation import T_matrix
+from .state import Kinematics, State, initial_state
+
+SOLVERS = ("dense",)
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """Accelerations of n bodies.
+
+    Attributes
+    ----------
+    linear : (n, 3) of the centres of mass in N, m/s^2
+    angular : (n, 3) rate of the angular velocity, body axes, rad/s^2
+    quaternion : (n, 4) second derivative of the orientation, 1/s^2
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+    quaternion: np.ndarray
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """What all constraints together exert on each of n bodies: Q_c of the Udwadia-Kalaba equation.
+
+    Attributes
+    ----------
+    force : (n, 3) N, in N
+    torque : (n, 3) N m, about the centres of mass in body axes
+    generalized : (7 n,) Q_c over (r, q) of each body, so that M xdd = Q + Q_c; what holds |q| = 1 included
+    """
+
+    force: np.ndarray
+    torque: np.ndarray
+    generalized: np.ndarray
+
+
+@dataclass(frozen=True)
+class JointLoad:
+    """What body i exerts on body j at the joint point of body j: `force` and `torque` (3,), both in N."""
+
+    force: np.ndarray
+    torque: np.ndarray
+
+
+class System:
+    """Bodies, constraints and forces, checked and ready to compute with.
+
+    Parameters
+    ----------
+    items : iterable of Body, Constraint and ForceElement
+        In any order; the order of the bodies is the order of every array's rows.
+    gravity : (3,)
+        In N, m/s^2; none unless given.
+
+    Raises
+    ------
+    InputError
+        If names repeat, or a constraint or force acts on a body that is not in the system.
+    """
+
+    def __init__(
+        self, items: Iterable[Body | Constraint | ForceElement], gravity: Any = (0, 0, 0)
+    ) -> None:
+        self.gravity = validate.array("System", "gravity", gravity, (3,))
+        self._items: dict[str, Body | Constraint | ForceElement] = {}
+        for item in _listed(items):
+            if not isinstance(item, Body | Constraint | ForceElement):
+                raise InputError(f"System: items must be bodies, constraints and forces; got {item!r}")
+            if item.name == GROUND.name or item.name in self._items:
+                taken = self._items.get(item.name, GROUND)
+                raise InputError(f"System: names must be unique; {item} has the name of {taken}: rename one")
+            self._items[item.name] = item
+        self.bodies = [item for item in self._items.values() if isinstance(item, Body)]
+        self.constraints = [item for item in self._items.values() if isinstance(item, Constraint)]
+        self.forces = [item for item in self._items.values() if isinstance(item, ForceElement)]
+        if not self.bodies:
+            raise InputError("System: at least one body is needed; got none")
+        self._check_membership()
+        self.model = flatten(self.bodies, self.constraints, self.forces, self.gravity)
+        self.metric = MassMetric(self.model)
+        self._initial = initial_state(self.bodies)
+
+    def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
+        """Return the object of that name."""
+        if name not in self._items:
+            close = difflib.get_close_matches(str(name), self._items, n=1)
+            hint = f'; did you mean "{close[0]}"?' if close else f"; there are: {', '.join(self._items)}"
+            raise UnknownNameError(f'System: no object is named "{name}"{hint}')
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[Body | Constraint | ForceElement]:
+        return iter(self._items.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._items
+
+    def __repr__(self) -> str:
+        return (
+            f"<System: {len(self.bodies)} bodies, {len(self.constraints)} constraints, {len(self.forces)} forces>"
+        )
+
+    def initial_state(self) -> State:
+        """Return a copy of the state in which runs start: as the bodies were declared, or as assembled."""
+        return self._initial.copy()
+
+    def constraint_rows(self, state: State, t: float = 0.0) -> ConstraintRows:
+        """Return A (m, 7 n), b, Phi, Phi_dot (m,) and labels of all active constraints at a state.
+
+        A is over (rdd_0, qdd_0, rdd_1, ...) with A xdd = b; no constraint depends on `t` yet.
+        """
+        self._time(t)
+        return constraint_rows(self.model, self._kinematics(state))
+
+    def acceleration(self, state: State, t: float = 0.0, solver: str = "dense") -> Acceleration:
+        """Return the accelerations of all bodies at a state."""
+        validate.choice("System", "solver", solver, SOLVERS)
+        kin = self._kinematics(state)
+        motion = equations.motion(self.model, self._time(t), kin)
+        return Acceleration(
+            motion.acceleration[:, :3],
+            equations.angular_acceleration(motion, kin),
+            motion.acceleration[:, 3:],
+        )
+
+    def constraint_forces(self, state: State, t: float = 0.0) -> ConstraintForces:
+        """Return what the constraints exert on the bodies at a state."""
+        kin = self._kinematics(state)
+        Q = equations.motion(self.model, self._time(t), kin).constraint_force
+        # Q_q = T^T tau plus a part along q, and T T^T = 4 for unit quaternions.
+        torque = 0.25 * np.einsum("nij,nj->ni", T_matrix(kin.orientation[:-1]), Q[:, 3:])
+        return ConstraintForces(Q[:, :3], torque, Q.ravel())
+
+    def joint_loads(self, state: State, t: float = 0.0) -> dict[str, JointLoad]:
+        """Return the load of every active constraint at a state, by name."""
+        kin = self._kinematics(state)
+        motion = equations.motion(self.model, self._time(t), kin)
+        loads = joint_loads(self.model, kin, motion.multipliers)
+        return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
+
+    def assemble(self, state: State | None = None) -> State:
+        """Move the bodies to the nearest poses and velocities that satisfy every constraint.
+
+        Runs start there from now on. Nearest is meant in the mass metric: the least sum of m |dr|^2 and
+        theta.J theta over displacements and rotation vectors, then the least change of kinetic energy of
+        the difference in velocity.
+
+        Parameters
+        ----------
+        state : State, optional
+            Where to start from; default: the present initial state.
+
+        Returns
+        -------
+        State
+            A copy of the new initial state.
+
+        Raises
+        ------
+        AssemblyError
+            If no pose is found; the message names the constraint and by how much it is violated.
+        """
+        from .assembly import assemble
+
+        self._initial = assemble(self, self._initial if state is None else self._checked(state))
+        return self.initial_state()
+
+    def _kinematics(self, state: State) -> Kinematics:
+        return Kinematics.of(self._checked(state))
+
+    def _checked(self, state: State) -> State:
+        if not isinstance(state, State):
+            raise InputError(f"System: state must be a quirk.State; got {state!r}")
+        return state.checked(len(self.bodies))
+
+    @staticmethod
+    def _time(t: Any) -> float:
+        return validate.number("System", "t", t)
+
+    def _check_membership(self) -> None:
+        members = {id(body) for body in self.bodies}
+        for item in (*self.constraints, *self.forces):
+            ends = item.bodies if isinstance(item, ForceElement) else (item.body_i, item.body_j)
+            for body in ends:
+                if not isinstance(body, Ground) and id(body) not in members:
+                    raise InputError(f"System: {item} acts on {body}, which is not in the system: add it to the items")
+            joint = getattr(item, "joint", None)
+            if joint is not None and self._items.get(joint.name) is not joint:
+                raise InputError(f"System: {item} acts on {joint}, which is not in the system: add it to the items")
+
+
+def _listed(items: Any) -> list[Any]:
+    try:
+        return list(items)
+    except TypeError:
+        raise InputError(f"System: items must be a list of bodies, constraints and forces; got {items!r}") from None

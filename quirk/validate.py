@@ -1,0 +1,98 @@
+"""Small checks that return the value in the form the code wants, or say what is wrong with it.
+
+`owner` is the object the user was building, such as ``Body "rod"``; `argument` is the name he used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+# A vector shorter than this times the largest number that went into it is round-off, not a direction.
+ZERO_LENGTH = 1e-12
+
+
+def name(kind: str, value: Any) -> str:
+    """Return a usable object name."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{kind}: name must be a non-empty string; got {value!r}")
+    return value
+
+
+def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `value` as a new float array of `shape`, all of it finite."""
+    wanted = " x ".join(map(str, shape))
+    try:
+        result = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{owner}: {argument} must be {wanted} numbers; got {value!r}") from None
+    if result.shape != shape:
+        raise InputError(
+            f"{owner}: {argument} must have shape {shape}; got shape {result.shape}: {value!r}"
+        )
+    if not np.isfinite(result).all():
+        raise InputError(f"{owner}: {argument} must be finite; got {result.tolist()}")
+    return result
+
+
+def number(owner: str, argument: str, value: Any) -> float:
+    """Return `value` as a finite float."""
+    return float(array(owner, argument, value, ()))
+
+
+def positive(owner: str, argument: str, value: Any) -> float:
+    """Return `value` as a finite float above zero."""
+    result = number(owner, argument, value)
+    if result <= 0:
+        raise InputError(f"{owner}: {argument} must be positive; got {result:g}")
+    return result
+
+
+def non_negative(owner: str, argument: str, value: Any) -> float:
+    """Return `value` as a finite float, zero or above."""
+    result = number(owner, argument, value)
+    if result < 0:
+        raise InputError(f"{owner}: {argument} must not be negative; got {result:g}")
+    return result
+
+
+def direction(owner: str, argument: str, value: Any) -> np.ndarray:
+    """Return the unit vector (3,) along `value`."""
+    vector = array(owner, argument, value, (3,))
+    largest = np.abs(vector).max()
+    if largest <= 0:
+        raise InputError(f"{owner}: {argument} must be a direction; got the zero vector")
+    vector /= largest  # so that the norm of a very small or very large vector neither vanishes nor overflows
+    return vector / np.linalg.norm(vector)
+
+
+def choice(owner: str, argument: str, value: Any, allowed: Sequence[Any]) -> Any:
+    """Return `value` if it is one of `allowed`."""
+    if value not in allowed:
+        listed = ", ".join(map(repr, allowed))
+        raise InputError(f"{owner}: {argument} must be one of {listed}; got {value!r}")
+    return value
+
+
+def times(owner: str, argument: str, value: Any, start: float, end: float) -> np.ndarray:
+    """Return strictly increasing times within [start, end]."""
+    try:
+        result = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{owner}: {argument} must be times in seconds; got {value!r}") from None
+    if result.ndim != 1 or result.size == 0:
+        raise InputError(f"{owner}: {argument} must be a list of times; got shape {result.shape}")
+    if not np.isfinite(result).all():
+        raise InputError(f"{owner}: {argument} must be finite; got {result.tolist()}")
+    if (np.diff(result) <= 0).any():
+        raise InputError(f"{owner}: {argument} must increase strictly; sort the times and drop repeated ones")
+    if result[0] < start or result[-1] > end:
+        raise InputError(
+            f"{owner}: {argument} must lie between {start:g} and {end:g} s; "
+            f"got {result[0]:g} to {result[-1]:g} s"
+        )
+    return result

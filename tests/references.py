@@ -1,0 +1,113 @@
+"""Systems of the reference tables, built through the public interface only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+import quirk
+
+FOLDER = Path(__file__).parent / "data"
+
+JOINTS = {
+    "spherical": quirk.Spherical,
+    "revolute": quirk.Revolute,
+    "cylindrical": quirk.Cylindrical,
+    "prismatic": quirk.Prismatic,
+}
+
+
+def load(name):
+    return json.loads((FOLDER / f"{name}.json").read_text())
+
+
+def tensor(inertia):
+    if len(inertia) == 3:
+        return inertia
+    xx, yy, zz, xy, xz, yz = inertia
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+
+
+def build(data):
+    bodies = {
+        b["name"]: quirk.Body(
+            b["name"],
+            b["mass"],
+            tensor(b["inertia"]),
+            position=b["position"],
+            orientation=b["orientation"],
+            velocity=b["velocity"],
+            angular_velocity=b["omega_body"],
+        )
+        for b in data["bodies"]
+    }
+    ends = {**bodies, "ground": quirk.GROUND}
+    items = list(bodies.values())
+    for j in data["joints"]:
+        placement = {key: j[key] for key in ("point", "axis") if key in j}
+        items.append(JOINTS[j["type"]](j["name"], ends[j["A"]], ends[j["B"]], **placement))
+    for k, f in enumerate(data["forces"]):
+        items.append(FORCES[f["type"]](f.get("name", f"force{k}"), f, ends, items))
+    return quirk.System(items, gravity=data["gravity"])
+
+
+def spring(name, f, ends, items):
+    return quirk.Spring(
+        name,
+        ends[f["A"]],
+        ends[f["B"]],
+        f["point_in_A"],
+        f["point_in_B"],
+        stiffness=f["stiffness"],
+        damping=f["damping"],
+        rest_length=f["rest_length"],
+    )
+
+
+def axis_torque(name, f, ends, items):
+    joint = next(
+        i for i in items if isinstance(i, quirk.Revolute) and (i.body_i.name, i.body_j.name) == (f["A"], f["B"])
+    )
+    return quirk.JointTorque(name, joint, f["torque"])
+
+
+def world_torque(name, f, ends, items):
+    return quirk.Torque(name, ends[f["body"]], f["torque"], frame="inertial")
+
+
+FORCES = {"spring_damper": spring, "axis_torque": axis_torque, "world_torque": world_torque}
+
+
+def deviations(data, result):
+    """Largest deviations from the table, each over the scale of that quantity in the table."""
+    table = data["reference"]
+    worst = {}
+
+    def note(what, got, want, scale):
+        got, want = np.asarray(got), np.asarray(want)
+        assert got.shape == want.shape
+        miss = np.abs(got - want).max() / max(scale, np.abs(want).max())
+        worst[what] = max(worst.get(what, 0.0), float(miss))
+
+    for body in (b["name"] for b in data["bodies"]):
+        rows = [entry["bodies"][body] for entry in table]
+        view = result[body]
+        note("position", view.position, [r["position"] for r in rows], 1.0)
+        note("velocity", view.velocity, [r["velocity"] for r in rows], 1.0)
+        note("omega", view.angular_velocity, [r["omega_body"] for r in rows], 1.0)
+        q = np.array([r["orientation"] for r in rows])
+        sign = np.sign(np.einsum("tk,tk->t", q, view.orientation))[:, None]
+        note("orientation", sign * view.orientation, q, 1.0)
+        note("acceleration", view.acceleration, [r["acceleration"] for r in rows], 1.0)
+        note("alpha", view.angular_acceleration, [r["alpha_body"] for r in rows], 1.0)
+    largest = max((np.abs([r["force"], r["torque"]]).max() for e in table for r in e["joint_reactions"].values()),
+                  default=0.0)  # fmt: skip
+    for joint in table[0]["joint_reactions"]:
+        for what in ("force", "torque"):
+            want = [e["joint_reactions"][joint][what] for e in table]
+            note("loads", getattr(result[joint], what)(), want, largest)
+    for what in ("kinetic", "total"):
+        note(f"energy {what}", getattr(result.energy, what), [e["energy"][what] for e in table], 1.0)
+    return worst

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .step import Function, IntegrationError, Projection, Statistics, Step, closed, rk_step
+from .step import Function, IntegrationError, Manifold, Statistics, Step, closed, rk_step
 from .tableau import Tableau
 
 SAFETY = 0.9
@@ -61,7 +61,7 @@ def adaptive_steps(
     end: float,
     tableau: Tableau,
     tolerance: Tolerance,
-    project: Projection | None,
+    manifold: Manifold | None,
     statistics: Statistics,
 ) -> Iterator[Step]:
     """Yield accepted steps from (t, y) to `end`; a step's stages are valid until the next is asked for.
@@ -82,8 +82,8 @@ def adaptive_steps(
         if h < SMALLEST_STEP_ULPS * np.spacing(max(abs(t), abs(end))):
             raise _collapse(t, y, k, tableau)
         unprojected = rk_step(f, t, y, h, tableau, k)
-        y_new = closed(f, t_new, unprojected, tableau, k, project)
-        error = np.inf if y_new is None else step_error(tableau, k, h, tolerance, y, y_new)
+        y_new = closed(f, t_new, unprojected, tableau, k, manifold)
+        error = np.inf if y_new is None else step_error(tableau, k, h, tolerance, manifold, y, y_new)
         if y_new is None or not error <= 1:
             statistics.rejected += 1
             rejected = True
@@ -100,10 +100,22 @@ def adaptive_steps(
 
 
 def step_error(
-    tableau: Tableau, k: np.ndarray, h: float, tolerance: Tolerance, y: np.ndarray, y_new: np.ndarray
+    tableau: Tableau,
+    k: np.ndarray,
+    h: float,
+    tolerance: Tolerance,
+    manifold: Manifold | None,
+    y: np.ndarray,
+    y_new: np.ndarray,
 ) -> float:
-    """Estimated error of a step over the tolerance, from the one or two estimates of the tableau."""
-    norms = [tolerance.norm(h * (e @ k[: len(e)]), y, y_new) for e in tableau.errors]
+    """Estimated error of a step over the tolerance, from the one or two estimates of the tableau.
+
+    Only errors along the manifold count. Near a singular configuration those across it are all noise.
+    """
+    norms = []
+    for weights in tableau.errors:
+        error = h * (weights @ k[: len(weights)])
+        norms.append(tolerance.norm(error if manifold is None else manifold.tangential(error), y, y_new))
     if len(norms) == 1 or norms[0] <= 0:
         return norms[0]
     return norms[0] ** 2 / float(np.hypot(norms[0], 0.1 * norms[1]))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .step import Function, IntegrationError, Projection, Statistics, Step, closed, rk_step
+from .step import Function, IntegrationError, Manifold, Statistics, Step, closed, rk_step
 from .tableau import Tableau
 
 # A last step shorter than this part of a step is round-off in the number of steps, not a step.
@@ -21,7 +21,7 @@ def fixed_steps(
     end: float,
     h: float,
     tableau: Tableau,
-    project: Projection | None,
+    manifold: Manifold | None,
     statistics: Statistics,
 ) -> Iterator[Step]:
     """Yield steps of size `h` from (t, y) to `end`; the last one is shorter where h does not divide.
@@ -39,7 +39,7 @@ def fixed_steps(
     for n in range(1, count + 1):
         t_new = end if n == count else start + n * h
         unprojected = rk_step(f, t, y, t_new - t, tableau, k)
-        y_new = closed(f, t_new, unprojected, tableau, k, project)
+        y_new = closed(f, t_new, unprojected, tableau, k, manifold)
         if y_new is None:
             bad = np.flatnonzero(~np.isfinite(unprojected))
             what = "the state is no longer finite" if bad.size else "the state left the constraints"

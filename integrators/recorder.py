@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .step import IntegrationError, Projection
+from .step import IntegrationError, Manifold
 
 
 class Sampled(Protocol):
@@ -27,13 +27,13 @@ class Recorder:
     ----------
     t, y : where the run starts
     times : (nt,) increasing, or None for the ends of all steps
-    project : applied to states between steps, so that they meet the constraints as those at the ends do
+    manifold : applied to states between steps, so that they meet the constraints as those at the ends do
     """
 
     def __init__(
-        self, t: float, y: np.ndarray, times: np.ndarray | None, project: Projection | None
+        self, t: float, y: np.ndarray, times: np.ndarray | None, manifold: Manifold | None
     ) -> None:
-        self.project = project
+        self.manifold = manifold
         self.pending = None if times is None else list(times[::-1])
         self.times: list[float] = []
         self.states: list[np.ndarray] = []
@@ -51,9 +51,9 @@ class Recorder:
 
     def _between(self, step: Sampled, t: float) -> np.ndarray:
         y = step.sample(t)
-        if self.project is None:
+        if self.manifold is None:
             return y
-        projected = self.project(t, y)
+        projected = self.manifold.project(t, y)
         if projected is None:
             raise IntegrationError("the state left the constraints between two steps", t)
         return projected

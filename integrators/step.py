@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from .tableau import Tableau
 
 Function = Callable[[float, np.ndarray], np.ndarray]
-# Returns y moved onto the constraints, or None if it is too far from them.
-Projection = Callable[[float, np.ndarray], np.ndarray | None]
+
+
+class Manifold(Protocol):
+    """Where y is known to lie: a hook through which steps are kept there."""
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """Return y moved onto the manifold, or None if it is too far from it."""
+
+    def tangential(self, error: np.ndarray) -> np.ndarray:
+        """Return the part of an error of the y last projected that projection would not remove."""
 
 
 class IntegrationError(RuntimeError):
@@ -37,6 +46,7 @@ class Statistics:
     steps: int = 0
     rejected: int = 0
     evaluations: int = 0
+    wall_time: float = 0.0
 
 
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:
@@ -77,13 +87,13 @@ class Step:
 
 
 def closed(
-    f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, project: Projection | None
+    f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
     """Project y at a step's end and evaluate there, so that the next step opens with this evaluation."""
     if not np.isfinite(y).all():
         return None
-    if project is not None:
-        projected = project(t, y)
+    if manifold is not None:
+        projected = manifold.project(t, y)
         if projected is None:
             return None
         y = projected

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .step import Function, IntegrationError, Projection, Statistics
+from .step import Function, IntegrationError, Manifold, Statistics
 
 STIFF_METHODS = ("Radau", "BDF", "LSODA")
 
@@ -36,7 +36,7 @@ def stiff_steps(
     method: str,
     rtol: float,
     atol: float,
-    project: Projection | None,
+    manifold: Manifold | None,
     statistics: Statistics,
 ) -> Iterator[StiffStep]:
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
@@ -61,8 +61,8 @@ def stiff_steps(
             raise IntegrationError(f"SciPy's {method} gave up: {message}", solver.t)
         statistics.steps += 1
         step = StiffStep(solver)
-        if project is not None:
-            projected = project(solver.t, solver.y)
+        if manifold is not None:
+            projected = manifold.project(solver.t, solver.y)
             if projected is None:
                 raise IntegrationError("the state left the constraints", solver.t)
             drift = np.abs(projected - solver.y) / (atol + rtol * np.abs(solver.y).max())

@@ -65,9 +65,9 @@ class Result:
     system : System
     time : (nt,) s
     state : State with arrays (nt, n, 3) and (nt, n, 4)
-    statistics : steps, rejected steps and evaluations of the right-hand side
+    statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "interrupted" or "failed"
-    wall_time : float, s
+    rank : number of independent constraint rows met along the motion
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Result:
         states: np.ndarray,
         statistics: Statistics,
         status: str,
-        wall_time: float,
+        rank: int,
     ) -> None:
         self.system = system
         self.time = time
         self.state = State.unpack(states.reshape(len(time), -1))
         self.statistics = statistics
         self.status = status
-        self.wall_time = wall_time
+        self.rank = rank
 
     def __getitem__(self, name: str) -> Any:
         """Return the view of the body or constraint of that name."""
@@ -132,7 +132,7 @@ class Result:
         """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
         linear, angular, loads = [], [], []
         for t, kin in zip(self.time, self.kinematics, strict=True):
-            motion = equations.motion(self._model, t, kin)
+            motion = equations.motion(self._model, t, kin, rank=self.rank)
             linear.append(motion.acceleration[:, :3])
             angular.append(equations.angular_acceleration(motion, kin))
             loads.append(joint_loads(self._model, kin, motion.multipliers))

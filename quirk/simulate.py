@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import validate
 from .assembly import check_consistent
-from .dynamics.equations import right_hand_side
-from .dynamics.projection import project
+from .dynamics.flow import Flow
 from .errors import InputError, SimulationError
 from .integrators import (
     STIFF_METHODS,
@@ -116,28 +115,34 @@ def simulate(
     state = system.initial_state() if initial_state is None else initial_state.checked(len(system.bodies))
     check_consistent(system, state)
 
-    statistics = Statistics()
-    f = _counted(right_hand_side(system.model, (alpha, beta) if stabilization == "baumgarte" else (0, 0)), statistics)
-    hook = projection_hook(system) if stabilization == "projection" else renormalized
-    y = hook(0.0, state.pack())
+    flow = Flow(
+        system.model,
+        system.metric,
+        state,
+        on_constraints=stabilization == "projection",
+        baumgarte=(alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0),
+    )
+    y = flow.project(0.0, state.pack())
     if y is None:
-        raise SimulationError("the initial state cannot be projected onto the constraints", time=0.0)
-    common = {"project": hook, "statistics": statistics}
+        raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=0.0)
+    statistics = Statistics()
+    common = {"manifold": flow, "statistics": statistics}
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
-        steps = stiff_steps(f, 0.0, y, duration, method, rtol, atol, **common)
+        steps = stiff_steps(flow, 0.0, y, duration, method, rtol, atol, **common)
     elif step is not None:
-        steps = fixed_steps(f, 0.0, y, duration, step, TABLEAUX[method], **common)
+        steps = fixed_steps(flow, 0.0, y, duration, step, TABLEAUX[method], **common)
     else:
         starts = (STATE_SIZE * np.arange(len(system.bodies))[:, None] + GROUPS).ravel()
         tolerance = Tolerance(rtol, atol, starts)
-        steps = adaptive_steps(f, 0.0, y, duration, TABLEAUX[method], tolerance, **common)
-    recorder = Recorder(0.0, y, times, hook)
-    return _run(system, steps, recorder, statistics, ProgressLine(duration) if progress else None)
+        steps = adaptive_steps(flow, 0.0, y, duration, TABLEAUX[method], tolerance, **common)
+    recorder = Recorder(0.0, y, times, flow)
+    return _run(system, flow, steps, recorder, statistics, ProgressLine(duration) if progress else None)
 
 
 def _run(
     system: System,
+    flow: Flow,
     steps: Iterator[Sampled],
     recorder: Recorder,
     statistics: Statistics,
@@ -148,8 +153,10 @@ def _run(
     reached = 0.0
 
     def result(status: str) -> Result:
-        wall_time = time.perf_counter() - started
-        return Result(system, np.array(recorder.times), np.array(recorder.states), statistics, status, wall_time)
+        statistics.evaluations = flow.evaluations
+        statistics.wall_time = time.perf_counter() - started
+        times, states = np.array(recorder.times), np.array(recorder.states)
+        return Result(system, times, states, statistics, status, flow.rank)
 
     try:
         for step in steps:
@@ -172,24 +179,6 @@ def _run(
         if progress is not None:
             progress.close(reached)
     return result("completed")
-
-
-def projection_hook(system: System) -> Callable[[float, np.ndarray], np.ndarray | None]:
-    """Return the projection of flat states onto the constraints and unit quaternions."""
-
-    def hook(t: float, y: np.ndarray) -> np.ndarray | None:
-        state = project(system.model, system.metric, State.unpack(y))
-        return None if state is None else state.pack()
-
-    return hook
-
-
-def renormalized(t: float, y: np.ndarray) -> np.ndarray:
-    """Return the flat state with unit quaternions."""
-    y = y.copy()
-    q = State.unpack(y).orientation
-    q /= np.linalg.norm(q, axis=1, keepdims=True)
-    return y
 
 
 def output_times(output: Any, duration: float) -> np.ndarray | None:
@@ -216,16 +205,6 @@ def _checked_step(method: str, step: Any, rtol: Any, atol: Any) -> float | None:
     if rtol is not None or atol is not None:
         raise InputError("simulate: step fixes the step size, so rtol and atol have no meaning; give one or the other")
     return validate.positive("simulate", "step", step)
-
-
-def _counted(
-    f: Callable[[float, np.ndarray], np.ndarray], statistics: Statistics
-) -> Callable[[float, np.ndarray], np.ndarray]:
-    def counted(t: float, y: np.ndarray) -> np.ndarray:
-        statistics.evaluations += 1
-        return f(t, y)
-
-    return counted
 
 
 class ProgressLine:

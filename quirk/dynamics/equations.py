@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from quirk import rotation
 from quirk.forces.element import Wrenches
-from quirk.state import Kinematics, State
+from quirk.state import Kinematics
 
 from .model import Model
 from .udwadia_kalaba import ConstrainedMotion, constrained_motion
@@ -24,33 +22,16 @@ def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, 
 
 
 def motion(
-    model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float] = (0.0, 0.0)
+    model: Model,
+    t: float,
+    kin: Kinematics,
+    baumgarte: tuple[float, float] = (0.0, 0.0),
+    rank: int | None = None,
 ) -> ConstrainedMotion:
     """Solve the equations of motion at one state."""
-    return constrained_motion(model, kin, *applied_loads(model, t, kin), baumgarte)
+    return constrained_motion(model, kin, *applied_loads(model, t, kin), baumgarte, rank)
 
 
 def angular_acceleration(motion: ConstrainedMotion, kin: Kinematics) -> np.ndarray:
     """omega_dot = T qdd (n, 3), body axes."""
-    return np.einsum(
-        "nij,nj->ni", rotation.T_matrix(kin.orientation[:-1]), motion.acceleration[:, 3:]
-    )
-
-
-def right_hand_side(
-    model: Model, baumgarte: tuple[float, float]
-) -> Callable[[float, np.ndarray], np.ndarray]:
-    """Return f of y' = f(t, y) over flat states (13 n,)."""
-
-    def f(t: float, y: np.ndarray) -> np.ndarray:
-        state = State.unpack(y)
-        kin = Kinematics.of(state)
-        solution = motion(model, t, kin, baumgarte)
-        return State(
-            state.velocity,
-            rotation.rate(state.orientation, state.angular_velocity),
-            solution.acceleration[:, :3],
-            angular_acceleration(solution, kin),
-        ).pack()
-
-    return f
+    return np.einsum("nij,nj->ni", rotation.T_matrix(kin.orientation[:-1]), motion.acceleration[:, 3:])

@@ -6,6 +6,8 @@ linear in them. After a step of an integrator the residuals are tiny, so one fac
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from quirk import rotation
@@ -13,18 +15,14 @@ from quirk.state import Kinematics, State
 
 from .model import Model
 from .rows import residuals, tangent_rows, wrenches
-from .udwadia_kalaba import PseudoInverse
-
-# Looser than for accelerations: close to a singular configuration a nearly lost row would turn round-off
-# into a large displacement, while leaving it alone for one step does no harm.
-RANK_TOLERANCE = 1e-7
+from .udwadia_kalaba import RANK_TOLERANCE, PseudoInverse
 
 # Gauss-Newton converges quadratically: a correction below this part of the size of the system leaves a
 # residual at round-off.
 SMALL_CORRECTION = 1e-8
 
 # A correction below this part changes the rows too little to need a new factorisation.
-SAME_ROWS = 1e-4
+SAME_ROWS = 1e-5
 
 MAX_CORRECTIONS = 12
 
@@ -63,41 +61,69 @@ def displaced(state: State, translation: np.ndarray, turn: np.ndarray) -> State:
     return State(state.position + translation, turned, state.velocity, state.angular_velocity)
 
 
-def factorise(model: Model, metric: MassMetric, kin: Kinematics) -> PseudoInverse:
-    """Return the pseudo-inverse of the rows in the mass metric over (v, omega)."""
-    return PseudoInverse.of(metric.rows(tangent_rows(wrenches(model, kin), model, kin)), RANK_TOLERANCE)
+def factorise(model: Model, metric: MassMetric, kin: Kinematics, rank: int | None = None) -> PseudoInverse:
+    """Return the pseudo-inverse of the rows in the mass metric over (v, omega), of at most the given rank."""
+    A = tangent_rows(wrenches(model, kin), model, kin)
+    return PseudoInverse.of(metric.rows(A), RANK_TOLERANCE, rank)
 
 
-def project(model: Model, metric: MassMetric, state: State) -> State | None:
-    """Return the state with unit quaternions, on the constraints, or None if it is too far from them."""
-    state = displaced(state, np.zeros_like(state.position), np.zeros_like(state.position))
-    if model.rows == 0:
-        return state
+@dataclass(frozen=True)
+class Projected:
+    """A state on the constraints.
+
+    Attributes
+    ----------
+    state : State
+    pseudo_inverse : PseudoInverse of the rows over (v, omega) at that state
+    rank : int
+        How many rows are certainly independent: singular values as small as the distance from the
+        constraints at which they were computed do not tell.
+    """
+
+    state: State
+    pseudo_inverse: PseudoInverse
+    rank: int
+
+
+def project(model: Model, metric: MassMetric, state: State, rank: int | None = None) -> Projected | None:
+    """Return the nearest state on the constraints, or None if `state` is too far from them.
+
+    Parameters
+    ----------
+    rank : int, optional
+        How many rows are known to be independent on the constraints; see `constrained_motion`.
+    """
     kin = Kinematics.of(state)
-    pseudo_inverse = factorise(model, metric, kin)
-    previous = np.inf
+    pseudo_inverse = factorise(model, metric, kin, rank)
+    distance = previous = np.inf
     for _ in range(MAX_CORRECTIONS):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, 0)[:, 0]))
         size = max(np.abs(turn).max(), np.abs(translation).max() / model.length)
         if not size < previous:  # also when it is not a number
             return None
+        previous, distance = size, min(distance, size)
         state = displaced(state, translation, turn)
         kin = Kinematics.of(state)
         if size > SAME_ROWS:
-            pseudo_inverse = factorise(model, metric, kin)
+            pseudo_inverse = factorise(model, metric, kin, rank)
+            distance = np.inf
         if size < SMALL_CORRECTION:
-            break
-        previous = size
-    else:
-        return None
-    return with_projected_velocity(model, metric, state, kin, pseudo_inverse)
+            state = with_projected_velocity(model, metric, state, kin, pseudo_inverse)
+            return Projected(state, pseudo_inverse, pseudo_inverse.rank(max(RANK_TOLERANCE, distance)))
+    return None
 
 
 def with_projected_velocity(
     model: Model, metric: MassMetric, state: State, kin: Kinematics, pseudo_inverse: PseudoInverse
 ) -> State:
-    """Return the state with the nearest velocities for which Phi_dot = 0."""
-    translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, 1)[:, 1]))
-    return State(
-        state.position, state.orientation, state.velocity + translation, state.angular_velocity + turn
-    )
+    """Return the state with the nearest velocities for which Phi_dot = 0.
+
+    The rows may be those of a pose nearby, so that a second correction removes what the first one leaves.
+    """
+    for _ in range(2):
+        translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, 1)[:, 1]))
+        state = State(
+            state.position, state.orientation, state.velocity + translation, state.angular_velocity + turn
+        )
+        kin = Kinematics.of(state)
+    return state

@@ -17,9 +17,10 @@ from .model import Model
 from .rows import constraint_rows
 
 # Singular values of the scaled rows below this part of the largest count as zero. Rows are scaled to unit
-# length in the mass metric first, so the number is free of units; well-posed models with mass ratios of
-# 1e6 stay four digits above it, and redundant rows lie at 1e-16.
-RANK_TOLERANCE = 1e-10
+# length in the mass metric first, so the number is free of units. Redundant rows lie at 1e-16 on the
+# constraints and at the size of the violation off them; well-posed models with mass ratios of 1e6 stay four
+# digits above it.
+RANK_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class ConstrainedMotion:
     acceleration : (n, 7) rdd in N and qdd of each body
     constraint_force : (n, 7) Q_c = A^T lambda: force in N, and generalised force along q
     multipliers : (m,) lambda, of minimum norm over rows of unit length in the mass metric
-    rank : number of independent rows, norm rows included
+    rank : number of independent constraint rows
     """
 
     acceleration: np.ndarray
@@ -42,22 +43,32 @@ class ConstrainedMotion:
 
 @dataclass(frozen=True)
 class PseudoInverse:
-    """A^+ in the mass metric: (A W)^+ = V s^-1 U^T D with W W^T = M^-1 and D scaling rows to unit length."""
+    """A^+ in the mass metric: (A W)^+ = V s^-1 U^T D with W W^T = M^-1 and D scaling rows to unit length.
+
+    U (m, r), s (r,), Vt (r, k) belong to the r singular values that count; `spectrum` holds all of them, over
+    the largest.
+    """
 
     U: np.ndarray
     s: np.ndarray
     Vt: np.ndarray
     D: np.ndarray
-    rank: int
+    spectrum: np.ndarray
 
     @classmethod
-    def of(cls, AW: np.ndarray, tolerance: float) -> PseudoInverse:
-        """Factorise (m, k) rows that are already multiplied by W."""
+    def of(cls, AW: np.ndarray, tolerance: float, limit: int | None = None) -> PseudoInverse:
+        """Factorise (m, k) rows that are already multiplied by W; keep at most `limit` singular values."""
         length = np.linalg.norm(AW, axis=1)
         D = 1.0 / np.where(length > 0, length, 1.0)
         U, s, Vt = np.linalg.svd(AW * D[:, None], full_matrices=False)
-        rank = int((s > tolerance * s[0]).sum()) if s.size else 0
-        return cls(U[:, :rank], s[:rank], Vt[:rank], D, rank)
+        spectrum = s / s[0] if s.size else s
+        rank = int((spectrum > tolerance).sum())
+        rank = rank if limit is None else min(rank, limit)
+        return cls(U[:, :rank], s[:rank], Vt[:rank], D, spectrum)
+
+    def rank(self, tolerance: float) -> int:
+        """Return the number of singular values above `tolerance` times the largest."""
+        return int((self.spectrum > tolerance).sum())
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
         """Return the shortest z (k,) with A W z = residual (m,), by least squares where rows contradict."""
@@ -74,6 +85,7 @@ def constrained_motion(
     force: np.ndarray,
     torque: np.ndarray,
     baumgarte: tuple[float, float] = (0.0, 0.0),
+    rank: int | None = None,
 ) -> ConstrainedMotion:
     """Solve the equation at one state.
 
@@ -82,6 +94,10 @@ def constrained_motion(
     force : (n, 3) applied forces in N
     torque : (n, 3) applied torques about the centres of mass, body axes
     baumgarte : alpha and beta, 1/s: b is lowered by 2 alpha Phi_dot + beta^2 Phi
+    rank : int, optional
+        How many of the constraint rows are known to be independent. At a state that violates the
+        constraints a little, such as an inner stage of an integrator, redundant rows contradict each other
+        a little and look independent; following them would give a large and meaningless acceleration.
     """
     n = len(model.mass)
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
@@ -113,7 +129,7 @@ def constrained_motion(
     ).reshape(-1, 7 * n)
 
     # xdd = a + W (A W)^+ (b - A a),  Q_c = A^T lambda
-    pseudo_inverse = PseudoInverse.of(AW, RANK_TOLERANCE)
+    pseudo_inverse = PseudoInverse.of(AW, RANK_TOLERANCE, None if rank is None else rank + n)
     A = A.reshape(-1, 7 * n)
     residual = b - A @ a.ravel()
     z = pseudo_inverse.solve(residual).reshape(n, 7)
@@ -123,5 +139,5 @@ def constrained_motion(
         acceleration=a + correction,
         constraint_force=(A.T @ multipliers).reshape(n, 7),
         multipliers=multipliers[: model.rows],
-        rank=pseudo_inverse.rank,
+        rank=len(pseudo_inverse.s) - n,
     )

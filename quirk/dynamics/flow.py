@@ -1,0 +1,100 @@
+"""A system as an integrator sees it: y' = f(t, y) over flat states, and the projection of y."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk import rotation
+from quirk.state import Kinematics, State
+
+from .equations import angular_acceleration, motion
+from .model import Model
+from .projection import MassMetric, Projected, displaced, factorise, project
+from .udwadia_kalaba import RANK_TOLERANCE
+
+# To find the rank that holds almost everywhere, bodies are moved at random by this part of the size of the
+# system and brought back onto the constraints.
+NEARBY = 1e-2
+NEARBY_STATES = 3
+
+
+class Flow:
+    """The vector field of a system and the manifold on which it lives.
+
+    Attributes
+    ----------
+    rank : int
+        The largest number of independent rows met on the constraints so far. Stages of a step are off the
+        constraints by more than a redundant row is from being dependent, so they cannot tell.
+    evaluations : int
+    """
+
+    def __init__(
+        self, model: Model, metric: MassMetric, start: State, *, on_constraints: bool, baumgarte: tuple[float, float]
+    ) -> None:
+        self.model, self.metric = model, metric
+        self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
+        self.rank = generic_rank(model, metric, start)
+        self.evaluations = 0
+        self._projected: Projected | None = None
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return y' (13 n,)."""
+        self.evaluations += 1
+        state = State.unpack(y)
+        kin = Kinematics.of(state)
+        solution = motion(self.model, t, kin, self.baumgarte, self.rank)
+        return State(
+            state.velocity,
+            rotation.rate(state.orientation, state.angular_velocity),
+            solution.acceleration[:, :3],
+            angular_acceleration(solution, kin),
+        ).pack()
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
+        state = State.unpack(y).copy()
+        state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
+        if self.on_constraints:
+            self._projected = project(self.model, self.metric, state, self.rank)
+            if self._projected is None:
+                return None
+            state = self._projected.state
+            self.rank = max(self.rank, self._projected.rank)
+        return state.pack()
+
+    def tangential(self, error: np.ndarray) -> np.ndarray:
+        """Return the part of an error (13 n,) of the y last projected that lies along the constraints.
+
+        What lies across them has no effect: projection removes it.
+        """
+        if self._projected is None:
+            return error
+        e, q = State.unpack(error), self._projected.state.orientation
+        turn = 2 * rotation.multiply(rotation.conjugate(q), e.orientation)[:, 1:]
+        position, turn = self._along(e.position, turn)
+        velocity, omega = self._along(e.velocity, e.angular_velocity)
+        return State(position, rotation.rate(q, turn), velocity, omega).pack()
+
+    def _along(self, translation: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        assert self._projected is not None
+        Vt = self._projected.pseudo_inverse.Vt
+        z = self.metric.coordinates(translation, turn)
+        return self.metric.vector(z - Vt.T @ (Vt @ z))
+
+
+def generic_rank(model: Model, metric: MassMetric, state: State) -> int:
+    """Rank of the rows at `state` or, where that is singular, at nearby states on the constraints."""
+    if not model.rows:
+        return 0
+    near = [state]
+    random = np.random.default_rng(0)
+    shape = state.position.shape
+    for _ in range(NEARBY_STATES):
+        moved = displaced(
+            state, NEARBY * model.length * random.normal(size=shape), NEARBY * random.normal(size=shape)
+        )
+        projected = project(model, metric, moved)
+        if projected is not None:
+            near.append(projected.state)
+    return max(factorise(model, metric, Kinematics.of(x)).rank(RANK_TOLERANCE) for x in near)

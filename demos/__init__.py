@@ -1,1 +1,10 @@
-"""Demos."""
+"""Short scripts that read like textbook examples; `quirk demo NAME` or `python demos/NAME.py` runs one."""
+
+DEMOS = {
+    "double-pendulum": "two hinged rods swing chaotically under gravity",
+    "four-bar": "a motor drives a crank-rocker linkage; its coupler point draws a curve",
+    "bricard": "an overconstrained loop of six hinges moves all the same",
+    "tennis-racket": "a body spun about its intermediate axis flips over and over",
+    "heavy-top": "a fast top precesses and nods under gravity",
+    "flyball-governor": "swinging balls lift a sleeve as the spindle speeds up",
+}

@@ -40,6 +40,12 @@ class Energy:
         """Kinetic plus potential (gravity and springs), J."""
         return self.kinetic + self.potential
 
+    @property
+    def drift(self) -> float:
+        """Largest departure of the total from its start, over the largest kinetic energy."""
+        largest = float(self.kinetic.max())
+        return float(np.abs(self.total - self.total[0]).max()) / largest if largest > 0 else 0.0
+
 
 @dataclass(frozen=True)
 class Momentum:
@@ -106,6 +112,11 @@ class Result:
         for element, rows in model.forces:
             potential = potential + [element.potential_energy(kin, rows) for kin in self.kinematics]
         return Energy(energy.kinetic_energy(model, self.state), potential)
+
+    @property
+    def conservative(self) -> bool:
+        """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
+        return all(element.conservative for element, _ in self._model.forces)
 
     @cached_property
     def momentum(self) -> Momentum:

@@ -15,6 +15,14 @@ from .errors import InputError
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
+# Which component of q stands where in T(q), and with which factor.
+_T_COMPONENT = np.array([[1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
+_T_FACTOR = 2.0 * np.array([[-1, 1, 1, -1], [-1, -1, 1, 1], [-1, 1, -1, 1]])
+
+
+def _components(v: np.ndarray) -> list[np.ndarray]:
+    return [v[..., k] for k in range(v.shape[-1])]
+
 
 def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
     """Return the unit quaternion (4,) of `value`.
@@ -42,14 +50,14 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
 
 def skew(v: np.ndarray) -> np.ndarray:
     """Cross-product matrices (..., 3, 3) with skew(a) @ b = a x b."""
-    x, y, z = np.moveaxis(np.asarray(v, dtype=float), -1, 0)
+    x, y, z = _components(np.asarray(v, dtype=float))
     zero = np.zeros_like(x)
     return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*x.shape, 3, 3)
 
 
 def matrix(q: np.ndarray) -> np.ndarray:
     """Direction-cosine matrices (..., 3, 3) of unit quaternions (..., 4): v_N = R v_B."""
-    w, x, y, z = np.moveaxis(q, -1, 0)
+    w, x, y, z = _components(q)
     return np.stack(
         [
             1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
@@ -69,8 +77,8 @@ def from_matrix(R: np.ndarray) -> np.ndarray:
 
 def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Hamilton products (..., 4): R(multiply(p, q)) = R(p) R(q)."""
-    pw, px, py, pz = np.moveaxis(p, -1, 0)
-    qw, qx, qy, qz = np.moveaxis(q, -1, 0)
+    pw, px, py, pz = _components(p)
+    qw, qx, qy, qz = _components(q)
     return np.stack(
         [
             pw * qw - px * qx - py * qy - pz * qz,
@@ -107,8 +115,7 @@ def T_matrix(q: np.ndarray) -> np.ndarray:
 
     T = 2 [-q_v, w I - q_v^x]; the term (d/dt T) qdot vanishes identically.
     """
-    w, x, y, z = np.moveaxis(q, -1, 0)
-    return 2 * np.stack([-x, w, z, -y, -y, -z, w, x, -z, y, -x, w], axis=-1).reshape(*w.shape, 3, 4)
+    return q[..., _T_COMPONENT] * _T_FACTOR
 
 
 def rate(q: np.ndarray, omega: np.ndarray) -> np.ndarray:

@@ -208,7 +208,7 @@ def _checked_step(method: str, step: Any, rtol: Any, atol: Any) -> float | None:
 
 
 class ProgressLine:
-    """A line on standard error that says how far a run has come."""
+    """A line on standard error that says how far a run has come; only its last state where no one watches."""
 
     def __init__(self, duration: float) -> None:
         self.duration = duration
@@ -217,7 +217,7 @@ class ProgressLine:
     def update(self, t: float) -> None:
         """Rewrite the line, unless that happened a moment ago."""
         now = time.perf_counter()
-        if now - self.shown > PROGRESS_INTERVAL:
+        if now - self.shown > PROGRESS_INTERVAL and sys.stderr.isatty():
             self.shown = now
             self._write(t, now, end="")
 

@@ -51,6 +51,11 @@ class ForceElement(ABC):
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add this element's loads at time `t` s to `loads`."""
 
+    @property
+    def conservative(self) -> bool:
+        """Whether all its work comes out of `potential_energy`."""
+        return False
+
     def potential_energy(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
         """Stored energy, J; none unless the element says otherwise."""
         return 0.0

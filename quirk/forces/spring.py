@@ -81,6 +81,11 @@ class Spring(ForceElement):
         loads.add_force(kin, rows[0], force, p_i)
         loads.add_force(kin, rows[1], -force, p_j)
 
+    @property
+    def conservative(self) -> bool:
+        """Whether there is no damper."""
+        return self.damping <= 0
+
     def potential_energy(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
         """k (L - L0)^2 / 2, J."""
         (p_i, _), (p_j, _) = (kin.point(b, f.origin) for b, f in zip(rows, self.frames, strict=True))

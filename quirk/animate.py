@@ -1,0 +1,201 @@
+"""Animated pictures of a motion: bodies with their shapes, joints marked."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from scipy.interpolate import CubicHermiteSpline
+
+from . import rotation, validate
+from .body import Body
+from .constraints import Constraint, Joint
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from .result import Result
+
+COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
+LETTERS = "xyz"
+# Points of a trail between two pictures.
+TRAIL_POINTS = 8
+
+
+def animate(
+    result: Result,
+    path: str | Path,
+    *,
+    fps: float = 25.0,
+    speed: float = 1.0,
+    view: tuple[float, float] | None = None,
+    trails: tuple[tuple[str, Any], ...] = (),
+    size: float = 5.0,
+) -> Path:
+    """Write an animation of a result.
+
+    Parameters
+    ----------
+    path : ".gif" or ".mp4"
+        MP4 needs the program ffmpeg.
+    fps : float
+        Pictures per second.
+    speed : float
+        2 shows the motion twice as fast as it is.
+    view : (elevation, azimuth), degrees
+        From where it is seen; the vertical is the coordinate axis nearest to the opposite of gravity.
+    trails : ((body name, point (3,) in body coordinates), ...)
+        Points that leave a trail.
+    size : float
+        Width and height, inches (at 100 dots each).
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    InputError
+        If the file type is unknown, ffmpeg is missing, or there is nothing to animate.
+    """
+    path = Path(path)
+    fps = validate.positive("animate", "fps", fps)
+    speed = validate.positive("animate", "speed", speed)
+    writer = _writer(path, fps)
+    if len(result.time) < 2:
+        raise InputError("animate: the result has a single time; simulate with more output")
+    end = result.time[-1]
+    times = np.arange(result.time[0], end, speed / fps)
+    scene = Scene(result, times, trails)
+    figure = plt.figure(figsize=(size, size))
+    ax: Any = figure.add_axes((0, 0, 1, 1), projection="3d")
+    scene.prepare(ax, view)
+    animation = FuncAnimation(figure, scene.draw, frames=len(times), blit=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    animation.save(path, writer=writer, dpi=100)
+    plt.close(figure)
+    return path
+
+
+def _writer(path: Path, fps: float) -> FFMpegWriter | PillowWriter:
+    suffix = path.suffix.lower()
+    if suffix == ".gif":
+        return PillowWriter(fps=fps)
+    if suffix != ".mp4":
+        raise InputError(f"animate: path must end in .gif or .mp4; got {str(path)!r}")
+    if shutil.which("ffmpeg") is None:
+        raise InputError("animate: MP4 needs the program ffmpeg, which was not found: install it or write a .gif")
+    return FFMpegWriter(fps=fps)
+
+
+class Scene:
+    """What is drawn, with the poses of all bodies at the times of the pictures."""
+
+    def __init__(self, result: Result, times: np.ndarray, trails: tuple[tuple[str, Any], ...]) -> None:
+        self.times = times
+        self.constraints = [c for c in result.system.constraints if c.active]
+        self.bodies = result.system.bodies
+        self.gravity = result.system.gravity
+        self.poses = {body.name: _poses(result, body, times) for body in self.bodies}
+        ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
+        # Lines from the centre of mass to the joints show what holds a body where its shape does not reach.
+        self.faces = {
+            body.name: [np.array([np.zeros(3), f.origin, np.zeros(3)]) for b, f in ends if b is body]
+            + ([] if body.shape is None else body.shape.faces())
+            for body in self.bodies
+        }
+        fine = np.linspace(times[0], times[-1], TRAIL_POINTS * (len(times) - 1) + 1)
+        self.trails = [_point_path(result, name, local, fine) for name, local in trails]
+        corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
+        joints = [self.joint_point(c)[:, None] for c in self.constraints]
+        every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails])
+        self.low, self.high = every.min(axis=0), every.max(axis=0)
+
+    def prepare(self, ax: Any, view: tuple[float, float] | None) -> None:
+        """Set up equal axes and the artists that `draw` moves."""
+        middle, half = 0.5 * (self.low + self.high), 0.55 * (self.high - self.low).max() or 1.0
+        for letter, m in zip(LETTERS, middle, strict=True):
+            getattr(ax, f"set_{letter}lim")(m - half, m + half)
+            getattr(ax, f"set_{letter}label")(f"{letter} (m)")
+        ax.locator_params(nbins=5)
+        ax.set_box_aspect((1, 1, 1))
+        vertical = int(np.argmax(np.abs(self.gravity))) if self.gravity.any() else 2
+        elevation, azimuth = view or (20.0, -60.0)
+        ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
+        self.solids = {}
+        for number, (name, faces) in enumerate(self.faces.items()):
+            color = COLORS[number % len(COLORS)]
+            solid = Poly3DCollection(faces, facecolor=color, edgecolor=color, alpha=0.75, linewidth=0.8)
+            self.solids[name] = ax.add_collection3d(solid)
+        (self.dots,) = ax.plot([], [], [], "o", color="black", markersize=4)
+        self.axes_lines = [
+            ax.plot([], [], [], color="black", linewidth=2)[0] for c in self.constraints if _shows_axis(c)
+        ]
+        self.trail_lines = [ax.plot([], [], [], color="#cc3311", linewidth=1)[0] for _ in self.trails]
+        self.axis_length = 0.06 * half
+        self.caption = ax.text2D(0.03, 0.95, "", transform=ax.transAxes)
+
+    def draw(self, frame: int) -> list[Any]:
+        """Move everything to its place in picture number `frame`."""
+        for name, solid in self.solids.items():
+            r, R = (part[frame] for part in self.poses[name])
+            solid.set_verts([face @ R.T + r for face in self.faces[name]])
+        if self.constraints:
+            points = np.array([self.joint_point(c)[frame] for c in self.constraints])
+            self.dots.set_data_3d(*points.T)
+        shown = [c for c in self.constraints if _shows_axis(c)]
+        for constraint, line in zip(shown, self.axes_lines, strict=True):
+            body, joint_frame = _drawn_on(constraint)
+            r, R = (part[frame] for part in self.poses[body.name])
+            ends = joint_frame.origin + np.outer([-self.axis_length, self.axis_length], joint_frame.matrix[:, 2])
+            line.set_data_3d(*(ends @ R.T + r).T)
+        for trail, line in zip(self.trails, self.trail_lines, strict=True):
+            line.set_data_3d(*trail[: TRAIL_POINTS * frame + 1].T)
+        self.caption.set_text(f"t = {self.times[frame]:.2f} s")
+        return []
+
+    def joint_point(self, constraint: Constraint) -> np.ndarray:
+        """Path (nt, 3) in N of the joint point."""
+        body, frame = _drawn_on(constraint)
+        return self._carried(body.name, frame.origin[None])[:, 0]
+
+    def _carried(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
+        r, R = self.poses[name]
+        return r[:, None] + points @ np.swapaxes(R, 1, 2)
+
+
+def _drawn_on(constraint: Constraint) -> tuple[Any, Any]:
+    """Return the body, and its joint frame, on which a joint is marked: j, or i where j is the ground."""
+    if isinstance(constraint.body_j, Body):
+        return constraint.body_j, constraint.frame_j
+    return constraint.body_i, constraint.frame_i
+
+
+def _shows_axis(constraint: Constraint) -> bool:
+    return isinstance(constraint, Joint) and (
+        constraint.rotation_axis is not None or constraint.translation_axis is not None
+    )
+
+
+def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.ndarray:
+    """Path (nt, 3) in N of a body point at finely spaced times."""
+    item = result.system[name]
+    if not isinstance(item, Body):
+        raise InputError(f"animate: trails must be points of bodies; got {item}")
+    r, R = _poses(result, item, times)
+    return r + R @ validate.array("animate", f'trail of "{name}"', local, (3,))
+
+
+def _poses(result: Result, body: Body, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (nt, 3) and rotation matrices (nt, 3, 3), between outputs by cubic interpolation."""
+    view = result[body.name]
+    position = CubicHermiteSpline(result.time, view.position, view.velocity)(times)
+    rates = rotation.rate(view.orientation, view.angular_velocity)
+    q = CubicHermiteSpline(result.time, view.orientation, rates)(times)
+    return position, rotation.matrix(q / np.linalg.norm(q, axis=1, keepdims=True))

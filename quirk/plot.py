@@ -1,0 +1,174 @@
+"""Pictures of a result with matplotlib; they work without a display."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .constraints import Constraint
+
+if TYPE_CHECKING:
+    from .result import Result
+
+LETTERS = "xyz"
+# Curves that stay below this are round-off, and are drawn as the zero they stand for.
+ROUND_OFF = 1e-10
+
+
+class Plotter:
+    """Pictures of one result; every method returns a matplotlib figure and, given `path`, saves it there.
+
+    Calling the plotter itself draws an overview: energies, residuals, positions and joint loads.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+    def __call__(self, path: str | Path | None = None) -> Figure:
+        """Draw an overview of the whole run."""
+        figure, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained")
+        self._draw_energy(axes[0, 0])
+        self._draw_residuals(axes[0, 1])
+        for body in self.result.system.bodies:
+            moved = self.result[body.name].position - self.result[body.name].position[0]
+            axes[1, 0].plot(self.result.time, np.linalg.norm(moved, axis=1), label=body.name)
+        _finish(axes[1, 0], "displacement of the centres of mass", "m")
+        for constraint in self._loaded():
+            force = np.linalg.norm(self.result[constraint.name].force(), axis=1)
+            axes[1, 1].plot(self.result.time, force, label=constraint.name)
+        _finish(axes[1, 1], "joint forces", "N")
+        return _saved(figure, path)
+
+    def motion(self, body: str, path: str | Path | None = None) -> Figure:
+        """Draw position, velocity, orientation and angular velocity of a body over time."""
+        view = self.result[body]
+        figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
+        figure.suptitle(body)
+        for ax, values, letters, title, unit in (
+            (axes[0, 0], view.position, LETTERS, "position in N", "m"),
+            (axes[0, 1], view.velocity, LETTERS, "velocity in N", "m/s"),
+            (axes[1, 0], view.orientation, "wxyz", "orientation (quaternion)", ""),
+            (axes[1, 1], view.angular_velocity, LETTERS, "angular velocity, body axes", "rad/s"),
+        ):
+            self._components(ax, values, letters)
+            _finish(ax, title, unit)
+        return _saved(figure, path)
+
+    def joint(self, name: str, path: str | Path | None = None) -> Figure:
+        """Draw a joint's relative displacement and rotation and their rates, in joint frame i, over time."""
+        view = self.result[name]
+        figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
+        figure.suptitle(name)
+        for ax, values, title, unit in (
+            (axes[0, 0], view.displacement, "displacement of j from i", "m"),
+            (axes[0, 1], view.velocity, "its rate", "m/s"),
+            (axes[1, 0], view.rotation, "1-2-3 angles of j from i", "rad"),
+            (axes[1, 1], view.angular_velocity, "relative angular velocity", "rad/s"),
+        ):
+            self._components(ax, values, LETTERS)
+            _finish(ax, title, unit)
+        return _saved(figure, path)
+
+    def energy(self, path: str | Path | None = None) -> Figure:
+        """Draw kinetic, potential and total energy over time."""
+        figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+        self._draw_energy(ax)
+        return _saved(figure, path)
+
+    def residuals(self, path: str | Path | None = None) -> Figure:
+        """Draw the largest constraint residuals over time."""
+        figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+        self._draw_residuals(ax)
+        return _saved(figure, path)
+
+    def loads(self, joint: str, frame: str = "inertial", path: str | Path | None = None) -> Figure:
+        """Draw force and torque on body j by body i over time, in N or in the axes of body "i" or "j"."""
+        view = self.result[joint]
+        axes_name = "N" if frame == "inertial" else f"the axes of body {frame}"
+        figure, axes = plt.subplots(2, 1, figsize=(7, 7), sharex=True, layout="constrained")
+        self._components(axes[0], view.force(frame), LETTERS)
+        _finish(axes[0], f"{joint}: force on j by i in {axes_name}", "N")
+        self._components(axes[1], view.torque(frame), LETTERS)
+        _finish(axes[1], f"{joint}: torque on j by i in {axes_name}", "N m")
+        return _saved(figure, path)
+
+    def paths(
+        self,
+        points: Sequence[tuple[str, Any]] | None = None,
+        path: str | Path | None = None,
+    ) -> Figure:
+        """Draw paths in space of body points, given as (body name, point (3,) in body coordinates).
+
+        Default: the centres of mass. A motion that stays in a coordinate plane is drawn in that plane.
+        """
+        if points is None:
+            points = [(body.name, (0, 0, 0)) for body in self.result.system.bodies]
+        curves = {f"{name} {_coordinates(local)}".strip(): self.result[name].point(local) for name, local in points}
+        every = np.concatenate(list(curves.values()))
+        extent = np.ptp(every, axis=0)
+        flat = [c for c in range(3) if extent[c] < 1e-6 * extent.max()]
+        shown = [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
+        figure = plt.figure(figsize=(7, 7), layout="constrained")
+        ax: Any = figure.add_subplot(projection="3d" if len(shown) == 3 else None)
+        for label, curve in curves.items():
+            ax.plot(*curve[:, shown].T, label=label)
+        ax.set_xlabel(f"{LETTERS[shown[0]]} (m)")
+        ax.set_ylabel(f"{LETTERS[shown[1]]} (m)")
+        if len(shown) == 3:
+            ax.set_zlabel("z (m)")
+        ax.set_aspect("equal")
+        ax.set_title("paths in N")
+        ax.legend()
+        return _saved(figure, path)
+
+    def _draw_energy(self, ax: Axes) -> None:
+        energy = self.result.energy
+        for label in ("kinetic", "potential", "total"):
+            ax.plot(self.result.time, getattr(energy, label), label=label)
+        _finish(ax, "energy", "J")
+
+    def _draw_residuals(self, ax: Axes) -> None:
+        residual = self.result.residual
+        for values, label in ((residual.position, "position level"), (residual.velocity, "velocity level")):
+            # Exact zeros have no place on a logarithmic axis.
+            ax.semilogy(self.result.time, np.where(values > 0, values, np.nan), ".-", markersize=2, linewidth=0.5,
+                        label=label)  # fmt: skip
+        ax.set_ylim(1e-18, max(1e-12, 10 * residual.position.max(), 10 * residual.velocity.max()))
+        _finish(ax, "largest constraint residual", "m, rad and their rates")
+
+    def _components(self, ax: Axes, values: np.ndarray, letters: str) -> None:
+        for column, letter in enumerate(letters):
+            ax.plot(self.result.time, values[:, column], label=letter)
+
+    def _loaded(self) -> list[Constraint]:
+        return [c for c in self.result.system.constraints if c.active and c.primitives]
+
+
+def _finish(ax: Axes, title: str, unit: str) -> None:
+    ax.set_title(title)
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel(unit)
+    ax.grid(alpha=0.3)
+    if ax.get_yscale() == "linear" and np.abs(ax.dataLim.intervaly).max() < ROUND_OFF:
+        ax.set_ylim(-10 * ROUND_OFF, 10 * ROUND_OFF)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(fontsize="small", ncols=2)
+
+
+def _coordinates(local: Any) -> str:
+    point = np.asarray(local, dtype=float)
+    return "" if not point.any() else "(" + ", ".join(f"{x:g}" for x in point) + ")"
+
+
+def _saved(figure: Figure, path: str | Path | None) -> Figure:
+    if path is not None:
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=120)
+    return figure

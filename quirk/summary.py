@@ -1,0 +1,36 @@
+"""A run in a few lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .result import Result
+
+
+def summary(result: Result) -> str:
+    """Return what was simulated, how well energy and constraints were kept, and the largest joint loads."""
+    system, cost, energy = result.system, result.statistics, result.energy
+    lines = [
+        f"{len(system.bodies)} bodies, {len(system.constraints)} constraints "
+        f"({system.model.rows} rows, {result.rank} independent); "
+        f"degrees of freedom: {6 * len(system.bodies) - result.rank}",
+        f"{result.status} {result.time[-1]:g} s in {cost.wall_time:.2f} s: {cost.steps} steps, "
+        f"{cost.rejected} rejected, {cost.evaluations} evaluations",
+        f"energy drift           {energy.drift:.1e} of the largest kinetic energy, {energy.kinetic.max():.6g} J"
+        if result.conservative
+        else f"energy                 {energy.total[0]:.6g} J at the start, {energy.total[-1]:.6g} J at the end",
+        f"constraint residual    {result.residual.position.max():.1e} at position level, "
+        f"{result.residual.velocity.max():.1e} at velocity level",
+    ]
+    loaded = [c for c in system.constraints if c.active and c.primitives]
+    if loaded:
+        width = max(len("largest joint load"), *(len(c.name) for c in loaded))
+        lines.append(f"{'largest joint load':<{width}}      force (N)   torque (N m)")
+        for constraint in loaded:
+            view = result[constraint.name]
+            force, torque = (np.linalg.norm(load, axis=1).max() for load in (view.force(), view.torque()))
+            lines.append(f"{constraint.name:<{width}}   {force:12.5g}   {torque:12.5g}")
+    return "\n".join(lines)

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from mechanisms import random_quaternion, random_system
+from scipy.optimize import minimize
+
+import quirk
+from quirk import rotation
+
+
+def disturbed(state, rng, amount):
+    n = len(state.position)
+    turn = rotation.exp(amount * rng.normal(size=(n, 3)))
+    return quirk.State(
+        state.position + amount * rng.normal(size=(n, 3)),
+        rotation.multiply(state.orientation, turn),
+        rng.normal(size=(n, 3)),
+        rng.normal(size=(n, 3)),
+    )
+
+
+def distance(system, start, state):
+    theta = rotation.log(rotation.multiply(rotation.conjugate(start.orientation), state.orientation))
+    J = system.model.inertia
+    return (system.model.mass @ ((state.position - start.position) ** 2).sum(axis=1)
+            + np.einsum("ni,nij,nj->", theta, J, theta))  # fmt: skip
+
+
+@pytest.mark.parametrize("amount", [1e-6, 1e-2, 0.2])
+@pytest.mark.parametrize("seed", range(4))
+def test_assembled_states_satisfy_all_constraints(seed, amount):
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, bodies=4, loops=seed % 3)
+    start = disturbed(system.initial_state(), rng, amount)
+    state = system.assemble(start)
+    rows = system.constraint_rows(state)
+    np.testing.assert_allclose(rows.phi, 0, atol=1e-11)
+    np.testing.assert_allclose(rows.phi_dot, 0, atol=1e-11)
+    again = system.initial_state()
+    np.testing.assert_array_equal(again.position, state.position)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_pose_on_the_constraints_is_nearer(seed):
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, bodies=2, loops=0)
+    start = disturbed(system.initial_state(), rng, 0.15)
+    found = system.assemble(start)
+
+    def at(x):
+        x = x.reshape(-1, 6)
+        q = rotation.multiply(found.orientation, rotation.exp(x[:, 3:]))
+        return quirk.State(found.position + x[:, :3], q, found.velocity, found.angular_velocity)
+
+    best = minimize(
+        lambda x: distance(system, start, at(x)), np.zeros(12), method="SLSQP",
+        constraints={"type": "eq", "fun": lambda x: system.constraint_rows(at(x)).phi},
+        options={"ftol": 1e-14, "maxiter": 300},
+    )  # fmt: skip
+    assert distance(system, start, found) <= best.fun * (1 + 1e-6)
+
+
+def test_velocities_change_as_little_as_kinetic_energy_tells():
+    rng = np.random.default_rng(5)
+    system = random_system(rng, bodies=3, loops=1)
+    start = disturbed(system.initial_state(), rng, 0.0)
+    state = system.assemble(start)
+    change = np.concatenate([state.velocity - start.velocity, state.angular_velocity - start.angular_velocity], axis=1)
+    momentum = np.concatenate(
+        [system.model.mass[:, None] * change[:, :3], np.einsum("nij,nj->ni", system.model.inertia, change[:, 3:])], axis=1
+    )
+    # The impulse that changes them does no work on the velocities that the constraints allow.
+    allowed = np.concatenate([state.velocity, state.angular_velocity], axis=1)
+    assert abs((momentum * allowed).sum()) < 1e-10
+
+
+def test_assembly_from_far_away():
+    """A closed four-bar loop whose bars lie about at random."""
+    rng = np.random.default_rng(1)
+    bars = [quirk.Body(f"bar{k}", 1.0, [0.01, 0.1, 0.1], position=rng.normal(size=3), orientation=random_quaternion(rng)) for k in range(3)]
+    ends = [quirk.GROUND, *bars, quirk.GROUND]
+    joints = []
+    for k in range(4):
+        frame_i = quirk.Frame([0.5, 0, 0]) if k else quirk.Frame([0, 0, 0])
+        frame_j = quirk.Frame([-0.5, 0, 0]) if k < 3 else quirk.Frame([0.8, 0, 0])
+        joints.append(quirk.Spherical(f"joint{k}", ends[k], ends[k + 1], frame_i=frame_i, frame_j=frame_j))
+    system = quirk.System([*bars, *joints])
+    with pytest.raises(quirk.InconsistentStateError, match=r"assemble\(\)"):
+        quirk.simulate(system, 1.0)
+    rows = system.constraint_rows(system.assemble())
+    np.testing.assert_allclose(rows.phi, 0, atol=1e-12)
+    quirk.simulate(system, 0.1)
+
+
+def test_what_cannot_be_assembled_is_named():
+    a = quirk.Body("a", 1.0, [0.1, 0.1, 0.1], position=[0.5, 0, 0])
+    ball = quirk.Spherical("ball", quirk.GROUND, a, point=[0, 0, 0])
+    wire = quirk.Distance("wire", quirk.GROUND, a, point_i=[5, 0, 0], point_j=[0.5, 0, 0], length=1.0)
+    system = quirk.System([a, ball, wire])
+    with pytest.raises(quirk.AssemblyError, match=r'(Spherical "ball"|Distance "wire"): cannot be assembled') as error:
+        system.assemble()
+    assert "check lengths" in str(error.value)

@@ -1,0 +1,177 @@
+"""Constraint rows: against the ball-joint notes, numerical differentiation, and themselves."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mechanisms import random_body, random_joint, random_state
+
+import quirk
+from quirk import constraints, rotation
+from quirk.constraints.primitives import constraint_tower, constraint_wrenches
+
+KINDS = [
+    kind
+    for name in constraints.__all__
+    if isinstance(kind := getattr(constraints, name), type) and name not in ("Constraint", "Joint", "Free")
+]
+ROWS = {"Spherical": 3, "Revolute": 5, "Universal": 4, "Cylindrical": 4, "Prismatic": 5, "Fixed": 6, "Distance": 1}
+
+
+def pair(kind, seed, ground=None):
+    rng = np.random.default_rng(seed)
+    a, b = random_body(rng, "a"), random_body(rng, "b")
+    ends = {None: (a, b), "i": (quirk.GROUND, b), "j": (a, quirk.GROUND)}[ground]
+    return quirk.System([a, b, random_joint(rng, "joint", *ends, kind)]), random_state(rng, 2)
+
+
+def moved(state, h, acceleration=None):
+    """The state a time h later: exact rotation about the body axes, uniform motion plus a given acceleration."""
+    linear, angular = acceleration or (0.0, 0.0)
+    turn = rotation.exp(h * state.angular_velocity + 0.5 * h * h * np.asarray(angular))
+    return quirk.State(
+        state.position + h * state.velocity + 0.5 * h * h * np.asarray(linear),
+        rotation.multiply(state.orientation, turn),
+        state.velocity + h * np.asarray(linear),
+        state.angular_velocity + h * np.asarray(angular),
+    )
+
+
+def qdot(state):
+    return np.concatenate([state.velocity, rotation.rate(state.orientation, state.angular_velocity)], axis=1).ravel()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ball_joint_equals_the_notes(seed):
+    """A and b of the ball joint in Udwadia-Kalaba form, with B = body j and C = body i, without T's rate."""
+    system, state = pair(quirk.Spherical, seed)
+    joint = system["joint"]
+    rows = system.constraint_rows(state)
+    (Q_C, Q_B), (T_C, T_B) = rotation.matrix(state.orientation), rotation.T_matrix(state.orientation)
+    p_BC, p_CB = Q_B @ joint.frame_j.origin, Q_C @ joint.frame_i.origin
+    I = np.eye(3)
+    A_B = np.hstack([I, -rotation.skew(p_BC) @ Q_B @ T_B])
+    A_C = np.hstack([-I, rotation.skew(p_CB) @ Q_C @ T_C])
+    np.testing.assert_allclose(rows.A, np.hstack([A_C, A_B]), atol=1e-12)
+    w_C, w_B = (rotation.skew(Q @ w) for Q, w in zip((Q_C, Q_B), state.angular_velocity, strict=True))
+    np.testing.assert_allclose(rows.b, -w_B @ w_B @ p_BC + w_C @ w_C @ p_CB, atol=1e-12)
+
+
+@pytest.mark.parametrize("ground", [None, "i", "j"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+class TestEveryConstraint:
+    def test_rows_and_labels(self, kind, ground):
+        system, state = pair(kind, 1, ground)
+        rows = system.constraint_rows(state)
+        m = ROWS[kind.__name__]
+        assert rows.A.shape == (m, 14)
+        assert rows.b.shape == rows.phi.shape == rows.phi_dot.shape == (m,)
+        assert len(rows.labels) == len(set(rows.labels)) == m
+        assert all(label.startswith("joint: ") for label in rows.labels)
+
+    def test_satisfied_where_it_was_declared_and_of_full_rank(self, kind, ground):
+        system, _ = pair(kind, 2, ground)
+        rows = system.constraint_rows(system.initial_state())
+        np.testing.assert_allclose(rows.phi, 0, atol=1e-14)
+        assert np.linalg.matrix_rank(rows.A) == ROWS[kind.__name__]
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_rate_is_A_qdot_and_the_difference_of_phi(self, kind, ground, seed):
+        system, state = pair(kind, seed, ground)
+        rows = system.constraint_rows(state)
+        np.testing.assert_allclose(rows.phi_dot, rows.A @ qdot(state), atol=1e-13)
+        h = 1e-5
+        ahead, behind = (system.constraint_rows(moved(state, s * h)).phi for s in (1, -1))
+        np.testing.assert_allclose(rows.phi_dot, (ahead - behind) / (2 * h), atol=1e-8)
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_b_is_what_A_leaves_of_the_second_derivative(self, kind, ground, seed):
+        """With any accelerations, the second derivative of Phi is A xdd - b."""
+        system, state = pair(kind, seed, ground)
+        rng = np.random.default_rng(seed)
+        linear, angular = rng.normal(size=(2, 2, 3))
+        rows = system.constraint_rows(state)
+        q, omega = state.orientation, state.angular_velocity
+        # omega_dot = T qdd; along q, qdd has -|qdot|^2.
+        qdd = rotation.rate(q, angular) - 0.25 * (omega**2).sum(axis=1, keepdims=True) * q
+        xdd = np.concatenate([linear, qdd], axis=1).ravel()
+        h = 1e-4
+        ahead, here, behind = (
+            system.constraint_rows(moved(state, s * h, (linear, angular))).phi for s in (1, 0, -1)
+        )
+        np.testing.assert_allclose(rows.A @ xdd - rows.b, (ahead - 2 * here + behind) / h**2, atol=2e-6)
+
+    def test_a_turned_quaternion_sign_changes_nothing_but_A(self, kind, ground):
+        system, state = pair(kind, 5, ground)
+        flipped = quirk.State(state.position, -state.orientation, state.velocity, state.angular_velocity)
+        one, other = system.constraint_rows(state), system.constraint_rows(flipped)
+        for part in ("b", "phi", "phi_dot"):
+            np.testing.assert_allclose(getattr(one, part), getattr(other, part), atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_towers_of_any_order_are_derivatives(kind):
+    """With constant velocity and spin, Phi is analytic in time; orders 0 to 5 against Chebyshev differentiation."""
+    system, state = pair(kind, 3)
+    order, n, radius = 5, 3, 0.2
+    spin = np.zeros((n, order, 3))
+    spin[:2, 0] = np.einsum("nij,nj->ni", rotation.matrix(state.orientation), state.angular_velocity)
+    translation = np.zeros((n, order + 1, 3))
+    translation[:2, 0], translation[:2, 1] = state.position, state.velocity
+    R = np.concatenate([rotation.matrix(state.orientation), np.eye(3)[None]])
+    m = ROWS[kind.__name__]
+    phi = np.zeros((m, order + 1))
+    constraint_tower(system.model.table, R, translation, spin, phi)
+
+    t = radius * np.cos(np.pi * (np.arange(24) + 0.5) / 24)
+    samples = np.array([system.constraint_rows(moved(state, h)).phi for h in t])
+    for row in range(m):
+        series = np.polynomial.Chebyshev.fit(t, samples[:, row], 20, domain=[-radius, radius])
+        for k in range(order + 1):
+            want = series.deriv(k)(0.0) if k else series(0.0)
+            assert abs(phi[row, k] - want) < 1e-13 * 100**k, (row, k)
+
+
+def test_kernels_are_the_same_compiled_and_plain():
+    """The whole evaluation once more in a process where kernels run as plain Python."""
+    script = (
+        "import sys, json; sys.path.insert(0, sys.argv[1]); import test_rows as t\n"
+        "print(json.dumps([t.signature(kind) for kind in t.KINDS]))"
+    )
+    plain = subprocess.run(
+        [sys.executable, "-c", script, str(Path(__file__).parent)], capture_output=True, text=True, check=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    got = json.loads(plain.stdout)
+    np.testing.assert_allclose(got, [signature(kind) for kind in KINDS], rtol=1e-13)
+    assert hasattr(constraint_tower, "py_func")
+    assert hasattr(constraint_wrenches, "py_func")
+
+
+def signature(kind):
+    system, state = pair(kind, 4)
+    rows = system.constraint_rows(state)
+    return float(np.abs(rows.A).sum() + np.abs(rows.b).sum() + np.abs(rows.phi).sum())
+
+
+def test_frames_and_point_with_axis_say_the_same():
+    rng = np.random.default_rng(7)
+    a, b = random_body(rng, "a"), random_body(rng, "b")
+    one = quirk.Revolute("hinge", a, b, point=[0.1, 0.2, 0.3], axis=[1, 2, 3])
+    other = quirk.Revolute("hinge", a, b, frame_i=one.frame_i, frame_j=one.frame_j)
+    state = random_state(rng, 2)
+    x, y = (quirk.System([a, b, j]).constraint_rows(state) for j in (one, other))
+    np.testing.assert_array_equal(x.A, y.A)
+    np.testing.assert_array_equal(x.b, y.b)
+
+
+def test_inactive_and_free_joints_have_no_rows():
+    rng = np.random.default_rng(8)
+    a, b = random_body(rng, "a"), random_body(rng, "b")
+    open_hinge = quirk.Revolute("open", a, b, point=[0, 0, 0], axis=[0, 0, 1], active=False)
+    system = quirk.System([a, b, open_hinge, quirk.Free("free", a, b)])
+    assert system.constraint_rows(system.initial_state()).A.shape == (0, 14)

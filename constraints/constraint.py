@@ -10,7 +10,6 @@ Rows, loads and relative coordinates follow from it.
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -24,7 +23,7 @@ from quirk.frame import Frame, axes_with_z
 from .primitives import Primitive
 
 
-class Constraint(ABC):
+class Constraint:
     """A constraint between body i (lower) and body j (upper).
 
     Attributes
@@ -56,6 +55,11 @@ class Constraint(ABC):
         self.frame_i = frame_i
         self.frame_j = frame_j
         self.active = bool(active)
+
+    @property
+    def bodies(self) -> tuple[Body | Ground, Body | Ground]:
+        """Body i and body j."""
+        return self.body_i, self.body_j
 
     def __str__(self) -> str:
         return f'{type(self).__name__} "{self.name}"'
@@ -141,9 +145,7 @@ def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
 def checked_frames(owner: str, frame_i: Any, frame_j: Any, also_given: Any) -> tuple[Frame, Frame]:
     """Return both frames, if they are all that was given."""
     if also_given:
-        raise InputError(
-            f"{owner}: give either {' and '.join(also_given)}, or frame_i and frame_j, not both kinds"
-        )
+        raise InputError(f"{owner}: give either {' and '.join(also_given)}, or frame_i and frame_j, not both kinds")
     for argument, frame in (("frame_i", frame_i), ("frame_j", frame_j)):
         if not isinstance(frame, Frame):
             raise InputError(f"{owner}: {argument} must be a quirk.Frame in body coordinates; got {frame!r}")

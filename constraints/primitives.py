@@ -130,9 +130,7 @@ def constraint_tower(
 
 
 @kernel
-def constraint_wrenches(
-    table: PrimitiveTable, R: np.ndarray, position: np.ndarray, wrench: np.ndarray
-) -> None:
+def constraint_wrenches(table: PrimitiveTable, R: np.ndarray, position: np.ndarray, wrench: np.ndarray) -> None:
     """Fill `wrench` (m, 3, 3): per row force on body j, moment on body i, moment on body j, all in N.
 
     A unit multiplier exerts the force on j and its opposite on i; moments are about the centres of mass.

@@ -23,10 +23,8 @@ def build() -> quirk.System:
         start, end = CORNERS[k], CORNERS[k + 1]
         size = np.where(np.abs(end - start) > 0, 1.0, 0.1)
         bars.append(quirk.Body.box(f"bar {k}", mass=1.0, size=size, position=(start + end) / 2))
-    links = [quirk.GROUND, *bars, quirk.GROUND]
-    hinges = [
-        quirk.Revolute(f"hinge {k}", links[k], links[k + 1], point=CORNERS[k], axis=AXES[k]) for k in range(6)
-    ]
+    links: list = [quirk.GROUND, *bars, quirk.GROUND]
+    hinges = [quirk.Revolute(f"hinge {k}", links[k], links[k + 1], point=CORNERS[k], axis=AXES[k]) for k in range(6)]
     return quirk.System([*bars, *hinges], gravity=[0, -9.81, 0])
 
 

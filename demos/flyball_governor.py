@@ -27,9 +27,7 @@ def build() -> quirk.System:
     # A link hangs from the middle of its arm and holds the sleeve at the same distance from the axis.
     middle_out, middle_down = COLLAR + 0.5 * ARM * out, 0.5 * ARM * down
     drop = np.sqrt(LINK**2 - (middle_out - COLLAR) ** 2)
-    sleeve = quirk.Body.cylinder(
-        "sleeve", mass=0.4, radius=0.03, length=0.04, position=[0, 0, -middle_down - drop]
-    )
+    sleeve = quirk.Body.cylinder("sleeve", mass=0.4, radius=0.03, length=0.04, position=[0, 0, -middle_down - drop])
     items += [sleeve, bearing, quirk.Prismatic("guide", spindle, sleeve, axis=[0, 0, 1])]
     for side, name in ((1, "right"), (-1, "left")):
         top = np.array([side * COLLAR, 0, 0])

@@ -51,7 +51,7 @@ def build() -> quirk.System:
     crank, coupler, rocker = bar("crank", a, b), bar("coupler", b, c), bar("rocker", d, c)
     z = [0, 0, 1]
     crank_pin = quirk.Revolute("crank pin", quirk.GROUND, crank, point=a, axis=z)
-    items = [
+    items: list = [
         crank,
         coupler,
         rocker,

@@ -30,9 +30,7 @@ class Recorder:
     manifold : applied to states between steps, so that they meet the constraints as those at the ends do
     """
 
-    def __init__(
-        self, t: float, y: np.ndarray, times: np.ndarray | None, manifold: Manifold | None
-    ) -> None:
+    def __init__(self, t: float, y: np.ndarray, times: np.ndarray | None, manifold: Manifold | None) -> None:
         self.manifold = manifold
         self.pending = None if times is None else list(times[::-1])
         self.times: list[float] = []

@@ -53,9 +53,7 @@ class Tableau:
         conditions = {
             "the row sums of a are c": a.sum(axis=1) - c,
             "a is strictly lower triangular": np.triu(a),
-            "the quadrature conditions hold": np.array(
-                [b @ c ** (k - 1) - 1 / k for k in range(1, self.order + 1)]
-            ),
+            "the quadrature conditions hold": np.array([b @ c ** (k - 1) - 1 / k for k in range(1, self.order + 1)]),
             "b.a.c is 1/6": b @ a @ c - 1 / 6 if self.order >= 3 else 0.0,
             "b.(c a c) is 1/8": b @ (c * (a @ c)) - 1 / 8 if self.order >= 4 else 0.0,
             "error weights sum to zero": np.array([e.sum() for e in self.errors]),

@@ -6,8 +6,8 @@ import pkgutil
 # `import quirk` find the checkout while an installed copy is also on the path, they are found there.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from .body import GROUND, Body  # noqa: E402
-from .constraints import (  # noqa: E402
+from .body import GROUND, Body
+from .constraints import (
     Cylindrical,
     Distance,
     Fixed,
@@ -17,7 +17,7 @@ from .constraints import (  # noqa: E402
     Spherical,
     Universal,
 )
-from .errors import (  # noqa: E402
+from .errors import (
     AssemblyError,
     InconsistentStateError,
     InputError,
@@ -25,12 +25,12 @@ from .errors import (  # noqa: E402
     SimulationError,
     UnknownNameError,
 )
-from .forces import Force, JointForce, JointTorque, Spring, Torque  # noqa: E402
-from .frame import Frame  # noqa: E402
-from .result import Result  # noqa: E402
-from .simulate import simulate  # noqa: E402
-from .state import State  # noqa: E402
-from .system import System  # noqa: E402
+from .forces import Force, JointForce, JointTorque, Spring, Torque
+from .frame import Frame
+from .result import Result
+from .simulate import simulate
+from .state import State
+from .system import System
 
 __version__ = "0.1.0"
 

@@ -30,7 +30,7 @@ def animate(
     result: Result,
     path: str | Path,
     *,
-    fps: float = 25.0,
+    fps: int = 25,
     speed: float = 1.0,
     view: tuple[float, float] | None = None,
     trails: tuple[tuple[str, Any], ...] = (),
@@ -42,7 +42,7 @@ def animate(
     ----------
     path : ".gif" or ".mp4"
         MP4 needs the program ffmpeg.
-    fps : float
+    fps : int
         Pictures per second.
     speed : float
         2 shows the motion twice as fast as it is.
@@ -64,7 +64,7 @@ def animate(
         If the file type is unknown, ffmpeg is missing, or there is nothing to animate.
     """
     path = Path(path)
-    fps = validate.positive("animate", "fps", fps)
+    fps = round(validate.positive("animate", "fps", fps))
     speed = validate.positive("animate", "speed", speed)
     writer = _writer(path, fps)
     if len(result.time) < 2:
@@ -82,7 +82,7 @@ def animate(
     return path
 
 
-def _writer(path: Path, fps: float) -> FFMpegWriter | PillowWriter:
+def _writer(path: Path, fps: int) -> FFMpegWriter | PillowWriter:
     suffix = path.suffix.lower()
     if suffix == ".gif":
         return PillowWriter(fps=fps)

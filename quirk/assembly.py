@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # projected away at the start of a run.
 CONSISTENCY_TOLERANCE = 1e-8
 
+# Rates below this, 1/s, are those of a system at rest, where there is no speed to compare them with.
+REST = 1e-12
+
 # Assembly ends when its steps are below this part of the size of the system.
 CONVERGED = 1e-12
 MAX_STEPS = 200
@@ -50,6 +53,7 @@ def check_consistent(system: System, state: State) -> None:
     # Positions far from the origin carry that much more round-off.
     position_size = length + 1e-6 * np.abs(state.position).max()
     speed = np.abs(state.velocity).max() + length * np.abs(state.angular_velocity).max()
+    speed = max(speed, length * REST / CONSISTENCY_TOLERANCE)
     for what, miss, size, unit in (
         ("poses", amount, np.where(angular, 1.0, position_size), ("m", "rad")),
         ("velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s")),

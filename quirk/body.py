@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,9 +76,7 @@ class Body:
         return cls._solid(name, mass, Box(_lengths(name, "size", size)), initial)
 
     @classmethod
-    def cylinder(
-        cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any
-    ) -> Body:
+    def cylinder(cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any) -> Body:
         """Return a solid cylinder along `axis`: "x", "y", "z" or a vector in body axes."""
         owner = f'Body "{name}"'
         axis = validate.direction(owner, "axis", _AXIS_NAMES.get(axis, axis) if isinstance(axis, str) else axis)
@@ -138,7 +135,7 @@ def checked_body(owner: str, argument: str, value: Any) -> Body | Ground:
 
 def _lengths(name: str, argument: str, value: Any) -> tuple[float, float, float]:
     owner = f'Body "{name}"'
-    lengths: Sequence[float] = validate.array(owner, argument, value, (3,))
+    lengths = validate.array(owner, argument, value, (3,))
     a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(lengths))
     return a, b, c
 

@@ -47,9 +47,7 @@ class SimulationError(QuirkError, RuntimeError):
         Everything computed up to `time`.
     """
 
-    def __init__(
-        self, message: str, *, time: float, body: str | None = None, result: Result | None = None
-    ) -> None:
+    def __init__(self, message: str, *, time: float, body: str | None = None, result: Result | None = None) -> None:
         super().__init__(message)
         self.time = time
         self.body = body

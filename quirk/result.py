@@ -104,6 +104,10 @@ class Result:
     def __repr__(self) -> str:
         return f"<Result: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"
 
+    def state_at(self, row: int = -1) -> State:
+        """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
+        return State(*(part[row].copy() for part in vars(self.state).values()))
+
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
@@ -135,8 +139,7 @@ class Result:
     @cached_property
     def kinematics(self) -> list[Kinematics]:
         """What follows from the state at each time."""
-        parts = zip(*vars(self.state).values(), strict=True)
-        return [Kinematics.of(State(*part)) for part in parts]
+        return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
     @cached_property
     def dynamics(self) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:

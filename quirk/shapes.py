@@ -84,7 +84,7 @@ class Cylinder(Shape):
     axis: tuple[float, float, float]
 
     def inertia(self, mass: float) -> np.ndarray:
-        """m r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
+        """M r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
         along = np.outer(self.axis, self.axis)
         across = np.eye(3) - along
         return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
@@ -95,9 +95,7 @@ class Cylinder(Shape):
         x, y, z = axes_with_z(np.array(self.axis)).T
         rim = self.radius * (np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y))
         top, bottom = rim + 0.5 * self.length * z, rim - 0.5 * self.length * z
-        mantle = [
-            np.array([bottom[k], bottom[k + 1], top[k + 1], top[k]]) for k in range(SEGMENTS)
-        ]
+        mantle = [np.array([bottom[k], bottom[k + 1], top[k + 1], top[k]]) for k in range(SEGMENTS)]
         return [bottom[:-1], top[:-1], *mantle]
 
 

@@ -126,16 +126,15 @@ def simulate(
     if y is None:
         raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=0.0)
     statistics = Statistics()
-    common = {"manifold": flow, "statistics": statistics}
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
-        steps = stiff_steps(flow, 0.0, y, duration, method, rtol, atol, **common)
+        steps = stiff_steps(flow, 0.0, y, duration, method, rtol, atol, flow, statistics)
     elif step is not None:
-        steps = fixed_steps(flow, 0.0, y, duration, step, TABLEAUX[method], **common)
+        steps = fixed_steps(flow, 0.0, y, duration, step, TABLEAUX[method], flow, statistics)
     else:
         starts = (STATE_SIZE * np.arange(len(system.bodies))[:, None] + GROUPS).ravel()
         tolerance = Tolerance(rtol, atol, starts)
-        steps = adaptive_steps(flow, 0.0, y, duration, TABLEAUX[method], tolerance, **common)
+        steps = adaptive_steps(flow, 0.0, y, duration, TABLEAUX[method], tolerance, flow, statistics)
     recorder = Recorder(0.0, y, times, flow)
     return _run(system, flow, steps, recorder, statistics, ProgressLine(duration) if progress else None)
 
@@ -228,5 +227,7 @@ class ProgressLine:
     def _write(self, t: float, now: float, end: str) -> None:
         share = t / self.duration
         bar = "#" * int(30 * share)
-        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.duration:g} s, {now - self.started:.1f} s{end}")
+        sys.stderr.write(
+            f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.duration:g} s, {now - self.started:.1f} s{end}"
+        )
         sys.stderr.flush()

@@ -46,8 +46,7 @@ class State:
             part = getattr(state, argument)
             if part.shape != (count, width):
                 raise InputError(
-                    f"State: {argument} must have shape ({count}, {width}), a row for each body; "
-                    f"got {part.shape}"
+                    f"State: {argument} must have shape ({count}, {width}), a row for each body; got {part.shape}"
                 )
             if not np.isfinite(part).all():
                 row = np.flatnonzero(~np.isfinite(part).all(axis=1))[0]
@@ -118,6 +117,4 @@ def initial_state(bodies: Sequence[Any]) -> State:
     def stack(argument: str, width: int) -> np.ndarray:
         return np.array([getattr(body, argument) for body in bodies], dtype=float).reshape(-1, width)
 
-    return State(
-        stack("position", 3), stack("orientation", 4), stack("velocity", 3), stack("angular_velocity", 3)
-    )
+    return State(stack("position", 3), stack("orientation", 4), stack("velocity", 3), stack("angular_velocity", 3))

@@ -81,9 +81,7 @@ class System:
         If names repeat, or a constraint or force acts on a body that is not in the system.
     """
 
-    def __init__(
-        self, items: Iterable[Body | Constraint | ForceElement], gravity: Any = (0, 0, 0)
-    ) -> None:
+    def __init__(self, items: Iterable[Body | Constraint | ForceElement], gravity: Any = (0, 0, 0)) -> None:
         self.gravity = validate.array("System", "gravity", gravity, (3,))
         self._items: dict[str, Body | Constraint | ForceElement] = {}
         for item in _listed(items):
@@ -118,9 +116,7 @@ class System:
         return name in self._items
 
     def __repr__(self) -> str:
-        return (
-            f"<System: {len(self.bodies)} bodies, {len(self.constraints)} constraints, {len(self.forces)} forces>"
-        )
+        return f"<System: {len(self.bodies)} bodies, {len(self.constraints)} constraints, {len(self.forces)} forces>"
 
     def initial_state(self) -> State:
         """Return a copy of the state in which runs start: as the bodies were declared, or as assembled."""
@@ -202,8 +198,7 @@ class System:
     def _check_membership(self) -> None:
         members = {id(body) for body in self.bodies}
         for item in (*self.constraints, *self.forces):
-            ends = item.bodies if isinstance(item, ForceElement) else (item.body_i, item.body_j)
-            for body in ends:
+            for body in item.bodies:
                 if not isinstance(body, Ground) and id(body) not in members:
                     raise InputError(f"System: {item} acts on {body}, which is not in the system: add it to the items")
             joint = getattr(item, "joint", None)

@@ -31,9 +31,7 @@ def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.n
     except (TypeError, ValueError):
         raise InputError(f"{owner}: {argument} must be {wanted} numbers; got {value!r}") from None
     if result.shape != shape:
-        raise InputError(
-            f"{owner}: {argument} must have shape {shape}; got shape {result.shape}: {value!r}"
-        )
+        raise InputError(f"{owner}: {argument} must have shape {shape}; got shape {result.shape}: {value!r}")
     if not np.isfinite(result).all():
         raise InputError(f"{owner}: {argument} must be finite; got {result.tolist()}")
     return result
@@ -92,7 +90,6 @@ def times(owner: str, argument: str, value: Any, start: float, end: float) -> np
         raise InputError(f"{owner}: {argument} must increase strictly; sort the times and drop repeated ones")
     if result[0] < start or result[-1] > end:
         raise InputError(
-            f"{owner}: {argument} must lie between {start:g} and {end:g} s; "
-            f"got {result[0]:g} to {result[-1]:g} s"
+            f"{owner}: {argument} must lie between {start:g} and {end:g} s; got {result[0]:g} to {result[-1]:g} s"
         )
     return result

@@ -66,7 +66,8 @@ def test_velocities_change_as_little_as_kinetic_energy_tells():
     state = system.assemble(start)
     change = np.concatenate([state.velocity - start.velocity, state.angular_velocity - start.angular_velocity], axis=1)
     momentum = np.concatenate(
-        [system.model.mass[:, None] * change[:, :3], np.einsum("nij,nj->ni", system.model.inertia, change[:, 3:])], axis=1
+        [system.model.mass[:, None] * change[:, :3], np.einsum("nij,nj->ni", system.model.inertia, change[:, 3:])],
+        axis=1,
     )
     # The impulse that changes them does no work on the velocities that the constraints allow.
     allowed = np.concatenate([state.velocity, state.angular_velocity], axis=1)
@@ -76,7 +77,10 @@ def test_velocities_change_as_little_as_kinetic_energy_tells():
 def test_assembly_from_far_away():
     """A closed four-bar loop whose bars lie about at random."""
     rng = np.random.default_rng(1)
-    bars = [quirk.Body(f"bar{k}", 1.0, [0.01, 0.1, 0.1], position=rng.normal(size=3), orientation=random_quaternion(rng)) for k in range(3)]
+    bars = [
+        quirk.Body(f"bar{k}", 1.0, [0.01, 0.1, 0.1], position=rng.normal(size=3), orientation=random_quaternion(rng))
+        for k in range(3)
+    ]
     ends = [quirk.GROUND, *bars, quirk.GROUND]
     joints = []
     for k in range(4):

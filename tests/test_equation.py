@@ -163,7 +163,9 @@ def test_scale_free(size, mass):
     """The same mechanism in millimetres or kilometres, grams or tonnes: only units change."""
 
     def scaled(size, mass):
-        return random_system(np.random.default_rng(2), bodies=4, loops=2, size=size, mass=mass, gravity=size * np.array([0, 0, -9.81]))
+        return random_system(
+            np.random.default_rng(2), bodies=4, loops=2, size=size, mass=mass, gravity=size * np.array([0, 0, -9.81])
+        )
 
     one, other = scaled(1.0, 1.0), scaled(size, mass)
     a, b = one.acceleration(one.initial_state()), other.acceleration(other.initial_state())

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from quirk.integrators import (
     DOP853,
     RK4,

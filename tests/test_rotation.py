@@ -19,7 +19,9 @@ def test_matrix_and_product_agree_with_numpy_quaternion(seed):
     P, Q = quaternion.quaternion(*p), quaternion.quaternion(*q)
     np.testing.assert_allclose(rotation.matrix(p), quaternion.as_rotation_matrix(P), atol=1e-15)
     np.testing.assert_allclose(rotation.multiply(p, q), quaternion.as_float_array(P * Q), atol=1e-15)
-    np.testing.assert_allclose(rotation.matrix(rotation.multiply(p, q)), rotation.matrix(p) @ rotation.matrix(q), atol=1e-14)
+    np.testing.assert_allclose(
+        rotation.matrix(rotation.multiply(p, q)), rotation.matrix(p) @ rotation.matrix(q), atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("seed", CASES)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mechanisms import random_body, random_joint, random_state
+from quirk.constraints.primitives import constraint_tower, constraint_wrenches
 
 import quirk
 from quirk import constraints, rotation
-from quirk.constraints.primitives import constraint_tower, constraint_wrenches
 
 KINDS = [
     kind
@@ -100,9 +100,7 @@ class TestEveryConstraint:
         qdd = rotation.rate(q, angular) - 0.25 * (omega**2).sum(axis=1, keepdims=True) * q
         xdd = np.concatenate([linear, qdd], axis=1).ravel()
         h = 1e-4
-        ahead, here, behind = (
-            system.constraint_rows(moved(state, s * h, (linear, angular))).phi for s in (1, 0, -1)
-        )
+        ahead, here, behind = (system.constraint_rows(moved(state, s * h, (linear, angular))).phi for s in (1, 0, -1))
         np.testing.assert_allclose(rows.A @ xdd - rows.b, (ahead - 2 * here + behind) / h**2, atol=2e-6)
 
     def test_a_turned_quaternion_sign_changes_nothing_but_A(self, kind, ground):

@@ -11,7 +11,7 @@ from .model import Model
 
 
 def kinetic_energy(model: Model, state: State) -> np.ndarray:
-    """m v.v / 2 + omega.J omega / 2 summed over the bodies, J."""
+    """M v.v / 2 + omega.J omega / 2 summed over the bodies, J."""
     translation = np.einsum("n,...ni,...ni->...", model.mass, state.velocity, state.velocity)
     omega = state.angular_velocity
     return 0.5 * (translation + np.einsum("...ni,nij,...nj->...", omega, model.inertia, omega))

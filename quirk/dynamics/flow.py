@@ -91,9 +91,7 @@ def generic_rank(model: Model, metric: MassMetric, state: State) -> int:
     random = np.random.default_rng(0)
     shape = state.position.shape
     for _ in range(NEARBY_STATES):
-        moved = displaced(
-            state, NEARBY * model.length * random.normal(size=shape), NEARBY * random.normal(size=shape)
-        )
+        moved = displaced(state, NEARBY * model.length * random.normal(size=shape), NEARBY * random.normal(size=shape))
         projected = project(model, metric, moved)
         if projected is not None:
             near.append(projected.state)

@@ -10,9 +10,7 @@ from .model import Model
 from .rows import wrenches
 
 
-def joint_loads(
-    model: Model, kin: Kinematics, multipliers: np.ndarray
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def joint_loads(model: Model, kin: Kinematics, multipliers: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Force and torque (3,) in N that body i exerts on body j at frame j's origin, for each active joint.
 
     Row k with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is

@@ -39,9 +39,9 @@ class MassMetric:
         n = len(self.translation)
         A = A.reshape(-1, n, 6)
         translation = A[..., :3] * self.translation[:, None]
-        return np.concatenate(
-            [translation, np.einsum("mni,nij->mnj", A[..., 3:], self.rotation)], axis=2
-        ).reshape(-1, 6 * n)
+        return np.concatenate([translation, np.einsum("mni,nij->mnj", A[..., 3:], self.rotation)], axis=2).reshape(
+            -1, 6 * n
+        )
 
     def vector(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return W z as its translations (n, 3) in N and rotations (n, 3) in body axes."""
@@ -122,8 +122,6 @@ def with_projected_velocity(
     """
     for _ in range(2):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, 1)[:, 1]))
-        state = State(
-            state.position, state.orientation, state.velocity + translation, state.angular_velocity + turn
-        )
+        state = State(state.position, state.orientation, state.velocity + translation, state.angular_velocity + turn)
         kin = Kinematics.of(state)
     return state

@@ -124,9 +124,9 @@ def constrained_motion(
     W_q = np.swapaxes(np.linalg.inv(np.linalg.cholesky(M_q)), 1, 2)
     W_r = 1 / np.sqrt(model.mass)
     a = np.concatenate([force / model.mass[:, None], np.linalg.solve(M_q, Q_q[..., None])[..., 0]], axis=1)
-    AW = np.concatenate(
-        [A[..., :3] * W_r[:, None], np.einsum("mni,nij->mnj", A[..., 3:], W_q)], axis=2
-    ).reshape(-1, 7 * n)
+    AW = np.concatenate([A[..., :3] * W_r[:, None], np.einsum("mni,nij->mnj", A[..., 3:], W_q)], axis=2).reshape(
+        -1, 7 * n
+    )
 
     # xdd = a + W (A W)^+ (b - A a),  Q_c = A^T lambda
     pseudo_inverse = PseudoInverse.of(AW, RANK_TOLERANCE, None if rank is None else rank + n)

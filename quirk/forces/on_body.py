@@ -28,9 +28,7 @@ class Force(ForceElement):
         In which axes `force` is given.
     """
 
-    def __init__(
-        self, name: str, body: Body, force: Any, point: Any = (0, 0, 0), frame: str = "inertial"
-    ) -> None:
+    def __init__(self, name: str, body: Body, force: Any, point: Any = (0, 0, 0), frame: str = "inertial") -> None:
         owner = _checked_owner("Force", name, body)
         self.name, self.bodies = name, (body,)
         self.force = constant_or_function(owner, "force", force, (3,))

@@ -87,6 +87,6 @@ class Spring(ForceElement):
         return self.damping <= 0
 
     def potential_energy(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
-        """k (L - L0)^2 / 2, J."""
+        """K (L - L0)^2 / 2, J."""
         (p_i, _), (p_j, _) = (kin.point(b, f.origin) for b, f in zip(rows, self.frames, strict=True))
         return 0.5 * self.stiffness * (float(np.linalg.norm(p_j - p_i)) - self.rest_length) ** 2

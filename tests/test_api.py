@@ -1,0 +1,66 @@
+"""The public names; and that the layout works from anywhere."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import quirk
+from quirk import constraints, forces
+
+NAMES = [
+    "GROUND",
+    "AssemblyError",
+    "Body",
+    "Cylindrical",
+    "Distance",
+    "Fixed",
+    "Force",
+    "Frame",
+    "Free",
+    "InconsistentStateError",
+    "InputError",
+    "JointForce",
+    "JointTorque",
+    "Prismatic",
+    "QuirkError",
+    "Result",
+    "Revolute",
+    "SimulationError",
+    "Spherical",
+    "Spring",
+    "State",
+    "System",
+    "Torque",
+    "Universal",
+    "UnknownNameError",
+    "simulate",
+]
+
+
+def test_exports():
+    assert sorted(quirk.__all__) == sorted(NAMES)
+    for name in NAMES:
+        assert getattr(quirk, name) is not None
+
+
+def test_joints_and_forces_are_re_exported():
+    for module in (constraints, forces):
+        for name in module.__all__:
+            if name not in ("Constraint", "Joint", "ForceElement"):
+                assert getattr(quirk, name) is getattr(module, name)
+
+
+def test_version():
+    assert quirk.__version__ == version("quirk-dynamics")
+
+
+def test_heavy_modules_are_imported_when_needed():
+    """Importing quirk loads neither matplotlib nor numpy-quaternion, and compiles nothing."""
+    script = (
+        "import sys, quirk\n"
+        "print([m for m in ('matplotlib', 'quaternion', 'scipy.integrate') if m in sys.modules])\n"
+        "from quirk.constraints.primitives import constraint_tower\n"
+        "print(len(constraint_tower.signatures))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "0"]

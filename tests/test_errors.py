@@ -1,0 +1,179 @@
+"""Every message names the object, the argument, what came and what to do."""
+
+import re
+
+import numpy as np
+import pytest
+
+import quirk
+
+NAN = float("nan")
+I = [1.0, 1.0, 1.0]
+
+
+def body(name="rod", **options):
+    return quirk.Body(name, 1.0, I, **options)
+
+
+A, B = body("a"), body("b", position=[1, 0, 0])
+HINGE = quirk.Revolute("hinge", quirk.GROUND, A, point=[0, 0, 0], axis=[0, 0, 1])
+BALL = quirk.Spherical("ball", quirk.GROUND, A, point=[0, 0, 0])
+SLIDER = quirk.Prismatic("slider", quirk.GROUND, A, axis=[0, 0, 1])
+FRAME = quirk.Frame()
+
+
+def system(*items, **options):
+    return quirk.System([A, HINGE, *items], **options)
+
+
+def state(**parts):
+    return quirk.State(**{
+        "position": np.zeros((1, 3)), "orientation": np.array([[1.0, 0, 0, 0]]),
+        "velocity": np.zeros((1, 3)), "angular_velocity": np.zeros((1, 3)), **parts,
+    })  # fmt: skip
+
+
+CASES = {
+    # bodies
+    "no name": (lambda: quirk.Body("", 1, I), "Body: name must be a non-empty string; got ''"),
+    "name is a number": (lambda: quirk.Body(3, 1, I), "Body: name must be a non-empty string; got 3"),
+    "zero mass": (lambda: quirk.Body("rod", 0, I), 'Body "rod": mass must be positive; got 0'),
+    "negative mass": (lambda: quirk.Body("rod", -2, I), 'Body "rod": mass must be positive; got -2'),
+    "NaN mass": (lambda: quirk.Body("rod", NAN, I), 'Body "rod": mass must be finite; got nan'),
+    "text as mass": (lambda: quirk.Body("rod", "heavy", I), "Body \"rod\": mass must be"),
+    "inertia of 6": (lambda: quirk.Body("rod", 1, range(6)), 'Body "rod": inertia must be 3 principal moments or a 3 x 3 tensor'),
+    "scalar inertia": (lambda: quirk.Body("rod", 1, 2.0), 'Body "rod": inertia must be 3 principal moments or a 3 x 3'),
+    "inertia not symmetric": (lambda: quirk.Body("rod", 1, [[1, 0.2, 0], [0, 1, 0], [0, 0, 1]]), 'Body "rod": inertia must be symmetric'),
+    "inertia indefinite": (lambda: quirk.Body("rod", 1, [1, -1, 1]), 'Body "rod": inertia must be positive definite; its principal moments are (-1, 1, 1)'),
+    "inertia zero": (lambda: quirk.Body("rod", 1, [0, 0, 0]), 'Body "rod": inertia must be positive definite'),
+    "inertia impossible": (lambda: quirk.Body("rod", 1, [0.1, 0.1, 0.5]), 'Body "rod": inertia violates the triangle inequality (0.1, 0.1, 0.5): no rigid body'),
+    "NaN in inertia": (lambda: quirk.Body("rod", 1, [1, NAN, 1]), 'Body "rod": inertia must be finite'),
+    "position in the plane": (lambda: body(position=[1, 2]), 'Body "rod": position must have shape (3,); got shape (2,): [1, 2]'),
+    "NaN in position": (lambda: body(position=[0, NAN, 0]), 'Body "rod": position must be finite; got [0.0, nan, 0.0]'),
+    "text as velocity": (lambda: body(velocity="fast"), "Body \"rod\": velocity must be 3 numbers; got 'fast'"),
+    "infinite spin": (lambda: body(angular_velocity=[0, 0, np.inf]), 'Body "rod": angular_velocity must be finite'),
+    "zero quaternion": (lambda: body(orientation=[0, 0, 0, 0]), 'Body "rod": orientation must be a rotation; got the quaternion [0.0, 0.0, 0.0, 0.0]'),
+    "angles as orientation": (lambda: body(orientation=[0, 0, 1]), 'Body "rod": orientation must have shape (4,)'),
+    "shape": (lambda: body(shape="box"), 'Body "rod": shape must be one of quirk.shapes; got \'box\''),
+    "box size": (lambda: quirk.Body.box("rod", 1, [1, 0, 1]), 'Body "rod": size[1] must be positive; got 0'),
+    "cylinder axis": (lambda: quirk.Body.cylinder("rod", 1, 1, 1, axis=[0, 0, 0]), 'Body "rod": axis must be a direction; got the zero vector'),
+    "sphere radius": (lambda: quirk.Body.sphere("rod", 1, -1), 'Body "rod": radius must be positive; got -1'),
+    # joints
+    "same body": (lambda: quirk.Spherical("ball", A, A, point=[0, 0, 0]), 'Spherical "ball": body_i and body_j must differ; got Body "a" twice'),
+    "two grounds": (lambda: quirk.Fixed("weld", quirk.GROUND, quirk.GROUND), 'Fixed "weld": body_i and body_j must differ; got the ground twice'),
+    "no body": (lambda: quirk.Fixed("weld", quirk.GROUND, "a"), "Fixed \"weld\": body_j must be a quirk.Body or quirk.GROUND; got 'a'"),
+    "no point": (lambda: quirk.Spherical("ball", A, B), 'Spherical "ball": point must be given, in N at the initial poses'),
+    "no axis": (lambda: quirk.Revolute("hinge", A, B, point=[0, 0, 0]), 'Revolute "hinge": axis must be given'),
+    "zero axis": (lambda: quirk.Revolute("hinge", A, B, point=[0, 0, 0], axis=[0, 0, 0]), 'Revolute "hinge": axis must be a direction; got the zero vector'),
+    "NaN in point": (lambda: quirk.Spherical("ball", A, B, point=[0, NAN, 0]), 'Spherical "ball": point must be finite'),
+    "both placements": (lambda: quirk.Spherical("ball", A, B, point=[0, 0, 0], frame_i=FRAME, frame_j=FRAME), 'Spherical "ball": give either point, or frame_i and frame_j, not both kinds'),
+    "one frame": (lambda: quirk.Spherical("ball", A, B, frame_i=FRAME), 'Spherical "ball": frame_j must be a quirk.Frame in body coordinates; got None'),
+    "no frame": (lambda: quirk.Spherical("ball", A, B, frame_i=[0, 0, 0], frame_j=FRAME), 'Spherical "ball": frame_i must be a quirk.Frame'),
+    "frame origin": (lambda: quirk.Frame(origin=[1]), "Frame: origin must have shape (3,)"),
+    "parallel cross": (lambda: quirk.Universal("u", A, B, point=[0, 0, 0], axis_i=[1, 0, 0], axis_j=[-2, 0, 0]), 'Universal "u": axis_i and axis_j must not be parallel'),
+    "cross without axis": (lambda: quirk.Universal("u", A, B, point=[0, 0, 0], axis_i=[1, 0, 0]), 'Universal "u": axis_j must be given'),
+    "distance zero": (lambda: quirk.Distance("wire", A, B, length=0), 'Distance "wire": length must be positive; got 0'),
+    "distance of a point to itself": (lambda: quirk.Distance("wire", quirk.GROUND, A), 'Distance "wire": its end points coincide at the initial poses; give length'),
+    # systems
+    "nothing": (lambda: quirk.System([]), "System: at least one body is needed"),
+    "no list": (lambda: quirk.System(A), "System: items must be a list of bodies, constraints and forces"),
+    "foreign item": (lambda: quirk.System([A, "hinge"]), "System: items must be bodies, constraints and forces; got 'hinge'"),
+    "duplicate name": (lambda: quirk.System([A, body("a")]), 'System: names must be unique; Body "a" has the name of Body "a": rename one'),
+    "the ground's name": (lambda: quirk.System([body("ground")]), 'System: names must be unique; Body "ground" has the name of quirk.GROUND'),
+    "stranger in a joint": (lambda: quirk.System([B, HINGE]), 'System: Revolute "hinge" acts on Body "a", which is not in the system: add it'),
+    "stranger in a force": (lambda: quirk.System([B, quirk.Force("push", A, [1, 0, 0])]), 'System: Force "push" acts on Body "a", which is not in the system'),
+    "motor without its joint": (lambda: quirk.System([A, quirk.JointTorque("motor", HINGE, 1.0)]), 'System: JointTorque "motor" acts on Revolute "hinge", which is not in the system'),
+    "gravity as a number": (lambda: quirk.System([A], gravity=-9.81), "System: gravity must have shape (3,); got shape (): -9.81"),
+    "unknown name": (lambda: system()["hing"], 'System: no object is named "hing"; did you mean "hinge"?'),
+    "unknown name, nothing like it": (lambda: system()["xyz"], 'System: no object is named "xyz"; there are: a, hinge'),
+    # states
+    "state of other size": (lambda: system().acceleration(state(position=np.zeros((2, 3)))), "State: position must have shape (1, 3), a row for each body; got (2, 3)"),
+    "NaN in a state": (lambda: system().acceleration(state(velocity=np.full((1, 3), NAN))), "State: velocity must be finite; row 0 is [nan, nan, nan]"),
+    "zero quaternion in a state": (lambda: system().acceleration(state(orientation=np.zeros((1, 4)))), "State: orientation must be unit quaternions; row 0 is zero"),
+    "no state": (lambda: system().acceleration(None), "System: state must be a quirk.State; got None"),
+    # forces
+    "force on the ground": (lambda: quirk.Force("push", quirk.GROUND, [1, 0, 0]), 'Force "push": body must be a quirk.Body; got quirk.GROUND'),
+    "force of two": (lambda: quirk.Force("push", A, [1, 0]), 'Force "push": force must have shape (3,)'),
+    "force frame": (lambda: quirk.Force("push", A, [1, 0, 0], frame="world"), "Force \"push\": frame must be one of 'inertial', 'body'; got 'world'"),
+    "torque about a ball": (lambda: quirk.JointTorque("motor", BALL, 1.0), 'JointTorque "motor": joint must be one that turns about a single axis; got Spherical "ball"'),
+    "torque about a slider": (lambda: quirk.JointTorque("motor", SLIDER, 1.0), 'JointTorque "motor": joint must be one that turns about'),
+    "force along a hinge": (lambda: quirk.JointForce("push", HINGE, 1.0), 'JointForce "push": joint must be one that slides along a single axis; got Revolute "hinge"'),
+    "torque about a body": (lambda: quirk.JointTorque("motor", A, 1.0), 'JointTorque "motor": joint must be a joint such as quirk.Revolute'),
+    "negative stiffness": (lambda: quirk.Spring("s", A, B, stiffness=-1), 'Spring "s": stiffness must not be negative; got -1'),
+    "negative damping": (lambda: quirk.Spring("s", A, B, stiffness=1, damping=-1), 'Spring "s": damping must not be negative'),
+    "function of wrong shape": (lambda: run(quirk.Force("push", A, lambda *x: [1, 2])), 'Force "push", at t = 0 s: what its force function returns must have shape (3,); got shape (2,)'),
+    "function of NaN": (lambda: run(quirk.Torque("twist", A, lambda *x: [0, NAN, 0])), 'Torque "twist", at t = 0 s: what its torque function returns must be finite'),
+    "function of nothing": (lambda: run(quirk.JointTorque("motor", HINGE, lambda *x: None)), 'JointTorque "motor", at t = 0 s: what its torque function returns must be finite'),
+    "function that fails": (lambda: run(quirk.Force("push", A, lambda t: [0, 0, 0])), 'Force "push": its force function failed at t = 0 s: TypeError'),
+    # runs
+    "no system": (lambda: quirk.simulate([A], 1.0), "simulate: system must be a quirk.System"),
+    "zero duration": (lambda: run(duration=0), "simulate: duration must be positive; got 0"),
+    "NaN duration": (lambda: run(duration=NAN), "simulate: duration must be finite"),
+    "unknown method": (lambda: run(method="Euler"), "simulate: method must be one of 'RK4', 'RK45', 'DOP853', 'Radau', 'BDF', 'LSODA'; got 'Euler'"),
+    "RK4 without step": (lambda: run(method="RK4"), "simulate: method 'RK4' has a fixed step size; give step= in seconds"),
+    "negative step": (lambda: run(method="RK4", step=-1), "simulate: step must be positive; got -1"),
+    "step and tolerance": (lambda: run(method="RK45", step=0.1, rtol=1e-6), "simulate: step fixes the step size, so rtol and atol have no meaning"),
+    "step for BDF": (lambda: run(method="BDF", step=0.1), "simulate: method 'BDF' chooses its own steps"),
+    "zero tolerance": (lambda: run(rtol=0), "simulate: rtol must be positive; got 0"),
+    "unknown stabilization": (lambda: run(stabilization="magic"), "simulate: stabilization must be one of 'projection', 'baumgarte', None; got 'magic'"),
+    "negative baumgarte": (lambda: run(stabilization="baumgarte", baumgarte=(-1, 1)), "simulate: baumgarte must be two rates"),
+    "unknown solver": (lambda: run(solver="magic"), "simulate: solver must be one of 'dense'; got 'magic'"),
+    "output beyond the end": (lambda: run(output=[0, 2]), "simulate: output must lie between 0 and 1 s; got 0 to 2 s"),
+    "output going back": (lambda: run(output=[0.5, 0.1]), "simulate: output must increase strictly"),
+    "output of nothing": (lambda: run(output=[]), "simulate: output must be a list of times"),
+    "negative output": (lambda: run(output=-0.1), "simulate: output must be positive; got -0.1"),
+    "velocity against a hinge": (lambda: run_apart(velocity=[0, 0, 0.5]), 'Revolute "hinge": the initial velocities violate it by 0.5 m/s (row hinge: coincidence along z): correct the initial velocities, or call system.assemble()'),
+    "joint apart": (lambda: run_apart(shift=1e-3), 'Spherical "ball": the initial poses violate it by 0.001 m (row ball: coincidence along x): correct the initial poses, or call system.assemble()'),
+    "spring without direction": (lambda: run(quirk.Spring("s", quirk.GROUND, A, stiffness=1, rest_length=1)), 'Spring "s": its ends coincide at t = 0 s'),
+    # results
+    "view of a force": (lambda: run(quirk.Force("push", A, [0, 0, 0]))["push"], 'Result: Force "push" is neither a body nor a constraint'),
+    "view of nothing": (lambda: run()["hings"], 'System: no object is named "hings"; did you mean "hinge"?'),
+    "load frame": (lambda: run()["hinge"].force(frame="k"), "Revolute \"hinge\": frame must be one of 'inertial', 'i', 'j'; got 'k'"),
+}  # fmt: skip
+
+
+def run(*forces, duration=1.0, **options):
+    return quirk.simulate(system(*forces), duration, **options)
+
+
+def run_apart(velocity=None, shift=None):
+    if velocity is not None:
+        rod = body("rod", velocity=velocity)
+        joint = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 0, 1])
+    else:
+        rod = body("rod")
+        joint = quirk.Spherical("ball", quirk.GROUND, rod, frame_i=FRAME, frame_j=quirk.Frame([shift, 0, 0]))
+    return quirk.simulate(quirk.System([rod, joint]), 1.0)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_message(case):
+    action, message = CASES[case]
+    with pytest.raises(quirk.QuirkError, match=re.escape(message)) as error:
+        action()
+    assert "\n" not in str(error.value)
+
+
+def test_errors_are_what_python_expects():
+    """Bad values are ValueErrors, unknown names KeyErrors, failed runs RuntimeErrors."""
+    assert issubclass(quirk.InputError, ValueError)
+    assert issubclass(quirk.InconsistentStateError, quirk.InputError)
+    assert issubclass(quirk.UnknownNameError, KeyError)
+    assert issubclass(quirk.SimulationError, RuntimeError)
+    assert issubclass(quirk.AssemblyError, RuntimeError)
+
+
+def test_consistent_states_are_accepted_in_any_unit():
+    """The same rounded input, in millimetres and far from the origin, is not taken for a mistake."""
+    for size, origin in ((1e-3, 0.0), (1e3, 0.0), (1.0, 1e6)):
+        arm = size * np.array([0.6, 0.8, 0]) + origin
+        rod = quirk.Body(
+            "rod",
+            1.0,
+            [size**2] * 3,
+            position=arm,
+            angular_velocity=[0, 0, 2],
+            velocity=size * np.array([-1.6, 1.2, 0]),
+        )
+        joint = quirk.Spherical("ball", quirk.GROUND, rod, point=[origin] * 3)
+        quirk.simulate(quirk.System([rod, joint]), 0.1)

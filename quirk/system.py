@@ -197,7 +197,8 @@ class System:
 
     def _check_membership(self) -> None:
         members = {id(body) for body in self.bodies}
-        for item in (*self.constraints, *self.forces):
+        items: list[Constraint | ForceElement] = [*self.constraints, *self.forces]
+        for item in items:
             for body in item.bodies:
                 if not isinstance(body, Ground) and id(body) not in members:
                     raise InputError(f"System: {item} acts on {body}, which is not in the system: add it to the items")

@@ -152,6 +152,11 @@ def checked_frames(owner: str, frame_i: Any, frame_j: Any, also_given: Any) -> t
     return frame_i, frame_j
 
 
+def initial_point(body: Body | Ground, local: np.ndarray) -> np.ndarray:
+    """Where in N the point at `local` (3,) of a body is at its initial pose."""
+    return body.position + rotation.matrix(body.orientation) @ local
+
+
 def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
     """Return the frame at `point` (3,) with `axes` (3, 3) as columns, both in N, in body coordinates."""
     R = rotation.matrix(body.orientation)

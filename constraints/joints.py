@@ -15,7 +15,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
 
-from .constraint import Constraint, Joint, checked_ends, checked_frames, frame_in
+from .constraint import Constraint, Joint, checked_ends, checked_frames, frame_in, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
 # Directions whose cross product is shorter than this are taken as parallel.
@@ -148,7 +148,9 @@ class Distance(Constraint):
         frame_j = Frame(validate.array(owner, "point_j", point_j, (3,)))
         super().__init__(name, body_i, body_j, frame_i, frame_j, active)
         if length is None:
-            length = float(np.linalg.norm(_initial_point(body_j, frame_j) - _initial_point(body_i, frame_i)))
+            length = float(
+                np.linalg.norm(initial_point(body_j, frame_j.origin) - initial_point(body_i, frame_i.origin))
+            )
             if length <= 0:
                 raise InputError(
                     f"{owner}: its end points coincide at the initial poses; give length, "
@@ -156,9 +158,3 @@ class Distance(Constraint):
                 )
         self.length = validate.positive(owner, "length", length)
         self.primitives = (distance(self.length),)
-
-
-def _initial_point(body: Body | Ground, frame: Frame) -> np.ndarray:
-    from quirk import rotation
-
-    return body.position + rotation.matrix(body.orientation) @ frame.origin

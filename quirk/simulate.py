@@ -112,7 +112,7 @@ def simulate(
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
     atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)
     times = output_times(output, duration)
-    state = system.initial_state() if initial_state is None else initial_state.checked(len(system.bodies))
+    state = system.initial_state() if initial_state is None else system.checked(initial_state)
     check_consistent(system, state)
 
     flow = Flow(

@@ -180,13 +180,14 @@ class System:
         """
         from .assembly import assemble
 
-        self._initial = assemble(self, self._initial if state is None else self._checked(state))
+        self._initial = assemble(self, self._initial if state is None else self.checked(state))
         return self.initial_state()
 
     def _kinematics(self, state: State) -> Kinematics:
-        return Kinematics.of(self._checked(state))
+        return Kinematics.of(self.checked(state))
 
-    def _checked(self, state: State) -> State:
+    def checked(self, state: State) -> State:
+        """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         return state.checked(len(self.bodies))

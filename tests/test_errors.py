@@ -90,6 +90,7 @@ CASES = {
     "state of other size": (lambda: system().acceleration(state(position=np.zeros((2, 3)))), "State: position must have shape (1, 3), a row for each body; got (2, 3)"),
     "NaN in a state": (lambda: system().acceleration(state(velocity=np.full((1, 3), NAN))), "State: velocity must be finite; row 0 is [nan, nan, nan]"),
     "zero quaternion in a state": (lambda: system().acceleration(state(orientation=np.zeros((1, 4)))), "State: orientation must be unit quaternions; row 0 is zero"),
+    "no initial state": (lambda: run(initial_state="rest"), "System: state must be a quirk.State; got 'rest'"),
     "no state": (lambda: system().acceleration(None), "System: state must be a quirk.State; got None"),
     # forces
     "force on the ground": (lambda: quirk.Force("push", quirk.GROUND, [1, 0, 0]), 'Force "push": body must be a quirk.Body; got quirk.GROUND'),

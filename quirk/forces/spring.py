@@ -8,10 +8,9 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import Body, Ground
-from quirk.constraints.constraint import checked_ends
+from quirk.constraints.constraint import checked_ends, initial_point
 from quirk.errors import InputError
 from quirk.frame import Frame
-from quirk.rotation import matrix
 from quirk.state import Kinematics
 
 from .element import ForceElement, Wrenches
@@ -54,10 +53,7 @@ class Spring(ForceElement):
         self.stiffness = validate.non_negative(owner, "stiffness", stiffness)
         self.damping = validate.non_negative(owner, "damping", damping)
         if rest_length is None:
-            end_i, end_j = (
-                body.position + matrix(body.orientation) @ frame.origin
-                for body, frame in zip(self.bodies, self.frames, strict=True)
-            )
+            end_i, end_j = (initial_point(b, f.origin) for b, f in zip(self.bodies, self.frames, strict=True))
             rest_length = float(np.linalg.norm(end_j - end_i))
         self.rest_length = validate.non_negative(owner, "rest_length", rest_length)
 

@@ -39,6 +39,10 @@ class Constraint:
     """
 
     primitives: Sequence[Primitive] = ()
+    # Axes (X, Y, Z) of frame j that must point along, not against, those of frame i. Rows that keep axes
+    # perpendicular hold for both, so this is checked where bodies are placed; no motion goes from one to
+    # the other.
+    aligned_axes: ClassVar[tuple[int, ...]] = ()
 
     def __init__(
         self,
@@ -54,7 +58,7 @@ class Constraint:
         self.body_j = body_j
         self.frame_i = frame_i
         self.frame_j = frame_j
-        self.active = bool(active)
+        self.active = validate.flag(str(self), "active", active)
 
     @property
     def bodies(self) -> tuple[Body | Ground, Body | Ground]:

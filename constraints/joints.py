@@ -35,6 +35,7 @@ class Revolute(Joint):
     """A hinge: a common point and a common axis, 5 rows; free to turn about z."""
 
     primitives = (coincidence, *_parallel_axes)
+    aligned_axes = (Z,)
     rotation_axis = Z
 
 
@@ -42,6 +43,7 @@ class Cylindrical(Joint):
     """Free to turn about and slide along a common axis, 4 rows."""
 
     primitives = (*_parallel_axes, dot2(X), dot2(Y))
+    aligned_axes = (Z,)
     rotation_axis = Z
     translation_axis = Z
 
@@ -50,6 +52,7 @@ class Prismatic(Joint):
     """Free to slide along z without turning, 5 rows. Default point: body j's centre of mass."""
 
     primitives = (*_parallel_axes, dot1(X, Y), dot2(X), dot2(Y))
+    aligned_axes = (X, Y, Z)
     required = ("axis",)
     translation_axis = Z
 
@@ -58,6 +61,7 @@ class Fixed(Joint):
     """Two bodies welded together, 6 rows. Default point: body j's centre of mass."""
 
     primitives = (coincidence, *_parallel_axes, dot1(X, Y))
+    aligned_axes = (X, Y, Z)
     required = ()
 
 

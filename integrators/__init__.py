@@ -8,7 +8,7 @@ from .adaptive import Tolerance, adaptive_steps
 from .dop853 import DOP853
 from .fixed import fixed_steps
 from .recorder import Recorder
-from .step import IntegrationError, Statistics, Step, rk_step
+from .step import IntegrationError, Sampled, Statistics, Step, guarded, rk_step
 from .stiff import STIFF_METHODS, stiff_steps
 from .tableau import Tableau
 from .tableaux import RK4, RK45
@@ -23,12 +23,14 @@ __all__ = [
     "TABLEAUX",
     "IntegrationError",
     "Recorder",
+    "Sampled",
     "Statistics",
     "Step",
     "Tableau",
     "Tolerance",
     "adaptive_steps",
     "fixed_steps",
+    "guarded",
     "rk_step",
     "stiff_steps",
 ]

@@ -43,15 +43,15 @@ class Tolerance:
 
     def ratios(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> np.ndarray:
         """Error over tolerance for each group (g,); acceptable up to 1."""
-        size = np.sqrt(np.maximum(self._squares(y), self._squares(y_new)))
-        return np.sqrt(self._squares(error)) / (self.atol + self.rtol * size)
+        size = np.maximum(self._lengths(y), self._lengths(y_new))
+        return self._lengths(error) / (self.atol + self.rtol * size)
 
     def norm(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> float:
         """Largest of the ratios."""
         return float(self.ratios(error, y, y_new).max())
 
-    def _squares(self, y: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(y * y, self.starts)
+    def _lengths(self, y: np.ndarray) -> np.ndarray:
+        return np.hypot.reduceat(np.abs(y), self.starts)
 
 
 def adaptive_steps(
@@ -72,8 +72,10 @@ def adaptive_steps(
         If the step size collapses.
     """
     exponent = 1 / (tableau.error_order + 1)
-    k = np.empty((tableau.buffers, y.size))
+    k = np.zeros((tableau.buffers, y.size))
     k[0] = f(t, y)
+    if not np.isfinite(k[0]).all():
+        raise _collapse(t, y, k, tableau)
     h = starting_step(f, t, y, k[0], end, tableau, tolerance)
     previous, rejected = SMALLEST_ERROR, False
     while t < end:
@@ -127,8 +129,8 @@ def starting_step(
     """Return a first step from the sizes of y, y' and y'' (Hairer, Norsett and Wanner, II.4)."""
     size, speed = tolerance.norm(y, y, y), tolerance.norm(slope, y, y)
     h = min(1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed, end - t)
-    bend = tolerance.norm(f(t + h, y + h * slope) - slope, y, y) / h
-    largest = max(speed, bend)
+    bend = tolerance.norm(f(t + h, y + h * slope) - slope, y, y) / h if h > 0 else np.inf
+    largest = max(speed, bend) if np.isfinite(bend) else speed
     by_error = max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** (1 / (tableau.order + 1))
     return min(100 * h, by_error, end - t)
 

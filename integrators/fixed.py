@@ -34,7 +34,7 @@ def fixed_steps(
         If y stops being finite or cannot be projected.
     """
     start, count = t, max(1, math.ceil((end - t) / h - ROUND_OFF))
-    k = np.empty((tableau.buffers, y.size))
+    k = np.zeros((tableau.buffers, y.size))
     k[0] = f(t, y)
     for n in range(1, count + 1):
         t_new = end if n == count else start + n * h

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
-from .step import IntegrationError, Manifold
-
-
-class Sampled(Protocol):
-    """A step from t to t_new that can be sampled in between."""
-
-    t: float
-    t_new: float
-    y_new: np.ndarray
-
-    def sample(self, t: float) -> np.ndarray:
-        """Return y at a time within the step."""
+from .step import IntegrationError, Manifold, Sampled
 
 
 class Recorder:
@@ -46,6 +33,11 @@ class Recorder:
         while self.pending and self.pending[-1] <= step.t_new:
             t = self.pending.pop()
             self._keep(t, step.y_new if t >= step.t_new else self._between(step, t))
+
+    def close(self, t: float, y: np.ndarray) -> None:
+        """Keep also the state at which a run ended early."""
+        if not self.times or t > self.times[-1]:
+            self._keep(t, y)
 
     def _between(self, step: Sampled, t: float) -> np.ndarray:
         y = step.sample(t)

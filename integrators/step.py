@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from .tableau import Tableau
 
 Function = Callable[[float, np.ndarray], np.ndarray]
+
+
+# A run that advances by less than this part of its duration in so many steps would never end.
+STALL_STEPS, STALL_PROGRESS = 1000, 1e-7
 
 
 class Manifold(Protocol):
@@ -21,6 +25,20 @@ class Manifold(Protocol):
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
         """Return the part of an error of the y last projected that projection would not remove."""
+
+
+class Sampled(Protocol):
+    """A step from t to t_new that can be sampled in between."""
+
+    t: float
+    t_new: float
+    y_new: np.ndarray
+
+    def sample(self, t: float) -> np.ndarray:
+        """Return y at a time within the step."""
+
+
+S = TypeVar("S", bound=Sampled)
 
 
 class IntegrationError(RuntimeError):
@@ -99,3 +117,26 @@ def closed(
         y = projected
     k[tableau.stages] = f(t, y)
     return y
+
+
+def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
+    """Pass steps on, unless a thousand of them lead nowhere.
+
+    Raises
+    ------
+    IntegrationError
+        If the steps have become so short that the run would never end.
+    """
+    count, mark = 0, start
+    for step in steps:
+        yield step
+        count += 1
+        if count == STALL_STEPS:
+            if step.t_new - mark < STALL_PROGRESS * (end - start):
+                raise IntegrationError(
+                    f"the last {count} steps advanced by only {step.t_new - mark:.1e} s; a force that jumps with the "
+                    "state, such as dry friction by the sign of a velocity, does this: make it continuous over a "
+                    "small range, or use a fixed step",
+                    step.t_new,
+                )
+            count, mark = 0, step.t_new

@@ -56,9 +56,11 @@ def stiff_steps(
     rtol = max(rtol, 100 * np.finfo(float).eps)
     solver = solver_class(f, t, y, end, rtol=rtol, atol=atol)
     while solver.status == "running":
-        message = solver.step()
-        if solver.status == "failed":
-            raise IntegrationError(f"SciPy's {method} gave up: {message}", solver.t)
+        message = _stepped(solver)
+        if solver.status == "failed" or solver.t <= solver.t_old:
+            raise IntegrationError(
+                f"SciPy's {method} gave up: {message or 'its steps have become too short'}", solver.t
+            )
         statistics.steps += 1
         step = StiffStep(solver)
         if manifold is not None:
@@ -71,3 +73,14 @@ def stiff_steps(
                 h = min(solver.t - step.t, end - solver.t)
                 solver = solver_class(f, solver.t, projected, end, rtol=rtol, atol=atol, first_step=h)
         yield step
+
+
+def _stepped(solver: Any) -> str | None:
+    """Take a step; linear algebra on values that are not finite is a failed step like any other."""
+    try:
+        return solver.step()
+    except (ValueError, np.linalg.LinAlgError) as error:
+        if type(error) not in (ValueError, np.linalg.LinAlgError):
+            raise  # a more special error comes from the function, not from SciPy
+        solver.status, solver.t_old = "failed", solver.t
+        return str(error)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from . import rotation
-from .dynamics.projection import displaced, factorise, with_projected_velocity
-from .dynamics.rows import residuals, wrenches
+from .constraints import Constraint
+from .constraints.primitives import DISTANCE, DOT1
+from .dynamics.projection import displaced, factorise, project, with_projected_velocity
+from .dynamics.rows import residuals
 from .errors import AssemblyError, InconsistentStateError
 from .state import Kinematics, State
 
@@ -22,9 +25,15 @@ CONSISTENCY_TOLERANCE = 1e-8
 # Rates below this, 1/s, are those of a system at rest, where there is no speed to compare them with.
 REST = 1e-12
 
+# Round-off of positions is allowed for by this part of the distance from the origin.
+FAR = 1e-6
+
+# Frames further than about 78 degrees apart are first turned towards each other.
+STEEP = 0.2
+
 # Assembly ends when its steps are below this part of the size of the system.
 CONVERGED = 1e-12
-MAX_STEPS = 200
+MAX_STEPS = 1000
 # Largest turn of a body, rad, and move, in lengths of the system, in one step from far away.
 LONGEST_STEP = 0.5
 
@@ -32,30 +41,54 @@ LONGEST_STEP = 0.5
 def violations(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How far each row is from satisfied: amount (m,), rate (m,), and whether they are angles (m,).
 
-    Amounts are the displacement (m) or turn (rad) that would cure the row alone.
+    Amounts are lengths in m or angles in rad, rates are those per second.
     """
+    table = system.model.table
     kin = Kinematics.of(state)
-    phi = residuals(system.model, kin, 1)
-    wrench = wrenches(system.model, kin)
-    force, moment = np.linalg.norm(wrench[:, 0], axis=1), np.linalg.norm(wrench[:, 2], axis=1)
-    angular = force <= 0
-    gradient = np.where(angular, moment, force)
-    phi = phi / np.where(gradient > 0, gradient, 1.0)[:, None]
-    return np.abs(phi[:, 0]), np.abs(phi[:, 1]), angular
+    phi, phi_dot = residuals(system.model, kin, 1).T
+    # Each row's primitive; coincidences have three rows.
+    primitive = np.searchsorted(table.row, np.arange(len(phi)), side="right") - 1
+    kind, offset = table.kind[primitive], table.offset[primitive]
+    angular, squared = kind == DOT1, kind == DISTANCE
+    # a.b is the sine of the angle that is missing to the right one; d.d - l^2 belongs to the length |d| - l.
+    length = np.sqrt(np.where(squared, phi + offset, 1.0).clip(0.0))
+    amount = np.where(angular, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - np.sqrt(offset), phi))
+    rate = np.where(squared, phi_dot / (length + np.sqrt(offset)), phi_dot)
+    return np.abs(amount), np.abs(rate), angular
+
+
+def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
+    """Return the joint whose frames point most against each other, and by what angle, if there is one."""
+    kin = Kinematics.of(state)
+    worst = None
+    for constraint, (i, j) in system.model.joint_bodies:
+        for c in constraint.aligned_axes:
+            axis_i = kin.rotation[i] @ constraint.frame_i.matrix[:, c]
+            axis_j = kin.rotation[j] @ constraint.frame_j.matrix[:, c]
+            angle = float(np.arctan2(np.linalg.norm(np.cross(axis_i, axis_j)), axis_i @ axis_j))
+            if angle > np.pi / 2 and (worst is None or angle > worst[1]):
+                worst = constraint, angle
+    return worst
 
 
 def check_consistent(system: System, state: State) -> None:
     """Raise InconsistentStateError if poses or velocities violate a constraint."""
     if not system.model.rows:
         return
-    length = system.model.length
+    length, reach, spin = system.model.length, np.abs(state.position).max(), np.abs(state.angular_velocity).max()
     amount, rate, angular = violations(system, state)
+    cure = "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints"
+    over = turned_over(system, state)
+    if over is not None:
+        raise InconsistentStateError(
+            f"{over[0]}: the initial poses violate it by {over[1]:.3g} rad, its frames point against each other: "
+            f"correct the initial poses or the frames, {cure}"
+        )
     # Positions far from the origin carry that much more round-off.
-    position_size = length + 1e-6 * np.abs(state.position).max()
-    speed = np.abs(state.velocity).max() + length * np.abs(state.angular_velocity).max()
-    speed = max(speed, length * REST / CONSISTENCY_TOLERANCE)
+    speed = np.abs(state.velocity).max() + length * spin
+    speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
     for what, miss, size, unit in (
-        ("poses", amount, np.where(angular, 1.0, position_size), ("m", "rad")),
+        ("poses", amount, np.where(angular, 1.0, length + FAR * reach), ("m", "rad")),
         ("velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s")),
     ):
         excess = miss - CONSISTENCY_TOLERANCE * size
@@ -64,8 +97,7 @@ def check_consistent(system: System, state: State) -> None:
             raise InconsistentStateError(
                 f"{_constraint_of(system, worst)}: the initial {what} violate it by "
                 f"{miss[worst]:.3g} {unit[int(angular[worst])]} (row {system.model.labels[worst]}): "
-                f"correct the initial {what}, or call system.assemble() to move the bodies to the nearest "
-                "state that satisfies all constraints"
+                f"correct the initial {what}, {cure}"
             )
 
 
@@ -82,7 +114,7 @@ def assemble(system: System, start: State) -> State:
     model, metric = system.model, system.metric
     if not model.rows:
         return start.copy()
-    state, damping = start.copy(), 1.0
+    state, damping = righted(system, start), 1.0
     previous = np.inf
     for _ in range(MAX_STEPS):
         kin = Kinematics.of(state)
@@ -100,9 +132,36 @@ def assemble(system: System, start: State) -> State:
         previous = size
         scale = min(1.0, LONGEST_STEP / size)
         state = displaced(state, scale * translation, scale * turn)
+    # However slowly the way back converged, the constraints themselves are met.
+    projected = project(model, metric, state)
+    state = state if projected is None else projected.state
     _check_assembled(system, state)
     kin = Kinematics.of(state)
     return with_projected_velocity(model, metric, state, kin, factorise(model, metric, kin))
+
+
+def righted(system: System, start: State) -> State:
+    """Return the state with bodies turned where joint frames point against each other.
+
+    Rows hold for axes along and against each other; from more than 90 degrees away they lead to the wrong one.
+    """
+    state = start.copy()
+    for constraint, (i, j) in system.model.joint_bodies:
+        if not constraint.aligned_axes:
+            continue
+        kin = Kinematics.of(state)
+        axes_i = kin.rotation[i] @ constraint.frame_i.matrix
+        axes_j = kin.rotation[j] @ constraint.frame_j.matrix
+        aligned = list(constraint.aligned_axes)
+        if min(axes_i[:, c] @ axes_j[:, c] for c in aligned) > STEEP:
+            continue
+        # The shortest turn of frame j, in N, that lays the aligned axes upon each other.
+        turn = Rotation.align_vectors(axes_i[:, aligned].T, axes_j[:, aligned].T)[0].as_rotvec()
+        b, turn = (j, turn) if j < len(system.bodies) else (i, -turn)
+        turns = np.zeros_like(state.position)
+        turns[b] = kin.rotation[b].T @ turn
+        state = displaced(state, np.zeros_like(state.position), turns)
+    return state
 
 
 def _gradient(system: System, start: State, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -126,9 +185,15 @@ def _gradient(system: System, start: State, state: State) -> tuple[np.ndarray, n
 
 def _check_assembled(system: System, state: State) -> None:
     amount, _, angular = violations(system, state)
-    size = np.where(angular, 1.0, system.model.length + 1e-6 * np.abs(state.position).max())
+    size = np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
     miss = amount / size
     worst = int(np.nanargmax(miss)) if np.isfinite(miss).any() else 0
+    over = turned_over(system, state)
+    if over is not None and miss[worst] <= CONSISTENCY_TOLERANCE:
+        raise AssemblyError(
+            f"{over[0]}: cannot be assembled; the nearest poses found have its frames point against each other: "
+            "start from poses closer to an assembled one"
+        )
     if not miss[worst] <= CONSISTENCY_TOLERANCE:
         raise AssemblyError(
             f"{_constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "

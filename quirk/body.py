@@ -142,15 +142,15 @@ def _lengths(name: str, argument: str, value: Any) -> tuple[float, float, float]
 
 def _checked_inertia(owner: str, value: Any) -> np.ndarray:
     """Return the inertia tensor (3, 3), or say why no rigid body can have it."""
-    shape = np.shape(value)
+    given = validate.numbers(value)
+    shape = None if given is None else given.shape
     if shape == (3,):
         tensor = np.diag(validate.array(owner, "inertia", value, (3,)))
     elif shape == (3, 3):
         tensor = validate.array(owner, "inertia", value, (3, 3))
     else:
         raise InputError(
-            f"{owner}: inertia must be 3 principal moments or a 3 x 3 tensor about the centre of mass; "
-            f"got shape {shape}"
+            f"{owner}: inertia must be 3 principal moments or a 3 x 3 tensor about the centre of mass; got {value!r}"
         )
     scale = np.abs(tensor).max()
     if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:

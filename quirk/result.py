@@ -87,7 +87,7 @@ class Result:
     ) -> None:
         self.system = system
         self.time = time
-        self.state = State.unpack(states.reshape(len(time), -1))
+        self.state = State.unpack(states)
         self.statistics = statistics
         self.status = status
         self.rank = rank

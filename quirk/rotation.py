@@ -39,13 +39,13 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
 
         value = quaternion.as_float_array(value)
     q = validate.array(owner, argument, value, (4,))
-    norm = np.linalg.norm(q)
-    if norm < validate.ZERO_LENGTH:
+    largest = np.abs(q).max()
+    if largest < validate.ZERO_LENGTH:
         raise InputError(
-            f"{owner}: {argument} must be a rotation; got the quaternion {q.tolist()} of norm {norm:g}; "
-            "no rotation is (1, 0, 0, 0)"
+            f"{owner}: {argument} must be a rotation; got the quaternion {q.tolist()}; no rotation is (1, 0, 0, 0)"
         )
-    return q / norm
+    q /= largest  # so that the norm of very large numbers does not overflow
+    return q / np.linalg.norm(q)
 
 
 def skew(v: np.ndarray) -> np.ndarray:

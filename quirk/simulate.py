@@ -18,13 +18,14 @@ from .integrators import (
     TABLEAUX,
     IntegrationError,
     Recorder,
+    Sampled,
     Statistics,
     Tolerance,
     adaptive_steps,
     fixed_steps,
+    guarded,
     stiff_steps,
 )
-from .integrators.recorder import Sampled
 from .result import Result
 from .state import STATE_SIZE, State
 from .system import SOLVERS, System
@@ -35,6 +36,8 @@ STABILIZATIONS = ("projection", "baumgarte", None)
 # First components of a body's position, orientation, velocity and angular velocity: errors are measured
 # over each of these vectors.
 GROUPS = np.array([0, 3, 7, 10])
+
+MAX_OUTPUTS = 10**8  # states; more would not fit into memory
 
 PROGRESS_INTERVAL = 0.2  # s of wall time between two updates of the progress line
 
@@ -125,6 +128,8 @@ def simulate(
     y = flow.project(0.0, state.pack())
     if y is None:
         raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=0.0)
+    with np.errstate(all="ignore"):
+        flow.derivative(0.0, y)  # a user's function that cannot work is found here
     statistics = Statistics()
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
@@ -135,6 +140,7 @@ def simulate(
         starts = (STATE_SIZE * np.arange(len(system.bodies))[:, None] + GROUPS).ravel()
         tolerance = Tolerance(rtol, atol, starts)
         steps = adaptive_steps(flow, 0.0, y, duration, TABLEAUX[method], tolerance, flow, statistics)
+    steps = guarded(steps, 0.0, duration)
     recorder = Recorder(0.0, y, times, flow)
     return _run(system, flow, steps, recorder, statistics, ProgressLine(duration) if progress else None)
 
@@ -149,9 +155,11 @@ def _run(
 ) -> Result:
     """Take all steps; whatever stops the run, what was computed is not lost."""
     started = time.perf_counter()
-    reached = 0.0
+    reached, state = 0.0, None
 
     def result(status: str) -> Result:
+        if status != "completed" and state is not None:
+            recorder.close(reached, state)
         statistics.evaluations = flow.evaluations
         statistics.wall_time = time.perf_counter() - started
         times, states = np.array(recorder.times), np.array(recorder.states)
@@ -160,16 +168,18 @@ def _run(
     try:
         for step in steps:
             recorder.add(step)
-            reached = step.t_new
+            reached, state = step.t_new, step.y_new
             if progress is not None:
                 progress.update(reached)
     except KeyboardInterrupt:
         return result("interrupted")
     except IntegrationError as error:
+        cause = f" ({flow.trouble})" if isinstance(flow.trouble, InputError) else ""
         body = None if error.component is None else system.bodies[error.component // STATE_SIZE].name
         where = "" if body is None else f' at body "{body}"'
         raise SimulationError(
-            f"simulate: at t = {error.time:.9g} s{where}: {error}; the result up to here is in this error's .result",
+            f"simulate: at t = {error.time:.9g} s{where}: {error}{cause}; "
+            "the result up to here is in this error's .result",
             time=error.time,
             body=body,
             result=result("failed"),
@@ -184,11 +194,14 @@ def output_times(output: Any, duration: float) -> np.ndarray | None:
     """Return the times asked for, or None for every step."""
     if output is None:
         return None
-    if np.ndim(output) > 0:
+    given = validate.numbers(output)
+    if given is None or given.ndim > 0:
         return validate.times("simulate", "output", output, 0.0, duration)
     interval = validate.positive("simulate", "output", output)
-    count = int(np.floor(duration / interval * (1 + 1e-12)))
-    times = np.minimum(interval * np.arange(count + 1), duration)
+    count = duration / interval * (1 + 1e-12)
+    if count > MAX_OUTPUTS:
+        raise InputError(f"simulate: output every {interval:g} s would be {count:.1e} states; use a longer interval")
+    times = np.minimum(interval * np.arange(int(count) + 1), duration)
     # The end of the run belongs to it, also where the interval does not divide the duration.
     return times if times[-1] > duration * (1 - 1e-12) else np.append(times, duration)
 

@@ -51,11 +51,12 @@ class State:
             if not np.isfinite(part).all():
                 row = np.flatnonzero(~np.isfinite(part).all(axis=1))[0]
                 raise InputError(f"State: {argument} must be finite; row {row} is {part[row].tolist()}")
-        norm = np.linalg.norm(state.orientation, axis=1, keepdims=True)
-        if (norm <= 0).any():
-            row = np.flatnonzero(norm[:, 0] <= 0)[0]
+        largest = np.abs(state.orientation).max(axis=1, keepdims=True)
+        if (largest <= 0).any():
+            row = np.flatnonzero(largest[:, 0] <= 0)[0]
             raise InputError(f"State: orientation must be unit quaternions; row {row} is zero")
-        state.orientation /= norm
+        state.orientation /= largest
+        state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         return state
 
     def pack(self) -> np.ndarray:

@@ -15,8 +15,9 @@ from .constraints import Constraint
 from .dynamics import equations
 from .dynamics.loads import joint_loads
 from .dynamics.model import flatten
-from .dynamics.projection import MassMetric
+from .dynamics.projection import MassMetric, independent_rows
 from .dynamics.rows import ConstraintRows, constraint_rows
+from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InputError, UnknownNameError
 from .forces import ForceElement
 from .rotation import T_matrix
@@ -103,6 +104,8 @@ class System:
 
     def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
         """Return the object of that name."""
+        if not isinstance(name, str):
+            raise UnknownNameError(f"System: objects are found by name, a text; got {name!r}")
         if name not in self._items:
             close = difflib.get_close_matches(str(name), self._items, n=1)
             hint = f'; did you mean "{close[0]}"?' if close else f"; there are: {', '.join(self._items)}"
@@ -113,7 +116,7 @@ class System:
         return iter(self._items.values())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._items
+        return isinstance(name, str) and name in self._items
 
     def __repr__(self) -> str:
         return f"<System: {len(self.bodies)} bodies, {len(self.constraints)} constraints, {len(self.forces)} forces>"
@@ -128,13 +131,12 @@ class System:
         A is over (rdd_0, qdd_0, rdd_1, ...) with A xdd = b; no constraint depends on `t` yet.
         """
         self._time(t)
-        return constraint_rows(self.model, self._kinematics(state))
+        return constraint_rows(self.model, Kinematics.of(self.checked(state)))
 
     def acceleration(self, state: State, t: float = 0.0, solver: str = "dense") -> Acceleration:
         """Return the accelerations of all bodies at a state."""
         validate.choice("System", "solver", solver, SOLVERS)
-        kin = self._kinematics(state)
-        motion = equations.motion(self.model, self._time(t), kin)
+        kin, motion = self._motion(state, t)
         return Acceleration(
             motion.acceleration[:, :3],
             equations.angular_acceleration(motion, kin),
@@ -143,16 +145,15 @@ class System:
 
     def constraint_forces(self, state: State, t: float = 0.0) -> ConstraintForces:
         """Return what the constraints exert on the bodies at a state."""
-        kin = self._kinematics(state)
-        Q = equations.motion(self.model, self._time(t), kin).constraint_force
+        kin, motion = self._motion(state, t)
+        Q = motion.constraint_force
         # Q_q = T^T tau plus a part along q, and T T^T = 4 for unit quaternions.
         torque = 0.25 * np.einsum("nij,nj->ni", T_matrix(kin.orientation[:-1]), Q[:, 3:])
         return ConstraintForces(Q[:, :3], torque, Q.ravel())
 
     def joint_loads(self, state: State, t: float = 0.0) -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state, by name."""
-        kin = self._kinematics(state)
-        motion = equations.motion(self.model, self._time(t), kin)
+        kin, motion = self._motion(state, t)
         loads = joint_loads(self.model, kin, motion.multipliers)
         return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
 
@@ -183,14 +184,18 @@ class System:
         self._initial = assemble(self, self._initial if state is None else self.checked(state))
         return self.initial_state()
 
-    def _kinematics(self, state: State) -> Kinematics:
-        return Kinematics.of(self.checked(state))
-
     def checked(self, state: State) -> State:
         """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         return state.checked(len(self.bodies))
+
+    def _motion(self, state: State, t: float) -> tuple[Kinematics, ConstrainedMotion]:
+        """Solve the equations of motion at one state given by the user."""
+        state = self.checked(state)
+        kin = Kinematics.of(state)
+        rank = independent_rows(self.model, self.metric, state)
+        return kin, equations.motion(self.model, self._time(t), kin, rank=rank)
 
     @staticmethod
     def _time(t: Any) -> float:

@@ -25,16 +25,25 @@ def name(kind: str, value: Any) -> str:
 
 def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return `value` as a new float array of `shape`, all of it finite."""
-    wanted = " x ".join(map(str, shape))
-    try:
-        result = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{owner}: {argument} must be {wanted} numbers; got {value!r}") from None
+    wanted = " x ".join(map(str, shape)) + " numbers" if shape else "a number"
+    result = numbers(value)
+    if result is None:
+        raise InputError(f"{owner}: {argument} must be {wanted}; got {value!r}")
     if result.shape != shape:
         raise InputError(f"{owner}: {argument} must have shape {shape}; got shape {result.shape}: {value!r}")
     if not np.isfinite(result).all():
         raise InputError(f"{owner}: {argument} must be finite; got {result.tolist()}")
     return result
+
+
+def numbers(value: Any) -> np.ndarray | None:
+    """Return `value` as a new float array, or None if it is not made of real numbers."""
+    try:
+        given = np.asarray(value)
+        # Text, truth values and complex numbers would all turn into floats, and into nonsense.
+        return np.array(given, dtype=float) if given.dtype.kind in "iufO" else None
+    except (TypeError, ValueError):
+        return None
 
 
 def number(owner: str, argument: str, value: Any) -> float:
@@ -68,28 +77,36 @@ def direction(owner: str, argument: str, value: Any) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def choice(owner: str, argument: str, value: Any, allowed: Sequence[Any]) -> Any:
+def flag(owner: str, argument: str, value: Any) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{owner}: {argument} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def choice(owner: str, argument: str, value: Any, allowed: Sequence[str | None]) -> Any:
     """Return `value` if it is one of `allowed`."""
-    if value not in allowed:
+    if not isinstance(value, str | None) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
         raise InputError(f"{owner}: {argument} must be one of {listed}; got {value!r}")
     return value
 
 
 def times(owner: str, argument: str, value: Any, start: float, end: float) -> np.ndarray:
-    """Return strictly increasing times within [start, end]."""
-    try:
-        result = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{owner}: {argument} must be times in seconds; got {value!r}") from None
+    """Return strictly increasing times within [start, end]; beyond the ends by round-off counts as within."""
+    result = numbers(value)
+    if result is None:
+        raise InputError(f"{owner}: {argument} must be times in seconds; got {value!r}")
     if result.ndim != 1 or result.size == 0:
         raise InputError(f"{owner}: {argument} must be a list of times; got shape {result.shape}")
     if not np.isfinite(result).all():
         raise InputError(f"{owner}: {argument} must be finite; got {result.tolist()}")
-    if (np.diff(result) <= 0).any():
-        raise InputError(f"{owner}: {argument} must increase strictly; sort the times and drop repeated ones")
-    if result[0] < start or result[-1] > end:
+    slack = 8 * np.spacing(end)
+    if result[0] < start - slack or result[-1] > end + slack:
         raise InputError(
             f"{owner}: {argument} must lie between {start:g} and {end:g} s; got {result[0]:g} to {result[-1]:g} s"
         )
+    result = np.clip(result, start, end)
+    if (np.diff(result) <= 0).any():
+        raise InputError(f"{owner}: {argument} must increase strictly; sort the times and drop repeated ones")
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quirk import rotation
+from quirk.errors import InputError
 from quirk.state import Kinematics, State
 
 from .equations import angular_acceleration, motion
@@ -27,6 +28,8 @@ class Flow:
         The largest number of independent rows met on the constraints so far. Stages of a step are off the
         constraints by more than a redundant row is from being dependent, so they cannot tell.
     evaluations : int
+    trouble : Exception or None
+        The last error met while evaluating, such as that of a user's function.
     """
 
     def __init__(
@@ -36,11 +39,21 @@ class Flow:
         self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
         self.rank = generic_rank(model, metric, start)
         self.evaluations = 0
+        self.trouble: Exception | None = None
         self._projected: Projected | None = None
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n,)."""
+        """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
         self.evaluations += 1
+        if np.isfinite(y).all():
+            try:
+                return self.derivative(t, y)
+            except (InputError, np.linalg.LinAlgError) as error:
+                self.trouble = error
+        return np.full_like(y, np.nan)
+
+    def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return y' (13 n,), or raise what went wrong."""
         state = State.unpack(y)
         kin = Kinematics.of(state)
         solution = motion(self.model, t, kin, self.baumgarte, self.rank)
@@ -56,7 +69,10 @@ class Flow:
         state = State.unpack(y).copy()
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
-            self._projected = project(self.model, self.metric, state, self.rank)
+            try:
+                self._projected = project(self.model, self.metric, state, self.rank)
+            except np.linalg.LinAlgError:
+                self._projected = None
             if self._projected is None:
                 return None
             state = self._projected.state

@@ -31,9 +31,10 @@ class Model:
     row_body : (m, 2) bodies i and j of each row
     labels : m strings
     joint_rows : for each active constraint its name and the slice of its rows
+    joint_bodies : each active constraint with its two bodies
     forces : each force element with the rows of its bodies in the kinematics
     length : float
-        A characteristic length, m, for tolerances: the largest joint arm, or 1 m where there is none.
+        A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
     """
 
     body_names: list[str]
@@ -44,6 +45,7 @@ class Model:
     row_body: np.ndarray
     labels: list[str]
     joint_rows: dict[str, slice]
+    joint_bodies: list[tuple[Constraint, tuple[int, int]]]
     forces: list[tuple[ForceElement, tuple[int, ...]]]
     length: float
 
@@ -69,6 +71,7 @@ def flatten(
     labels: list[str] = []
     row_body: list[tuple[int, int]] = []
     joint_rows: dict[str, slice] = {}
+    joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
     arms: list[float] = []
     for constraint in constraints:
         if not constraint.active:
@@ -83,6 +86,7 @@ def flatten(
             row_body += [(i, j)] * len(primitive.labels)
         labels += constraint.labels
         joint_rows[constraint.name] = slice(first, len(labels))
+        joint_bodies.append((constraint, (i, j)))
         arms += [float(np.linalg.norm(f.origin)) for f, k in zip(frames, (i, j), strict=True) if k < len(bodies)]
     kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
     table = PrimitiveTable(
@@ -102,6 +106,7 @@ def flatten(
         row_body=np.array(row_body, dtype=np.int64).reshape(-1, 2),
         labels=labels,
         joint_rows=joint_rows,
+        joint_bodies=joint_bodies,
         forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
-        length=max(arms, default=0.0) or 1.0,
+        length=max([*arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)]),
     )

@@ -24,7 +24,13 @@ SMALL_CORRECTION = 1e-8
 # A correction below this part changes the rows too little to need a new factorisation.
 SAME_ROWS = 1e-5
 
+# Corrections of positions below this many units in the last place of the largest position are round-off.
+ROUND_OFF_ULPS = 8
+
 MAX_CORRECTIONS = 12
+
+# Violations up to this part of the size of the system are taken for inaccuracy, larger ones for intention.
+NEAR = 1e-2
 
 
 class MassMetric:
@@ -96,10 +102,11 @@ def project(model: Model, metric: MassMetric, state: State, rank: int | None = N
     kin = Kinematics.of(state)
     pseudo_inverse = factorise(model, metric, kin, rank)
     distance = previous = np.inf
+    small = SMALL_CORRECTION + ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
     for _ in range(MAX_CORRECTIONS):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, 0)[:, 0]))
         size = max(np.abs(turn).max(), np.abs(translation).max() / model.length)
-        if not size < previous:  # also when it is not a number
+        if not size < max(previous, small):  # also when it is not a number
             return None
         previous, distance = size, min(distance, size)
         state = displaced(state, translation, turn)
@@ -107,10 +114,23 @@ def project(model: Model, metric: MassMetric, state: State, rank: int | None = N
         if size > SAME_ROWS:
             pseudo_inverse = factorise(model, metric, kin, rank)
             distance = np.inf
-        if size < SMALL_CORRECTION:
+        if size < small:
             state = with_projected_velocity(model, metric, state, kin, pseudo_inverse)
             return Projected(state, pseudo_inverse, pseudo_inverse.rank(max(RANK_TOLERANCE, distance)))
     return None
+
+
+def independent_rows(model: Model, metric: MassMetric, state: State) -> int | None:
+    """How many rows are independent where the constraints hold, next to a state that may violate them a little.
+
+    None if the state is far from them: then its rows stand for themselves.
+    """
+    if model.rows == 0:
+        return None
+    projected = project(model, metric, state)
+    if projected is None or np.abs(projected.state.position - state.position).max() > NEAR * model.length:
+        return None
+    return factorise(model, metric, Kinematics.of(projected.state)).rank(RANK_TOLERANCE)
 
 
 def with_projected_velocity(

@@ -61,7 +61,7 @@ class PseudoInverse:
         length = np.linalg.norm(AW, axis=1)
         D = 1.0 / np.where(length > 0, length, 1.0)
         U, s, Vt = np.linalg.svd(AW * D[:, None], full_matrices=False)
-        spectrum = s / s[0] if s.size else s
+        spectrum = s / s[0] if s.size and s[0] > 0 else s
         rank = int((spectrum > tolerance).sum())
         rank = rank if limit is None else min(rank, limit)
         return cls(U[:, :rank], s[:rank], Vt[:rank], D, spectrum)

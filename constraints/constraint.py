@@ -19,11 +19,12 @@ from quirk import rotation, validate
 from quirk.body import Body, Ground, checked_body
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
+from quirk.sealed import Sealed
 
 from .primitives import Primitive
 
 
-class Constraint:
+class Constraint(Sealed):
     """A constraint between body i (lower) and body j (upper).
 
     Attributes

@@ -18,8 +18,8 @@ from quirk.frame import Frame
 from .constraint import Constraint, Joint, checked_ends, checked_frames, frame_in, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
-# Directions whose cross product is shorter than this are taken as parallel.
-PARALLEL = 1e-8
+# Cosine up to which typed axes of a cross count as perpendicular; the rest is left to the consistency check.
+PERPENDICULAR = 1e-6
 
 _parallel_axes = (dot1(Z, X), dot1(Z, Y))
 
@@ -80,7 +80,7 @@ class Universal(Joint):
     Parameters
     ----------
     axis_i, axis_j : (3,)
-        The cross axes in N at the initial poses; they must not be parallel. Other parameters as `Joint`.
+        The cross axes in N at the initial poses, perpendicular to each other. Other parameters as `Joint`.
     """
 
     primitives = (coincidence, dot1(X, Y))
@@ -111,10 +111,12 @@ class Universal(Joint):
             x_i = validate.direction(owner, "axis_i", axis_i)
             y_j = validate.direction(owner, "axis_j", axis_j)
             z = np.cross(x_i, y_j)
-            if np.linalg.norm(z) < PARALLEL:
+            if abs(x_i @ y_j) > PERPENDICULAR:
+                angle = np.degrees(np.arccos(np.clip(x_i @ y_j, -1, 1)))
                 raise InputError(
-                    f"{owner}: axis_i and axis_j must not be parallel; got {x_i.tolist()} and {y_j.tolist()}: "
-                    "give the two perpendicular axes of the cross"
+                    f"{owner}: axis_i and axis_j must be perpendicular, as in a cross, and must not be parallel; got "
+                    f"{x_i.tolist()} and {y_j.tolist()}, {angle:.4g} degrees apart: turn one of them, or give frame_i "
+                    "and frame_j and call system.assemble()"
                 )
             z /= np.linalg.norm(z)
             frame_i = frame_in(body_i, where, np.column_stack([x_i, np.cross(z, x_i), z]))

@@ -16,6 +16,8 @@ from . import rotation, validate
 from .body import Body
 from .constraints import Constraint, Joint
 from .errors import InputError
+from .forces import Spring
+from .plot import checked_points
 
 if TYPE_CHECKING:
     from .result import Result
@@ -47,7 +49,9 @@ def animate(
     speed : float
         2 shows the motion twice as fast as it is.
     view : (elevation, azimuth), degrees
-        From where it is seen; the vertical is the coordinate axis nearest to the opposite of gravity.
+        From where it is seen, as matplotlib's `view_init` counts them. The vertical is the coordinate axis
+        along which gravity acts: with z up, azimuth 0 looks from +x and -90 from -y; with y up, azimuth 0
+        looks from +z.
     trails : ((body name, point (3,) in body coordinates), ...)
         Points that leave a trail.
     size : float
@@ -67,6 +71,9 @@ def animate(
     fps = round(validate.positive("animate", "fps", fps))
     speed = validate.positive("animate", "speed", speed)
     writer = _writer(path, fps)
+    if view is not None:
+        elevation, azimuth = validate.array("animate", "view", view, (2,))
+        view = float(elevation), float(azimuth)
     if len(result.time) < 2:
         raise InputError("animate: the result has a single time; simulate with more output")
     end = result.time[-1]
@@ -109,8 +116,15 @@ class Scene:
             + ([] if body.shape is None else body.shape.faces())
             for body in self.bodies
         }
+        # matplotlib wants faces of one corner count: repeating the last corner changes no face.
+        most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
+        for faces in self.faces.values():
+            faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
+        self.springs = [element for element in result.system.forces if isinstance(element, Spring)]
         fine = np.linspace(times[0], times[-1], TRAIL_POINTS * (len(times) - 1) + 1)
-        self.trails = [_point_path(result, name, local, fine) for name, local in trails]
+        self.trails = [
+            _point_path(result, name, local, fine) for name, local in checked_points("animate", "trails", trails)
+        ]
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails])
@@ -136,6 +150,7 @@ class Scene:
         self.axes_lines = [
             ax.plot([], [], [], color="black", linewidth=2)[0] for c in self.constraints if _shows_axis(c)
         ]
+        self.spring_lines = [ax.plot([], [], [], "--", color="#555555", linewidth=1)[0] for _ in self.springs]
         self.trail_lines = [ax.plot([], [], [], color="#cc3311", linewidth=1)[0] for _ in self.trails]
         self.axis_length = 0.06 * half
         self.caption = ax.text2D(0.03, 0.95, "", transform=ax.transAxes)
@@ -154,6 +169,9 @@ class Scene:
             r, R = (part[frame] for part in self.poses[body.name])
             ends = joint_frame.origin + np.outer([-self.axis_length, self.axis_length], joint_frame.matrix[:, 2])
             line.set_data_3d(*(ends @ R.T + r).T)
+        for spring, line in zip(self.springs, self.spring_lines, strict=True):
+            ends = [self._end(b, f.origin)[frame] for b, f in zip(spring.bodies, spring.frames, strict=True)]
+            line.set_data_3d(*np.transpose(ends))
         for trail, line in zip(self.trails, self.trail_lines, strict=True):
             line.set_data_3d(*trail[: TRAIL_POINTS * frame + 1].T)
         self.caption.set_text(f"t = {self.times[frame]:.2f} s")
@@ -162,7 +180,13 @@ class Scene:
     def joint_point(self, constraint: Constraint) -> np.ndarray:
         """Path (nt, 3) in N of the joint point."""
         body, frame = _drawn_on(constraint)
-        return self._carried(body.name, frame.origin[None])[:, 0]
+        return self._end(body, frame.origin)
+
+    def _end(self, body: Any, local: np.ndarray) -> np.ndarray:
+        """Path (nt, 3) in N of a point of a body or of the ground."""
+        if not isinstance(body, Body):
+            return np.tile(local, (len(self.times), 1))
+        return self._carried(body.name, local[None])[:, 0]
 
     def _carried(self, name: str, points: np.ndarray) -> np.ndarray:
         """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
@@ -189,7 +213,7 @@ def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.
     if not isinstance(item, Body):
         raise InputError(f"animate: trails must be points of bodies; got {item}")
     r, R = _poses(result, item, times)
-    return r + R @ validate.array("animate", f'trail of "{name}"', local, (3,))
+    return r + R @ local
 
 
 def _poses(result: Result, body: Body, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

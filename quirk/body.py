@@ -8,16 +8,15 @@ import numpy as np
 
 from . import rotation, validate
 from .errors import InputError
+from .sealed import Sealed
 from .shapes import Box, Cylinder, Ellipsoid, Shape
 
 # Moments that miss the triangle inequality, or symmetry, by less than this part of the largest are taken
 # as typed with rounded digits: a flat body meets the inequality with equality.
 INERTIA_TOLERANCE = 1e-6
 
-_AXIS_NAMES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
-
-class Body:
+class Body(Sealed):
     """A rigid body with its initial pose and velocity.
 
     Parameters
@@ -79,7 +78,7 @@ class Body:
     def cylinder(cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any) -> Body:
         """Return a solid cylinder along `axis`: "x", "y", "z" or a vector in body axes."""
         owner = f'Body "{name}"'
-        axis = validate.direction(owner, "axis", _AXIS_NAMES.get(axis, axis) if isinstance(axis, str) else axis)
+        axis = validate.direction(owner, "axis", axis)
         shape = Cylinder(
             validate.positive(owner, "radius", radius),
             validate.positive(owner, "length", length),

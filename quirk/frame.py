@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from . import rotation, validate
+from .sealed import Sealed
 
 
-class Frame:
+class Frame(Sealed):
     """A point and three axes fixed in a body.
 
     Parameters

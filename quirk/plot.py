@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from . import validate
 from .constraints import Constraint
-
-if TYPE_CHECKING:
-    from .result import Result
+from .errors import InputError
+from .result import BodyView, JointView, Result
 
 LETTERS = "xyz"
 # Curves that stay below this are round-off, and are drawn as the zero they stand for.
@@ -45,14 +45,14 @@ class Plotter:
         _finish(axes[1, 1], "joint forces", "N")
         return _saved(figure, path)
 
-    def motion(self, body: str, path: str | Path | None = None) -> Figure:
+    def motion(self, body: str, *, path: str | Path | None = None) -> Figure:
         """Draw position, velocity, orientation and angular velocity of a body over time."""
-        view = self.result[body]
+        view = self._view(body, BodyView, "plot.motion", "a body")
         figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
         figure.suptitle(body)
         for ax, values, letters, title, unit in (
-            (axes[0, 0], view.position, LETTERS, "position in N", "m"),
-            (axes[0, 1], view.velocity, LETTERS, "velocity in N", "m/s"),
+            (axes[0, 0], view.position, LETTERS, "position, inertial axes", "m"),
+            (axes[0, 1], view.velocity, LETTERS, "velocity, inertial axes", "m/s"),
             (axes[1, 0], view.orientation, "wxyz", "orientation (quaternion)", ""),
             (axes[1, 1], view.angular_velocity, LETTERS, "angular velocity, body axes", "rad/s"),
         ):
@@ -60,47 +60,51 @@ class Plotter:
             _finish(ax, title, unit)
         return _saved(figure, path)
 
-    def joint(self, name: str, path: str | Path | None = None) -> Figure:
+    def joint(self, joint: str, *, path: str | Path | None = None) -> Figure:
         """Draw a joint's relative displacement and rotation and their rates, in joint frame i, over time."""
-        view = self.result[name]
+        view = self._view(joint, JointView, "plot.joint", "a joint")
         figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
-        figure.suptitle(name)
+        figure.suptitle(f"{joint}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
         for ax, values, title, unit in (
-            (axes[0, 0], view.displacement, "displacement of j from i", "m"),
-            (axes[0, 1], view.velocity, "its rate", "m/s"),
-            (axes[1, 0], view.rotation, "1-2-3 angles of j from i", "rad"),
+            (axes[0, 0], view.displacement, "displacement", "m"),
+            (axes[0, 1], view.velocity, "rate of displacement", "m/s"),
+            (axes[1, 0], view.rotation, "1-2-3 angles", "rad"),
             (axes[1, 1], view.angular_velocity, "relative angular velocity", "rad/s"),
         ):
             self._components(ax, values, LETTERS)
             _finish(ax, title, unit)
         return _saved(figure, path)
 
-    def energy(self, path: str | Path | None = None) -> Figure:
+    def energy(self, *, path: str | Path | None = None) -> Figure:
         """Draw kinetic, potential and total energy over time."""
         figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
         self._draw_energy(ax)
         return _saved(figure, path)
 
-    def residuals(self, path: str | Path | None = None) -> Figure:
+    def residuals(self, *, path: str | Path | None = None) -> Figure:
         """Draw the largest constraint residuals over time."""
         figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
         self._draw_residuals(ax)
         return _saved(figure, path)
 
-    def loads(self, joint: str, frame: str = "inertial", path: str | Path | None = None) -> Figure:
+    def loads(self, joint: str, frame: str = "inertial", *, path: str | Path | None = None) -> Figure:
         """Draw force and torque on body j by body i over time, in N or in the axes of body "i" or "j"."""
-        view = self.result[joint]
-        axes_name = "N" if frame == "inertial" else f"the axes of body {frame}"
+        view = self._view(joint, JointView, "plot.loads", "a joint")
+        constraint = view.constraint
+        whose = f"{joint}: {{}} on {constraint.body_j.name} by {constraint.body_i.name}, "
+        body = {"i": constraint.body_i.name, "j": constraint.body_j.name}.get(frame)
+        whose += "inertial axes" if body is None else f"axes of {body}"
         figure, axes = plt.subplots(2, 1, figsize=(7, 7), sharex=True, layout="constrained")
         self._components(axes[0], view.force(frame), LETTERS)
-        _finish(axes[0], f"{joint}: force on j by i in {axes_name}", "N")
+        _finish(axes[0], whose.format("force"), "N")
         self._components(axes[1], view.torque(frame), LETTERS)
-        _finish(axes[1], f"{joint}: torque on j by i in {axes_name}", "N m")
+        _finish(axes[1], whose.format("torque"), "N m")
         return _saved(figure, path)
 
     def paths(
         self,
         points: Sequence[tuple[str, Any]] | None = None,
+        *,
         path: str | Path | None = None,
     ) -> Figure:
         """Draw paths in space of body points, given as (body name, point (3,) in body coordinates).
@@ -109,7 +113,10 @@ class Plotter:
         """
         if points is None:
             points = [(body.name, (0, 0, 0)) for body in self.result.system.bodies]
-        curves = {f"{name} {_coordinates(local)}".strip(): self.result[name].point(local) for name, local in points}
+        curves = {
+            f"{name} {_coordinates(local)}".strip(): self._view(name, BodyView, "plot.paths", "a body").point(local)
+            for name, local in checked_points("plot.paths", "points", points)
+        }
         every = np.concatenate(list(curves.values()))
         extent = np.ptp(every, axis=0)
         flat = [c for c in range(3) if extent[c] < 1e-6 * extent.max()]
@@ -123,9 +130,15 @@ class Plotter:
         if len(shown) == 3:
             ax.set_zlabel("z (m)")
         ax.set_aspect("equal")
-        ax.set_title("paths in N")
+        ax.set_title("paths")
         ax.legend()
         return _saved(figure, path)
+
+    def _view(self, name: str, kind: type, method: str, what: str) -> Any:
+        view = self.result[name]
+        if not isinstance(view, kind):
+            raise InputError(f'{method}: "{name}" must be the name of {what}; got {view.of}')
+        return view
 
     def _draw_energy(self, ax: Axes) -> None:
         energy = self.result.energy
@@ -158,7 +171,19 @@ def _finish(ax: Axes, title: str, unit: str) -> None:
     if ax.get_yscale() == "linear" and np.abs(ax.dataLim.intervaly).max() < ROUND_OFF:
         ax.set_ylim(-10 * ROUND_OFF, 10 * ROUND_OFF)
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(fontsize="small", ncols=2)
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)
+
+
+def checked_points(owner: str, argument: str, points: Any) -> list[tuple[str, np.ndarray]]:
+    """Return body points given as (body name, point (3,) in body coordinates)."""
+    try:
+        pairs = [(name, local) for name, local in points]
+    except (TypeError, ValueError):
+        raise InputError(
+            f'{owner}: {argument} must be a list such as [("rod", [0.5, 0, 0])]: names of bodies with points in body '
+            f"coordinates; got {points!r}"
+        ) from None
+    return [(name, validate.array(owner, f"point of {name!r}", local, (3,))) for name, local in pairs]
 
 
 def _coordinates(local: Any) -> str:

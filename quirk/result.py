@@ -106,6 +106,8 @@ class Result:
 
     def state_at(self, row: int = -1) -> State:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
+        if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
+            raise InputError(f"Result: row must be the number of one of its {len(self.time)} times; got {row!r}")
         return State(*(part[row].copy() for part in vars(self.state).values()))
 
     @cached_property
@@ -193,6 +195,7 @@ class BodyView:
 
     def __init__(self, result: Result, row: int) -> None:
         self._result, self._row = result, row
+        self.of = result.system.bodies[row]
         state = result.state
         self.position = state.position[:, row]
         self.orientation = state.orientation[:, row]
@@ -230,7 +233,12 @@ class JointView:
     """
 
     def __init__(self, result: Result, constraint: Constraint) -> None:
-        self._result, self._constraint = result, constraint
+        self._result, self.constraint = result, constraint
+
+    @property
+    def of(self) -> Constraint:
+        """The constraint this is a view of."""
+        return self.constraint
 
     @property
     def displacement(self) -> np.ndarray:
@@ -268,7 +276,7 @@ class JointView:
 
     @cached_property
     def _frames(self) -> tuple[FrameMotion, FrameMotion]:
-        c = self._constraint
+        c = self.constraint
         return self._carried(c.frame_i, c.body_i), self._carried(c.frame_j, c.body_j)
 
     def _carried(self, frame: Any, body: Body | Ground) -> FrameMotion:
@@ -286,7 +294,7 @@ class JointView:
         )
 
     def _load(self, which: int, frame: str) -> np.ndarray:
-        c = self._constraint
+        c = self.constraint
         validate.choice(str(c), "frame", frame, LOAD_FRAMES)
         if not c.active:
             return np.zeros((len(self._result.time), 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterator
@@ -52,12 +53,13 @@ def simulate(
     step: float | None = None,
     output: Any = None,
     initial_state: State | None = None,
+    start: float = 0.0,
     stabilization: str | None = "projection",
     baumgarte: tuple[float, float] = (10.0, 10.0),
     solver: str = "dense",
     progress: bool = False,
 ) -> Result:
-    """Integrate the motion of a system from t = 0.
+    """Integrate the motion of a system.
 
     Parameters
     ----------
@@ -73,9 +75,12 @@ def simulate(
     step : float
         Fixed step size, s.
     output : float or list of times
-        Interval of the output, s, or the times themselves; default: every step.
+        Interval of the output, s, or the times themselves, from `start` on; default: every step.
     initial_state : State
-        Where to start; default: `system.initial_state()`.
+        Where to start; default: `system.initial_state()`. To go on from an earlier run, give its
+        ``result.state_at()`` here and its last time as `start`.
+    start : float
+        Time at the start, s, as forces that depend on time see it.
     stabilization : "projection", "baumgarte" or None
         Projection moves each step's end to the nearest state on the constraints; Baumgarte adds
         2 alpha Phi_dot + beta^2 Phi to each constraint equation; None leaves the drift.
@@ -111,10 +116,12 @@ def simulate(
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
     if alpha < 0 or beta < 0:
         raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
-    step = _checked_step(method, step, rtol, atol)
+    step = _checked_step(method, step, rtol, atol, duration)
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
     atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)
-    times = output_times(output, duration)
+    start = validate.number(owner, "start", start)
+    end = start + duration
+    times = output_times(output, start, end)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
     check_consistent(system, state)
 
@@ -125,24 +132,25 @@ def simulate(
         on_constraints=stabilization == "projection",
         baumgarte=(alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0),
     )
-    y = flow.project(0.0, state.pack())
+    y = flow.project(start, state.pack())
     if y is None:
-        raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=0.0)
-    with np.errstate(all="ignore"):
-        flow.derivative(0.0, y)  # a user's function that cannot work is found here
+        raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=start)
+    # A user's function that cannot work is found here; what else goes wrong, the run reports.
+    with np.errstate(all="ignore"), contextlib.suppress(np.linalg.LinAlgError):
+        flow.derivative(start, y)
     statistics = Statistics()
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
-        steps = stiff_steps(flow, 0.0, y, duration, method, rtol, atol, flow, statistics)
+        steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
     elif step is not None:
-        steps = fixed_steps(flow, 0.0, y, duration, step, TABLEAUX[method], flow, statistics)
+        steps = fixed_steps(flow, start, y, end, step, TABLEAUX[method], flow, statistics)
     else:
         starts = (STATE_SIZE * np.arange(len(system.bodies))[:, None] + GROUPS).ravel()
         tolerance = Tolerance(rtol, atol, starts)
-        steps = adaptive_steps(flow, 0.0, y, duration, TABLEAUX[method], tolerance, flow, statistics)
-    steps = guarded(steps, 0.0, duration)
-    recorder = Recorder(0.0, y, times, flow)
-    return _run(system, flow, steps, recorder, statistics, ProgressLine(duration) if progress else None)
+        steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
+    steps = guarded(steps, start, end)
+    recorder = Recorder(start, y, times, flow)
+    return _run(system, flow, steps, recorder, statistics, ProgressLine(start, end) if progress else None)
 
 
 def _run(
@@ -155,7 +163,7 @@ def _run(
 ) -> Result:
     """Take all steps; whatever stops the run, what was computed is not lost."""
     started = time.perf_counter()
-    reached, state = 0.0, None
+    reached, state = recorder.start, None
 
     def result(status: str) -> Result:
         if status != "completed" and state is not None:
@@ -166,11 +174,13 @@ def _run(
         return Result(system, times, states, statistics, status, flow.rank)
 
     try:
-        for step in steps:
-            recorder.add(step)
-            reached, state = step.t_new, step.y_new
-            if progress is not None:
-                progress.update(reached)
+        # Trial steps may overflow; they are rejected, or end the run with an error.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for step in steps:
+                recorder.add(step)
+                reached, state = step.t_new, step.y_new
+                if progress is not None:
+                    progress.update(reached)
     except KeyboardInterrupt:
         return result("interrupted")
     except IntegrationError as error:
@@ -190,23 +200,25 @@ def _run(
     return result("completed")
 
 
-def output_times(output: Any, duration: float) -> np.ndarray | None:
+def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
     """Return the times asked for, or None for every step."""
     if output is None:
         return None
     given = validate.numbers(output)
     if given is None or given.ndim > 0:
-        return validate.times("simulate", "output", output, 0.0, duration)
-    interval = validate.positive("simulate", "output", output)
+        return validate.times("simulate", "output", output, start, end)
+    interval, duration = validate.positive("simulate", "output", output), end - start
     count = duration / interval * (1 + 1e-12)
+    if count < 1:
+        raise InputError(f"simulate: output every {interval:g} s is longer than the duration, {duration:g} s")
     if count > MAX_OUTPUTS:
         raise InputError(f"simulate: output every {interval:g} s would be {count:.1e} states; use a longer interval")
-    times = np.minimum(interval * np.arange(int(count) + 1), duration)
+    times = np.minimum(start + interval * np.arange(int(count) + 1), end)
     # The end of the run belongs to it, also where the interval does not divide the duration.
-    return times if times[-1] > duration * (1 - 1e-12) else np.append(times, duration)
+    return times if end - times[-1] < 1e-12 * duration else np.append(times, end)
 
 
-def _checked_step(method: str, step: Any, rtol: Any, atol: Any) -> float | None:
+def _checked_step(method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
     """Return the fixed step size, if the method takes one and nothing contradicts it."""
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
@@ -216,14 +228,17 @@ def _checked_step(method: str, step: Any, rtol: Any, atol: Any) -> float | None:
         raise InputError(f"simulate: method {method!r} chooses its own steps; give rtol and atol, not step")
     if rtol is not None or atol is not None:
         raise InputError("simulate: step fixes the step size, so rtol and atol have no meaning; give one or the other")
-    return validate.positive("simulate", "step", step)
+    step = validate.positive("simulate", "step", step)
+    if step > duration * (1 + 1e-12):
+        raise InputError(f"simulate: step of {step:g} s is longer than the duration, {duration:g} s")
+    return step
 
 
 class ProgressLine:
     """A line on standard error that says how far a run has come; only its last state where no one watches."""
 
-    def __init__(self, duration: float) -> None:
-        self.duration = duration
+    def __init__(self, start: float, end: float) -> None:
+        self.start, self.end = start, end
         self.started = self.shown = time.perf_counter()
 
     def update(self, t: float) -> None:
@@ -238,9 +253,7 @@ class ProgressLine:
         self._write(t, time.perf_counter(), end="\n")
 
     def _write(self, t: float, now: float, end: str) -> None:
-        share = t / self.duration
+        share = (t - self.start) / (self.end - self.start)
         bar = "#" * int(30 * share)
-        sys.stderr.write(
-            f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.duration:g} s, {now - self.started:.1f} s{end}"
-        )
+        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.end:g} s, {now - self.started:.1f} s{end}")
         sys.stderr.flush()

@@ -10,11 +10,16 @@ if TYPE_CHECKING:
     from .result import Result
 
 
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
 def summary(result: Result) -> str:
     """Return what was simulated, how well energy and constraints were kept, and the largest joint loads."""
     system, cost, energy = result.system, result.statistics, result.energy
     lines = [
-        f"{len(system.bodies)} bodies, {len(system.constraints)} constraints "
+        f"{_count(len(system.bodies), 'body', 'bodies')}, "
+        f"{_count(len(system.constraints), 'constraint', 'constraints')} "
         f"({system.model.rows} rows, {result.rank} independent); "
         f"degrees of freedom: {6 * len(system.bodies) - result.rank}",
         f"{result.status} {result.time[-1]:g} s in {cost.wall_time:.2f} s: {cost.steps} steps, "

@@ -82,12 +82,16 @@ class System:
         If names repeat, or a constraint or force acts on a body that is not in the system.
     """
 
-    def __init__(self, items: Iterable[Body | Constraint | ForceElement], gravity: Any = (0, 0, 0)) -> None:
+    def __init__(self, items: Iterable[Body | Constraint | ForceElement], *more: Any, gravity: Any = (0, 0, 0)) -> None:
+        if more:
+            raise InputError("System: items must be one list: System([a, b, ...], gravity=[0, 0, -9.81])")
         self.gravity = validate.array("System", "gravity", gravity, (3,))
         self._items: dict[str, Body | Constraint | ForceElement] = {}
         for item in _listed(items):
             if not isinstance(item, Body | Constraint | ForceElement):
                 raise InputError(f"System: items must be bodies, constraints and forces; got {item!r}")
+            if self._items.get(item.name) is item:
+                raise InputError(f"System: {item} is in the list twice: drop one")
             if item.name == GROUND.name or item.name in self._items:
                 taken = self._items.get(item.name, GROUND)
                 raise InputError(f"System: names must be unique; {item} has the name of {taken}: rename one")
@@ -95,15 +99,16 @@ class System:
         self.bodies = [item for item in self._items.values() if isinstance(item, Body)]
         self.constraints = [item for item in self._items.values() if isinstance(item, Constraint)]
         self.forces = [item for item in self._items.values() if isinstance(item, ForceElement)]
+        self._check_membership()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
-        self._check_membership()
         self.model = flatten(self.bodies, self.constraints, self.forces, self.gravity)
         self.metric = MassMetric(self.model)
         self._initial = initial_state(self.bodies)
 
     def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
         """Return the object of that name."""
+        name = getattr(name, "name", name)  # the object itself will do
         if not isinstance(name, str):
             raise UnknownNameError(f"System: objects are found by name, a text; got {name!r}")
         if name not in self._items:

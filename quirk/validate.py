@@ -27,7 +27,7 @@ def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.n
     """Return `value` as a new float array of `shape`, all of it finite."""
     wanted = " x ".join(map(str, shape)) + " numbers" if shape else "a number"
     result = numbers(value)
-    if result is None:
+    if result is None or (shape == () and result.shape != ()):
         raise InputError(f"{owner}: {argument} must be {wanted}; got {value!r}")
     if result.shape != shape:
         raise InputError(f"{owner}: {argument} must have shape {shape}; got shape {result.shape}: {value!r}")
@@ -41,7 +41,9 @@ def numbers(value: Any) -> np.ndarray | None:
     try:
         given = np.asarray(value)
         # Text, truth values and complex numbers would all turn into floats, and into nonsense.
-        return np.array(given, dtype=float) if given.dtype.kind in "iufO" else None
+        if given.dtype.kind == "O":
+            return np.array([float(x) for x in given.flat]).reshape(given.shape)
+        return np.array(given, dtype=float) if given.dtype.kind in "iuf" else None
     except (TypeError, ValueError):
         return None
 
@@ -68,7 +70,9 @@ def non_negative(owner: str, argument: str, value: Any) -> float:
 
 
 def direction(owner: str, argument: str, value: Any) -> np.ndarray:
-    """Return the unit vector (3,) along `value`."""
+    """Return the unit vector (3,) along `value`: three numbers, or "x", "y" or "z"."""
+    if isinstance(value, str):
+        value = np.eye(3)["xyz".index(choice(owner, argument, value, tuple("xyz")))]
     vector = array(owner, argument, value, (3,))
     largest = np.abs(vector).max()
     if largest <= 0:
@@ -108,5 +112,9 @@ def times(owner: str, argument: str, value: Any, start: float, end: float) -> np
         )
     result = np.clip(result, start, end)
     if (np.diff(result) <= 0).any():
-        raise InputError(f"{owner}: {argument} must increase strictly; sort the times and drop repeated ones")
+        k = int(np.argmax(np.diff(result) <= 0))
+        raise InputError(
+            f"{owner}: {argument} must increase strictly; got {result[k]:g} s before {result[k + 1]:g} s: "
+            "sort the times and drop repeated ones"
+        )
     return result

@@ -95,6 +95,21 @@ def test_assembly_from_far_away():
     quirk.simulate(system, 0.1)
 
 
+@pytest.mark.parametrize("degrees", [30, 91, 100, 135, 179])
+@pytest.mark.parametrize("axis", ["x", "z"])
+@pytest.mark.parametrize("kind", [quirk.Fixed, quirk.Prismatic, quirk.Revolute])
+def test_joints_are_not_assembled_the_wrong_way_round(kind, axis, degrees):
+    """Perpendicular axes leave two ways to fit; only the one in which the frames agree is right."""
+    turn = np.radians(degrees) / 2
+    frame = quirk.Frame([-0.5, 0, 0], [np.cos(turn), *(np.sin(turn) * np.eye(3)["xyz".index(axis)])])
+    body = quirk.Body("b", 1.0, [0.1, 0.2, 0.25], position=[0.1, 0, 0])
+    system = quirk.System([body, kind("joint", quirk.GROUND, body, frame_i=quirk.Frame(), frame_j=frame)])
+    state = system.assemble()
+    axes = rotation.matrix(state.orientation[0]) @ frame.matrix
+    aligned = [2] if kind is quirk.Revolute else [0, 1, 2]
+    np.testing.assert_allclose(axes[:, aligned], np.eye(3)[:, aligned], atol=1e-10)
+
+
 def test_what_cannot_be_assembled_is_named():
     a = quirk.Body("a", 1.0, [0.1, 0.1, 0.1], position=[0.5, 0, 0])
     ball = quirk.Spherical("ball", quirk.GROUND, a, point=[0, 0, 0])

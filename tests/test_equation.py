@@ -195,6 +195,22 @@ def test_mass_ratios_of_a_million(ratio):
     np.testing.assert_allclose(xdd, want, rtol=1e-8, atol=1e-8 * np.abs(want).max())
 
 
+@pytest.mark.parametrize("amount", [1e-9, 1e-7, 1e-6, 1e-4])
+def test_redundant_rows_of_an_inexact_state(amount):
+    """A door on two coaxial hinges: a state rounded to a few digits gives accelerations to as many digits."""
+    door = quirk.Body("door", 1.0, [0.1, 0.1, 0.1], position=[0.5, 0, 0], angular_velocity=[0, 0, 3.0],
+                      velocity=[0, 1.5, 0])  # fmt: skip
+    hinges = [quirk.Revolute(f"h{z}", quirk.GROUND, door, point=[0, 0, z], axis="z") for z in (0, 1)]
+    system = quirk.System([door, *hinges], gravity=[0, -9.81, 0])
+    state = system.initial_state()
+    state.orientation[0] += amount * np.array([0, 1, -0.7, 0])
+    alpha = -9.81 * 0.5 / (0.1 + 0.25)
+    assert system.acceleration(state).angular[0, 2] == pytest.approx(alpha, abs=100 * amount)
+    loads = system.joint_loads(state)
+    total = loads["h0"].force + loads["h1"].force
+    np.testing.assert_allclose(total, [-4.5, 0.5 * alpha + 9.81, 0], atol=1000 * amount)
+
+
 def test_the_solver_asked_for_must_exist():
     system = random_system(np.random.default_rng(0))
     with pytest.raises(quirk.InputError, match=r"solver must be one of 'dense'; got 'fast'"):

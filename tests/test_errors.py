@@ -70,7 +70,8 @@ CASES = {
     "one frame": (lambda: quirk.Spherical("ball", A, B, frame_i=FRAME), 'Spherical "ball": frame_j must be a quirk.Frame in body coordinates; got None'),
     "no frame": (lambda: quirk.Spherical("ball", A, B, frame_i=[0, 0, 0], frame_j=FRAME), 'Spherical "ball": frame_i must be a quirk.Frame'),
     "frame origin": (lambda: quirk.Frame(origin=[1]), "Frame: origin must have shape (3,)"),
-    "parallel cross": (lambda: quirk.Universal("u", A, B, point=[0, 0, 0], axis_i=[1, 0, 0], axis_j=[-2, 0, 0]), 'Universal "u": axis_i and axis_j must not be parallel'),
+    "parallel cross": (lambda: quirk.Universal("u", A, B, point=[0, 0, 0], axis_i=[1, 0, 0], axis_j=[-2, 0, 0]), 'Universal "u": axis_i and axis_j must be perpendicular, as in a cross, and must not be parallel; got [1.0, 0.0, 0.0] and [-1.0, 0.0, 0.0], 180 degrees apart'),
+    "oblique cross": (lambda: quirk.Universal("u", A, B, point=[0, 0, 0], axis_i=[1, 0, 0], axis_j=[1, 1, 0]), 'Universal "u": axis_i and axis_j must be perpendicular'),
     "cross without axis": (lambda: quirk.Universal("u", A, B, point=[0, 0, 0], axis_i=[1, 0, 0]), 'Universal "u": axis_j must be given'),
     "distance zero": (lambda: quirk.Distance("wire", A, B, length=0), 'Distance "wire": length must be positive; got 0'),
     "distance of a point to itself": (lambda: quirk.Distance("wire", quirk.GROUND, A), 'Distance "wire": its end points coincide at the initial poses; give length'),
@@ -79,11 +80,32 @@ CASES = {
     "no list": (lambda: quirk.System(A), "System: items must be a list of bodies, constraints and forces"),
     "foreign item": (lambda: quirk.System([A, "hinge"]), "System: items must be bodies, constraints and forces; got 'hinge'"),
     "duplicate name": (lambda: quirk.System([A, body("a")]), 'System: names must be unique; Body "a" has the name of Body "a": rename one'),
+    "the same body twice": (lambda: quirk.System([A, HINGE, A]), 'System: Body "a" is in the list twice: drop one'),
+    "items without a list": (lambda: quirk.System(A, HINGE, gravity=[0, 0, -1]), "System: items must be one list: System([a, b, ...]"),
+    "only a joint": (lambda: quirk.System([HINGE]), 'System: Revolute "hinge" acts on Body "a", which is not in the system: add it'),
     "the ground's name": (lambda: quirk.System([body("ground")]), 'System: names must be unique; Body "ground" has the name of quirk.GROUND'),
     "stranger in a joint": (lambda: quirk.System([B, HINGE]), 'System: Revolute "hinge" acts on Body "a", which is not in the system: add it'),
     "stranger in a force": (lambda: quirk.System([B, quirk.Force("push", A, [1, 0, 0])]), 'System: Force "push" acts on Body "a", which is not in the system'),
     "motor without its joint": (lambda: quirk.System([A, quirk.JointTorque("motor", HINGE, 1.0)]), 'System: JointTorque "motor" acts on Revolute "hinge", which is not in the system'),
     "gravity as a number": (lambda: quirk.System([A], gravity=-9.81), "System: gravity must have shape (3,); got shape (): -9.81"),
+    "changed mass": (lambda: setattr(A, "mass", 2.0), 'Body "a": mass cannot be changed after it was made; make a new one'),
+    "switched joint": (lambda: setattr(HINGE, "active", False), 'Revolute "hinge": active cannot be changed after it was made'),
+    "new attribute": (lambda: setattr(A, "velocty", [1, 0, 0]), 'Body "a": velocty cannot be changed'),
+    "inertia ragged": (lambda: quirk.Body("rod", 1, [[1, 2], [3]]), 'Body "rod": inertia must be 3 principal moments or a 3 x 3 tensor'),
+    "complex mass": (lambda: quirk.Body("rod", 1 + 2j, I), 'Body "rod": mass must be a number; got (1+2j)'),
+    "True as mass": (lambda: quirk.Body("rod", True, I), 'Body "rod": mass must be a number; got True'),
+    "None as mass": (lambda: quirk.Body("rod", None, I), 'Body "rod": mass must be a number; got None'),
+    "text for a number": (lambda: run(duration="1"), "simulate: duration must be a number; got '1'"),
+    "two durations": (lambda: run(duration=(0, 1)), "simulate: duration must be a number; got (0, 1)"),
+    "text as active": (lambda: quirk.Spherical("ball", A, B, point=[0, 0, 0], active="no"), 'Spherical "ball": active must be True or False; got \'no\''),
+    "unknown letter": (lambda: quirk.Revolute("hinge", A, B, point=[0, 0, 0], axis="w"), "Revolute \"hinge\": axis must be one of 'x', 'y', 'z'; got 'w'"),
+    "ragged output": (lambda: run(output=[[0], [0, 1]]), "simulate: output must be times in seconds"),
+    "far too much output": (lambda: run(output=1e-12), "simulate: output every 1e-12 s would be 1.0e+12 states"),
+    "output longer than the run": (lambda: run(output=100), "simulate: output every 100 s is longer than the duration, 1 s"),
+    "step longer than the run": (lambda: run(method="RK4", step=5), "simulate: step of 5 s is longer than the duration, 1 s"),
+    "welded the wrong way round": (lambda: run_flipped(), 'Fixed "weld": the initial poses violate it by 3.14 rad, its frames point against each other'),
+    "hinges far apart in angle": (lambda: run_oblique(), 'Revolute "hinge": the initial poses violate it by 0.524 rad (row hinge: z_i . '),
+    "wire too long": (lambda: run_wire(), 'Distance "wire": the initial poses violate it by 1.5 m (row wire: d . d)'),
     "unknown name": (lambda: system()["hing"], 'System: no object is named "hing"; did you mean "hinge"?'),
     "unknown name, nothing like it": (lambda: system()["xyz"], 'System: no object is named "xyz"; there are: a, hinge'),
     # states
@@ -104,8 +126,8 @@ CASES = {
     "negative damping": (lambda: quirk.Spring("s", A, B, stiffness=1, damping=-1), 'Spring "s": damping must not be negative'),
     "function of wrong shape": (lambda: run(quirk.Force("push", A, lambda *x: [1, 2])), 'Force "push", at t = 0 s: what its force function returns must have shape (3,); got shape (2,)'),
     "function of NaN": (lambda: run(quirk.Torque("twist", A, lambda *x: [0, NAN, 0])), 'Torque "twist", at t = 0 s: what its torque function returns must be finite'),
-    "function of nothing": (lambda: run(quirk.JointTorque("motor", HINGE, lambda *x: None)), 'JointTorque "motor", at t = 0 s: what its torque function returns must be finite'),
-    "function that fails": (lambda: run(quirk.Force("push", A, lambda t: [0, 0, 0])), 'Force "push": its force function failed at t = 0 s: TypeError'),
+    "function of nothing": (lambda: run(quirk.JointTorque("motor", HINGE, lambda *x: None)), 'JointTorque "motor", at t = 0 s: what its torque function returns must be a number; got None'),
+    "function that fails": (lambda: run(quirk.Force("push", A, lambda t: [0, 0, 0])), 'Force "push": its force function, called as f(t, position, orientation, velocity, angular_velocity), failed at t = 0 s: TypeError'),
     # runs
     "no system": (lambda: quirk.simulate([A], 1.0), "simulate: system must be a quirk.System"),
     "zero duration": (lambda: run(duration=0), "simulate: duration must be positive; got 0"),
@@ -137,6 +159,24 @@ def run(*forces, duration=1.0, **options):
     return quirk.simulate(system(*forces), duration, **options)
 
 
+def run_flipped():
+    rod = body("rod")
+    weld = quirk.Fixed("weld", quirk.GROUND, rod, frame_i=FRAME, frame_j=quirk.Frame(rotation=[0, 0, 0, 1]))
+    return quirk.simulate(quirk.System([rod, weld]), 1.0)
+
+
+def run_oblique():
+    turned = quirk.Frame(rotation=[np.cos(np.pi / 12), np.sin(np.pi / 12), 0, 0])
+    rod = body("rod")
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, frame_i=FRAME, frame_j=turned)
+    return quirk.simulate(quirk.System([rod, hinge]), 1.0)
+
+
+def run_wire():
+    rod = body("rod", position=[0.5, 0, 0])
+    return quirk.simulate(quirk.System([rod, quirk.Distance("wire", quirk.GROUND, rod, length=2.0)]), 1.0)
+
+
 def run_apart(velocity=None, shift=None):
     if velocity is not None:
         rod = body("rod", velocity=velocity)
@@ -153,6 +193,28 @@ def test_message(case):
     with pytest.raises(quirk.QuirkError, match=re.escape(message)) as error:
         action()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (
+            lambda: quirk.Revolute("hinge", A, B, [0, 0, 0], [0, 0, 1]),
+            'Revolute "hinge": too many positional arguments; it is made as Revolute(name',
+        ),
+        (
+            lambda: quirk.Body("rod", 1.0, I, pos=[0, 0, 0]),
+            "Body \"rod\": got an unexpected keyword argument 'pos'; it is made as Body(name",
+        ),
+        (
+            lambda: quirk.Spring("s", A, B, stiffness=1, length=2),
+            "Spring \"s\": got an unexpected keyword argument 'length'",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit(action, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        action()
 
 
 def test_errors_are_what_python_expects():

@@ -4,6 +4,8 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -23,10 +25,10 @@ def result():
 
 @pytest.mark.parametrize(("draw", "axes"), [
     (lambda plot, path: plot(path), 4),
-    (lambda plot, path: plot.motion("rod", path), 4),
-    (lambda plot, path: plot.joint("hinge", path), 4),
-    (lambda plot, path: plot.energy(path), 1),
-    (lambda plot, path: plot.residuals(path), 1),
+    (lambda plot, path: plot.motion("rod", path=path), 4),
+    (lambda plot, path: plot.joint("hinge", path=path), 4),
+    (lambda plot, path: plot.energy(path=path), 1),
+    (lambda plot, path: plot.residuals(path=path), 1),
     (lambda plot, path: plot.loads("hinge", frame="j", path=path), 2),
     (lambda plot, path: plot.paths(path=path), 1),
     (lambda plot, path: plot.paths([("rod", [0.5, 0, 0])], path=path), 1),
@@ -67,6 +69,23 @@ def test_mp4_where_ffmpeg_is(result, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(quirk.InputError, match=r"ffmpeg.*write a \.gif"):
         result.animate(tmp_path / "motion.mp4")
+
+
+@pytest.mark.parametrize(("action", "message"), [
+    (lambda r: r.plot.motion("hinge"), 'plot.motion: "hinge" must be the name of a body; got Revolute "hinge"'),
+    (lambda r: r.plot.loads("rod"), 'plot.loads: "rod" must be the name of a joint; got Body "rod"'),
+    (lambda r: r.plot.paths("rod"), 'plot.paths: points must be a list such as'),
+    (lambda r: r.plot.paths([("rod", [0, 0])]), "plot.paths: point of 'rod' must have shape (3,)"),
+    (lambda r: r.animate("x.gif", trails=("rod", [0, 0, 0])), "animate: trails must be a list such as"),
+    (lambda r: r.animate("x.gif", trails=[("hinge", [0, 0, 0])]), "animate: trails must be points of bodies"),
+    (lambda r: r.animate("x.gif", view="top"), "animate: view must be 2 numbers; got 'top'"),
+    (lambda r: r.animate("x.gif", fps=0), "animate: fps must be positive"),
+    (lambda r: r.state_at(0.25), "Result: row must be the number of one of its 26 times; got 0.25"),
+    (lambda r: r.state_at(99), "Result: row must be the number of one of its 26 times; got 99"),
+])  # fmt: skip
+def test_messages(result, action, message):
+    with pytest.raises(quirk.InputError, match=re.escape(message)):
+        action(result)
 
 
 def test_other_files_are_refused(result, tmp_path):

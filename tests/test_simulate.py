@@ -140,6 +140,84 @@ def test_another_initial_state():
     np.testing.assert_allclose(other["rod"].position[-1], one["rod"].position[-1], atol=1e-8)
 
 
+def test_a_run_in_two_parts_is_the_run():
+    """The second part goes on in time, as forces that depend on it see it."""
+    body = quirk.Body("b", 1.0, [1, 1, 1])
+    system = quirk.System([body, quirk.Force("shaker", body, lambda t, r, q, v, w: [np.sin(3 * t), 0, 0])])
+    whole = quirk.simulate(system, 2.0, output=0.5)
+    first = quirk.simulate(system, 1.0, output=0.5)
+    second = quirk.simulate(system, 1.0, output=0.5, initial_state=first.state_at(), start=1.0)
+    np.testing.assert_allclose(second.time, [1.0, 1.5, 2.0])
+    np.testing.assert_allclose(second["b"].position, whole["b"].position[2:], atol=1e-9)
+    np.testing.assert_allclose(second["b"].acceleration, whole["b"].acceleration[2:], atol=1e-9)
+    listed = quirk.simulate(system, 1.0, output=[1.25, 2.0], initial_state=first.state_at(), start=1.0)
+    np.testing.assert_allclose(listed["b"].position[1], whole["b"].position[4], atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA"])
+def test_dry_friction_by_the_sign_of_a_velocity_ends_with_an_explanation(method):
+    """Where friction sticks, the force jumps at every step and steps shrink without end."""
+    body = quirk.Body("b", 1.0, [1, 1, 1])
+    friction = quirk.Force("friction", body, lambda t, r, q, v, w: [0, 0, -5 * np.sign(v[2]) + 3 * np.sin(5 * t)])
+    with pytest.raises(quirk.SimulationError, match=r"steps advanced by only|collapsed|gave up") as error:
+        quirk.simulate(quirk.System([body, friction]), 2.0, method=method)
+    assert len(error.value.result.time) > 0
+
+
+def test_interruption_before_the_first_output_keeps_the_state_reached():
+    def stop(t, *motion):
+        if t > 0.2:
+            raise KeyboardInterrupt
+        return [0, 0, 1]
+
+    body = quirk.Body("b", 1.0, [1, 1, 1])
+    result = quirk.simulate(
+        quirk.System([body, quirk.Force("f", body, stop)]), 1.0, method="RK4", step=0.05, output=[0.5]
+    )
+    assert result.status == "interrupted"
+    np.testing.assert_allclose(result.time, [0.2])
+    np.testing.assert_allclose(result["b"].velocity, [[0, 0, 0.2]])
+
+
+def test_a_function_that_fails_on_the_way_ends_the_run_with_its_name_and_the_result():
+    body = quirk.Body("b", 1.0, [1, 1, 1])
+    force = quirk.Force("push", body, lambda t, r, q, v, w: [1, 0, 0] if t < 0.5 else [1, 0])
+    with pytest.raises(quirk.SimulationError, match=r'Force "push", at t = 0\.5.* must have shape \(3,\)') as error:
+        quirk.simulate(quirk.System([body, force]), 1.0)
+    assert error.value.result.time[-1] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "RK4", "step": 0.1}, {"method": "Radau"}, {"method": "BDF"}])
+@pytest.mark.parametrize("velocity", [1e200, 1e308])
+def test_absurd_numbers_end_in_a_clear_error_or_a_result(options, velocity):
+    body = quirk.Body("b", 1.0, [1, 1, 2], angular_velocity=[velocity, 1.0, 0])
+    try:
+        quirk.simulate(quirk.System([body]), 1.0, **options)
+    except quirk.QuirkError as error:
+        assert "simulate" in str(error)
+
+
+@pytest.mark.parametrize(("size", "origin"), [(1e-2, 7e6), (1.0, 1e5), (1e-3, 1e3)])
+def test_far_from_the_origin(size, origin):
+    """Two bodies on a ball joint, as small as the round-off of their positions allows."""
+    place = np.array([origin, 0, 0])
+    a = quirk.Body("a", 1.0, [0.1 * size**2] * 3, position=place, velocity=[0, 0, 7e3])
+    b = quirk.Body("b", 1.0, [0.1 * size**2] * 3, position=[*place, 2 * size, 0, 0], velocity=[0, 0, 7e3])
+    ball = quirk.Spherical("ball", a, b, point=[*place, size, 0, 0])
+    push = quirk.Force("push", a, [0, 1.0, 0])
+    result = quirk.simulate(quirk.System([a, b, ball, push]), 0.1, output=[0.1])
+    assert result.statistics.steps < 2000
+    np.testing.assert_allclose(result.momentum.linear[-1], [0, 0.1, 14e3], atol=1e-6)
+
+
+def test_long_wires():
+    body = quirk.Body("b", 1.0, [0.1] * 3, position=[3.8e8, 0, 0], velocity=[0, 1e3, 0])
+    wire = quirk.Distance("wire", quirk.GROUND, body)
+    result = quirk.simulate(quirk.System([body, wire]), 1.0, output=[1.0])
+    assert result.statistics.steps < 200
+    np.testing.assert_allclose(np.linalg.norm(result["b"].position), 3.8e8, rtol=1e-14)
+
+
 def test_runs_are_repeatable():
     one, two = (quirk.simulate(pendulum(), 1.0) for _ in range(2))
     np.testing.assert_array_equal(one.state.position, two.state.position)

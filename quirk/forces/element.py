@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError, QuirkError
+from quirk.sealed import Sealed
 from quirk.state import Kinematics
 
 
@@ -33,7 +34,7 @@ class Wrenches:
         self.torque[body] += np.cross(point - kin.position[body], force)
 
 
-class ForceElement(ABC):
+class ForceElement(Sealed):
     """A force or torque on one or two bodies.
 
     Attributes
@@ -67,11 +68,13 @@ class ForceElement(ABC):
         return f"<{self}>"
 
 
-def constant_or_function(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> Callable[..., Any]:
+def constant_or_function(
+    owner: str, argument: str, value: Any, shape: tuple[int, ...], call: str
+) -> Callable[..., Any]:
     """Return a function that gives an array of `shape`, from such an array or a user's function.
 
-    The function's results are checked at every call: a wrong shape or a value that is not finite stops
-    the run with an InputError that names the element.
+    `call` says how the function is called. Its results are checked at every call: a wrong shape or a value that
+    is not finite stops the run with an InputError that names the element.
     """
     if not callable(value):
         constant = validate.array(owner, argument, value, shape)
@@ -84,7 +87,8 @@ def constant_or_function(owner: str, argument: str, value: Any, shape: tuple[int
             raise
         except Exception as error:
             raise InputError(
-                f"{owner}: its {argument} function failed at t = {t:g} s: {type(error).__name__}: {error}"
+                f"{owner}: its {argument} function, called as {call}, failed at t = {t:g} s: "
+                f"{type(error).__name__}: {error}"
             ) from error
         return validate.array(f"{owner}, at t = {t:g} s", f"what its {argument} function returns", returned, shape)
 

@@ -28,7 +28,7 @@ class JointTorque(ForceElement):
     def __init__(self, name: str, joint: Joint, torque: Any) -> None:
         owner = _checked_joint("JointTorque", name, joint, "rotation_axis", "turns about")
         self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
-        self.torque = constant_or_function(owner, "torque", torque, ())
+        self.torque = constant_or_function(owner, "torque", torque, (), "f(t, angle, rate)")
 
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the torque and its reaction; the axis is the one fixed in body i."""
@@ -53,7 +53,7 @@ class JointForce(ForceElement):
     def __init__(self, name: str, joint: Joint, force: Any) -> None:
         owner = _checked_joint("JointForce", name, joint, "translation_axis", "slides along")
         self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
-        self.force = constant_or_function(owner, "force", force, ())
+        self.force = constant_or_function(owner, "force", force, (), "f(t, displacement, rate)")
 
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the force and its reaction; the axis is the one fixed in body i."""

@@ -12,6 +12,7 @@ from quirk.state import Kinematics
 from .element import ForceElement, Wrenches, constant_or_function
 
 FRAMES = ("inertial", "body")
+CALL = "f(t, position, orientation, velocity, angular_velocity)"
 
 
 class Force(ForceElement):
@@ -31,7 +32,7 @@ class Force(ForceElement):
     def __init__(self, name: str, body: Body, force: Any, point: Any = (0, 0, 0), frame: str = "inertial") -> None:
         owner = _checked_owner("Force", name, body)
         self.name, self.bodies = name, (body,)
-        self.force = constant_or_function(owner, "force", force, (3,))
+        self.force = constant_or_function(owner, "force", force, (3,), CALL)
         self.point = validate.array(owner, "point", point, (3,))
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
 
@@ -57,7 +58,7 @@ class Torque(ForceElement):
     def __init__(self, name: str, body: Body, torque: Any, frame: str = "body") -> None:
         owner = _checked_owner("Torque", name, body)
         self.name, self.bodies = name, (body,)
-        self.torque = constant_or_function(owner, "torque", torque, (3,))
+        self.torque = constant_or_function(owner, "torque", torque, (3,), CALL)
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
 
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:

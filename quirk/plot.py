@@ -150,7 +150,7 @@ class Plotter:
         residual = self.result.residual
         for values, label in ((residual.position, "position level"), (residual.velocity, "velocity level")):
             # Exact zeros have no place on a logarithmic axis.
-            ax.semilogy(self.result.time, np.where(values > 0, values, np.nan), ".-", markersize=2, linewidth=0.5,
+            ax.semilogy(self.result.time, np.where(values > 0, values, np.nan), ".", markersize=2,
                         label=label)  # fmt: skip
         ax.set_ylim(1e-18, max(1e-12, 10 * residual.position.max(), 10 * residual.velocity.max()))
         _finish(ax, "largest constraint residual", "m, rad and their rates")

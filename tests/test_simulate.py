@@ -202,8 +202,8 @@ def test_far_from_the_origin(size, origin):
     """Two bodies on a ball joint, as small as the round-off of their positions allows."""
     place = np.array([origin, 0, 0])
     a = quirk.Body("a", 1.0, [0.1 * size**2] * 3, position=place, velocity=[0, 0, 7e3])
-    b = quirk.Body("b", 1.0, [0.1 * size**2] * 3, position=[*place, 2 * size, 0, 0], velocity=[0, 0, 7e3])
-    ball = quirk.Spherical("ball", a, b, point=[*place, size, 0, 0])
+    b = quirk.Body("b", 1.0, [0.1 * size**2] * 3, position=place + np.array([2 * size, 0, 0]), velocity=[0, 0, 7e3])
+    ball = quirk.Spherical("ball", a, b, point=place + np.array([size, 0, 0]))
     push = quirk.Force("push", a, [0, 1.0, 0])
     result = quirk.simulate(quirk.System([a, b, ball, push]), 0.1, output=[0.1])
     assert result.statistics.steps < 2000

@@ -10,7 +10,7 @@ Rows, loads and relative coordinates follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -120,19 +120,14 @@ class Joint(Constraint):
         active: bool = True,
     ) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
-        given = {key: value for key, value in (("point", point), ("axis", axis)) if value is not None}
-        if frame_i is None and frame_j is None:
-            missing = [key for key in self.required if key not in given]
-            if missing:
-                raise InputError(
-                    f"{owner}: {' and '.join(missing)} must be given, in N at the initial poses; "
-                    "or give frame_i and frame_j in body coordinates"
-                )
+
+        def frames() -> tuple[Frame, Frame]:
             where = body_j.position if point is None else validate.array(owner, "point", point, (3,))
             axes = np.eye(3) if axis is None else axes_with_z(validate.direction(owner, "axis", axis))
-            frame_i, frame_j = frame_in(body_i, where, axes), frame_in(body_j, where, axes)
-        else:
-            frame_i, frame_j = checked_frames(owner, frame_i, frame_j, given)
+            return frame_in(body_i, where, axes), frame_in(body_j, where, axes)
+
+        given = {"point": point, "axis": axis}
+        frame_i, frame_j = placement(owner, given, self.required, frames, frame_i, frame_j)
         super().__init__(name, body_i, body_j, frame_i, frame_j, active)
 
 
@@ -147,10 +142,26 @@ def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
     return owner
 
 
-def checked_frames(owner: str, frame_i: Any, frame_j: Any, also_given: Any) -> tuple[Frame, Frame]:
-    """Return both frames, if they are all that was given."""
-    if also_given:
-        raise InputError(f"{owner}: give either {' and '.join(also_given)}, or frame_i and frame_j, not both kinds")
+def placement(
+    owner: str,
+    given: dict[str, Any],
+    required: Sequence[str],
+    frames: Callable[[], tuple[Frame, Frame]],
+    frame_i: Any,
+    frame_j: Any,
+) -> tuple[Frame, Frame]:
+    """Return both joint frames: as given, or from `frames` where points and axes in N were given instead."""
+    present = [key for key, value in given.items() if value is not None]
+    if frame_i is None and frame_j is None:
+        missing = [key for key in required if key not in present]
+        if missing:
+            raise InputError(
+                f"{owner}: {' and '.join(missing)} must be given, in N at the initial poses; "
+                "or give frame_i and frame_j in body coordinates"
+            )
+        return frames()
+    if present:
+        raise InputError(f"{owner}: give either {' and '.join(present)}, or frame_i and frame_j, not both kinds")
     for argument, frame in (("frame_i", frame_i), ("frame_j", frame_j)):
         if not isinstance(frame, Frame):
             raise InputError(f"{owner}: {argument} must be a quirk.Frame in body coordinates; got {frame!r}")

@@ -15,7 +15,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
 
-from .constraint import Constraint, Joint, checked_ends, checked_frames, frame_in, initial_point
+from .constraint import Constraint, Joint, checked_ends, frame_in, initial_point, placement
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
 # Cosine up to which typed axes of a cross count as perpendicular; the rest is left to the consistency check.
@@ -99,18 +99,11 @@ class Universal(Joint):
         active: bool = True,
     ) -> None:
         owner = checked_ends("Universal", name, body_i, body_j)
-        given = {"point": point, "axis_i": axis_i, "axis_j": axis_j}
-        if frame_i is None and frame_j is None:
-            missing = [key for key, value in given.items() if value is None]
-            if missing:
-                raise InputError(
-                    f"{owner}: {' and '.join(missing)} must be given, in N at the initial poses; "
-                    "or give frame_i and frame_j in body coordinates"
-                )
+
+        def frames() -> tuple[Frame, Frame]:
             where = validate.array(owner, "point", point, (3,))
             x_i = validate.direction(owner, "axis_i", axis_i)
             y_j = validate.direction(owner, "axis_j", axis_j)
-            z = np.cross(x_i, y_j)
             if abs(x_i @ y_j) > PERPENDICULAR:
                 angle = np.degrees(np.arccos(np.clip(x_i @ y_j, -1, 1)))
                 raise InputError(
@@ -118,12 +111,15 @@ class Universal(Joint):
                     f"{x_i.tolist()} and {y_j.tolist()}, {angle:.4g} degrees apart: turn one of them, or give frame_i "
                     "and frame_j and call system.assemble()"
                 )
+            z = np.cross(x_i, y_j)
             z /= np.linalg.norm(z)
-            frame_i = frame_in(body_i, where, np.column_stack([x_i, np.cross(z, x_i), z]))
-            frame_j = frame_in(body_j, where, np.column_stack([np.cross(y_j, z), y_j, z]))
-        else:
-            also_given = [key for key, value in given.items() if value is not None]
-            frame_i, frame_j = checked_frames(owner, frame_i, frame_j, also_given)
+            return (
+                frame_in(body_i, where, np.column_stack([x_i, np.cross(z, x_i), z])),
+                frame_in(body_j, where, np.column_stack([np.cross(y_j, z), y_j, z])),
+            )
+
+        given = {"point": point, "axis_i": axis_i, "axis_j": axis_j}
+        frame_i, frame_j = placement(owner, given, tuple(given), frames, frame_i, frame_j)
         super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
 
 

@@ -109,14 +109,15 @@ class Body(Sealed):
         return f"<{self}: {self.mass:g} kg>"
 
 
-class Ground:
+class Ground(Sealed):
     """The inertial frame as something joints can hold on to; use `quirk.GROUND`."""
 
-    name = "ground"
-    position = np.zeros(3)
-    orientation = rotation.IDENTITY
-    velocity = np.zeros(3)
-    angular_velocity = np.zeros(3)
+    def __init__(self) -> None:
+        self.name = "ground"
+        self.position = np.zeros(3)
+        self.orientation = rotation.IDENTITY.copy()
+        self.velocity = np.zeros(3)
+        self.angular_velocity = np.zeros(3)
 
     def __repr__(self) -> str:
         return "quirk.GROUND"

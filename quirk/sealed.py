@@ -20,7 +20,7 @@ class SealedMeta(ABCMeta):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make the object."""
         # Read from __init__: asking the class would give this method's own arguments.
-        arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
         signature = inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in arguments])
         try:
             signature.bind(*args, **kwargs)

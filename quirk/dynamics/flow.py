@@ -29,7 +29,7 @@ class Flow:
         constraints by more than a redundant row is from being dependent, so they cannot tell.
     evaluations : int
     trouble : Exception or None
-        The last error met while evaluating, such as that of a user's function.
+        Why the last evaluation failed, such as the error of a user's function.
     """
 
     def __init__(
@@ -47,7 +47,9 @@ class Flow:
         self.evaluations += 1
         if np.isfinite(y).all():
             try:
-                return self.derivative(t, y)
+                rate = self.derivative(t, y)
+                self.trouble = None
+                return rate
             except (InputError, np.linalg.LinAlgError) as error:
                 self.trouble = error
         return np.full_like(y, np.nan)

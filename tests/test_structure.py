@@ -1,0 +1,71 @@
+"""Imports run one way, floor by floor."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import quirk.constraints
+import quirk.demos
+import quirk.integrators
+
+import quirk
+
+FLOORS = [
+    {"integrators"},
+    {"errors", "compiled", "sealed", "validate", "rotation"},
+    {"frame", "shapes", "body", "state"},
+    {"constraints"},
+    {"forces"},
+    {"dynamics"},
+    {"system", "assembly"},
+    {"result"},
+    {"simulate"},
+    {"plot", "animate", "summary"},
+    {"cli", "demos"},
+]
+FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
+FOLDERS = {
+    "": Path(quirk.__file__).parent,
+    "constraints": Path(quirk.constraints.__file__).parent,
+    "integrators": Path(quirk.integrators.__file__).parent,
+    "demos": Path(quirk.demos.__file__).parent,
+}
+
+
+def modules():
+    """Every module of a floor, with its path."""
+    for prefix, folder in FOLDERS.items():
+        for path in sorted(folder.rglob("*.py")):
+            inside = path.relative_to(folder).with_suffix("").parts
+            parts = (prefix, *inside) if prefix else inside
+            if parts[0] in FLOOR:
+                yield pytest.param(path, parts, id=".".join(parts))
+
+
+def imported(path, parts):
+    """Names of quirk's modules that a file imports when it is itself imported."""
+    package = ["quirk", *parts[:-1]]
+    for node in ast.parse(path.read_text()).body:  # not inside functions, nor for type checking alone
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            full = [*base, *(node.module.split(".") if node.module else [])]
+            if full == ["quirk"]:
+                yield from (alias.name for alias in node.names)
+            elif full[:1] == ["quirk"]:
+                yield full[1]
+
+
+@pytest.mark.parametrize(("path", "parts"), list(modules()))
+def test_imports_go_down(path, parts):
+    for name in imported(path, parts):
+        if parts[0] == "demos":
+            continue  # demos use the public names, as any user does
+        assert name in FLOOR, f"{name} has no floor"
+        assert FLOOR[name] <= FLOOR[parts[0]], f"{'.'.join(parts)} imports {name} from a higher floor"
+        assert parts[0] != "integrators" or name == "integrators"
+
+
+def test_every_module_has_a_floor():
+    names = {p.stem if p.is_file() else p.name for p in FOLDERS[""].iterdir() if p.suffix == ".py" or p.is_dir()}
+    names = {name for name in names if not name.startswith("__")}
+    assert names <= set(FLOOR)

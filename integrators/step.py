@@ -134,9 +134,9 @@ def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
         if count == STALL_STEPS:
             if step.t_new - mark < STALL_PROGRESS * (end - start):
                 raise IntegrationError(
-                    f"the last {count} steps advanced by only {step.t_new - mark:.1e} s; a force that jumps with the "
-                    "state, such as dry friction by the sign of a velocity, does this: make it continuous over a "
-                    "small range, or use a fixed step",
+                    f"the last {count} steps advanced by only {step.t_new - mark:.1e} s; tolerances close to round-off "
+                    "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "
+                    "loosen the tolerances, make the force continuous over a small range, or use a fixed step",
                     step.t_new,
                 )
             count, mark = 0, step.t_new

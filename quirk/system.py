@@ -165,7 +165,8 @@ class System:
     def assemble(self, state: State | None = None) -> State:
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
-        Runs start there from now on. Nearest is meant in the mass metric: the least sum of m |dr|^2 and
+        Runs start there from now on. From poses far away, other assembled ones may be nearer still: what is found
+        is a minimum nearby. Nearest is meant in the mass metric: the least sum of m |dr|^2 and
         theta.J theta over displacements and rotation vectors, then the least change of kinetic energy of
         the difference in velocity.
 

@@ -18,7 +18,7 @@ class Recorder:
     """
 
     def __init__(self, t: float, y: np.ndarray, times: np.ndarray | None, manifold: Manifold | None) -> None:
-        self.start, self.manifold = t, manifold
+        self.start, self.manifold = (t, y), manifold
         self.pending = None if times is None else list(times[::-1])
         self.times: list[float] = []
         self.states: list[np.ndarray] = []

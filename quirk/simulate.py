@@ -148,7 +148,8 @@ def simulate(
         starts = (STATE_SIZE * np.arange(len(system.bodies))[:, None] + GROUPS).ravel()
         tolerance = Tolerance(rtol, atol, starts)
         steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
-    steps = guarded(steps, start, end)
+    if step is None:
+        steps = guarded(steps, start, end)
     recorder = Recorder(start, y, times, flow)
     return _run(system, flow, steps, recorder, statistics, ProgressLine(start, end) if progress else None)
 
@@ -163,10 +164,10 @@ def _run(
 ) -> Result:
     """Take all steps; whatever stops the run, what was computed is not lost."""
     started = time.perf_counter()
-    reached, state = recorder.start, None
+    reached, state = recorder.start
 
     def result(status: str) -> Result:
-        if status != "completed" and state is not None:
+        if status != "completed":
             recorder.close(reached, state)
         statistics.evaluations = flow.evaluations
         statistics.wall_time = time.perf_counter() - started

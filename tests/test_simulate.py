@@ -179,6 +179,21 @@ def test_interruption_before_the_first_output_keeps_the_state_reached():
     np.testing.assert_allclose(result["b"].velocity, [[0, 0, 0.2]])
 
 
+def test_a_run_that_fails_in_its_first_step_still_has_its_start():
+    def fail(t, *motion):
+        return [0, 0, 1] if t <= 0 else [np.nan, 0, 0]
+
+    body = quirk.Body("b", 1.0, [1, 1, 1], position=[1, 2, 3])
+    system = quirk.System([body, quirk.Force("f", body, fail)])
+    for options in ({}, {"method": "RK4", "step": 0.1}, {"method": "BDF"}):
+        with pytest.raises(quirk.SimulationError, match=r'Force "f"') as error:
+            quirk.simulate(system, 1.0, output=[0.5], **options)
+        partial = error.value.result
+        np.testing.assert_array_equal(partial.time, [0])
+        np.testing.assert_array_equal(partial["b"].position, [[1, 2, 3]])
+        assert "failed 0 s" in partial.summary()
+
+
 def test_a_function_that_fails_on_the_way_ends_the_run_with_its_name_and_the_result():
     body = quirk.Body("b", 1.0, [1, 1, 1])
     force = quirk.Force("push", body, lambda t, r, q, v, w: [1, 0, 0] if t < 0.5 else [1, 0])

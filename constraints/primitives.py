@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.compiled import entry, kernel
 
 from .tower import fixed_vector_tower, product_tower
 
@@ -91,19 +91,22 @@ class PrimitiveTable(NamedTuple):
     offset: np.ndarray
 
 
-@kernel
+@entry
 def constraint_tower(
-    table: PrimitiveTable, R: np.ndarray, translation: np.ndarray, spin: np.ndarray, phi: np.ndarray
+    table: PrimitiveTable,
+    R: np.ndarray,
+    translation: np.ndarray,
+    spin: np.ndarray,
+    scratch: np.ndarray,
+    phi: np.ndarray,
 ) -> None:
     """Fill `phi` (m, K + 1) with every Phi and its first K time derivatives.
 
     `R` (n, 3, 3) body to N, `translation` (n, K + 1, 3) towers of the centres of mass in N, `spin`
-    (n, K, 3) spin towers in N; the ground is one of the n rows.
+    (n, K, 3) spin towers in N; the ground is one of the n rows. `scratch` (3, K + 1, 3) is overwritten.
     """
     order = phi.shape[1] - 1
-    u = np.empty((order + 1, 3))
-    w = np.empty((order + 1, 3))
-    d = np.empty((order + 1, 3))
+    u, w, d = scratch[0], scratch[1], scratch[2]
     for p in range(table.kind.shape[0]):
         i, j = table.body[p, 0], table.body[p, 1]
         kind, row = table.kind[p], table.row[p]
@@ -129,18 +132,18 @@ def constraint_tower(
             phi[row, 0] -= table.offset[p]
 
 
-@kernel
-def constraint_wrenches(table: PrimitiveTable, R: np.ndarray, position: np.ndarray, wrench: np.ndarray) -> None:
+@entry
+def constraint_wrenches(
+    table: PrimitiveTable, R: np.ndarray, position: np.ndarray, scratch: np.ndarray, wrench: np.ndarray
+) -> None:
     """Fill `wrench` (m, 3, 3): per row force on body j, moment on body i, moment on body j, all in N.
 
     A unit multiplier exerts the force on j and its opposite on i; moments are about the centres of mass.
     So Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. `position` (n, 3) in N.
+    `scratch` (4, 1, 3) is overwritten.
     """
-    u = np.empty((1, 3))
-    w = np.empty((1, 3))
-    s_i = np.empty((1, 3))
-    s_j = np.empty((1, 3))
-    no_spin = np.zeros((0, 3))
+    u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]
+    no_spin = R[0, :0]
     for p in range(table.kind.shape[0]):
         i, j = table.body[p, 0], table.body[p, 1]
         kind, row = table.kind[p], table.row[p]

@@ -12,8 +12,10 @@ from .step import IntegrationError, Sampled, Statistics, Step, guarded, rk_step
 from .stiff import STIFF_METHODS, stiff_steps
 from .tableau import Tableau
 from .tableaux import RK4, RK45
+from .tsitouras import TSIT5
+from .verner98 import VERN9
 
-TABLEAUX = {tableau.name: tableau for tableau in (RK4, RK45, DOP853)}
+TABLEAUX = {tableau.name: tableau for tableau in (RK4, RK45, TSIT5, DOP853, VERN9)}
 
 __all__ = [
     "DOP853",
@@ -21,6 +23,8 @@ __all__ = [
     "RK45",
     "STIFF_METHODS",
     "TABLEAUX",
+    "TSIT5",
+    "VERN9",
     "IntegrationError",
     "Recorder",
     "Sampled",

@@ -1,7 +1,6 @@
-"""Integration with an adaptive step size under PI control.
+"""Integration with an adaptive step size.
 
-Sources: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I (1993), II.4 (starting step,
-step control); Gustafsson, Lundh and Soderlind, BIT 28 (1988) (PI control).
+Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I (1993), II.4.
 """
 
 from __future__ import annotations
@@ -11,19 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .control import SMALLEST_ERROR, SMALLEST_STEP_ULPS, factor_after_acceptance, factor_after_rejection
 from .step import Function, IntegrationError, Manifold, Statistics, Step, closed, rk_step
 from .tableau import Tableau
-
-MIN_FACTOR, MAX_FACTOR = 0.2, 5.0
-# Exponents of the present and the previous error, over the order of the estimate.
-PROPORTIONAL, INTEGRAL = 0.7, 0.4
-# Steps settle where the error is SAFETY^(order of the estimate / 0.3) of the tolerance, 0.013 for order 8: so
-# few are rejected, and the errors of many steps stay below what the tolerance says of one.
-SAFETY = 0.85
-# Errors below this count as this, for the step to grow from; it must lie below the settled error.
-SMALLEST_ERROR = 1e-4
-# Steps shorter than this many units in the last place of the time make no progress.
-SMALLEST_STEP_ULPS = 16
 
 
 @dataclass(frozen=True)
@@ -77,28 +66,26 @@ def adaptive_steps(
     k = np.zeros((tableau.buffers, y.size))
     k[0] = f(t, y)
     if not np.isfinite(k[0]).all():
-        raise _collapse(t, y, k, tableau)
+        raise collapsed(t, y, k[: tableau.stages + 1])
     h = starting_step(f, t, y, k[0], end, tableau, tolerance)
     previous, rejected = SMALLEST_ERROR, False
     while t < end:
         t_new = end if t + 1.01 * h >= end else t + h
         h = t_new - t
         if h < SMALLEST_STEP_ULPS * np.spacing(max(abs(t), abs(end))):
-            raise _collapse(t, y, k, tableau)
+            raise collapsed(t, y, k[: tableau.stages + 1])
         unprojected = rk_step(f, t, y, h, tableau, k)
         y_new = closed(f, t_new, unprojected, tableau, k, manifold)
         error = np.inf if y_new is None else step_error(tableau, k, h, tolerance, manifold, y, y_new)
         if y_new is None or not error <= 1:
             statistics.rejected += 1
             rejected = True
-            h *= max(MIN_FACTOR, SAFETY * error**-exponent) if np.isfinite(error) else MIN_FACTOR
+            h *= factor_after_rejection(error, exponent)
             continue
         statistics.steps += 1
         yield Step(f, t, y, t_new, y_new, tableau, k)
-        error = max(error, SMALLEST_ERROR)
-        factor = SAFETY * error ** (-PROPORTIONAL * exponent) * previous ** (INTEGRAL * exponent)
-        h *= min(1.0 if rejected else MAX_FACTOR, max(MIN_FACTOR, factor))
-        previous, rejected = error, False
+        h *= factor_after_acceptance(error, previous, rejected, exponent)
+        previous, rejected = max(error, SMALLEST_ERROR), False
         t, y = t_new, y_new
         k[0] = k[tableau.stages]
 
@@ -137,9 +124,8 @@ def starting_step(
     return min(100 * h, by_error, end - t)
 
 
-def _collapse(t: float, y: np.ndarray, k: np.ndarray, tableau: Tableau) -> IntegrationError:
-    """Say that no step is short enough, and where it shows."""
-    stages = k[: tableau.stages + 1]
+def collapsed(t: float, y: np.ndarray, stages: np.ndarray) -> IntegrationError:
+    """Say that no step from (t, y) is short enough, and where it shows in its stages (s, N)."""
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:
         return IntegrationError("the state is no longer finite, however short the step", t, int(bad[0]))

@@ -7,9 +7,11 @@ II.6. Rows list their non-zero entries by stage.
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 
-from .tableau import Tableau
+from .tableau import Tableau, from_rows
 
 _C = (
     {
@@ -210,38 +212,29 @@ _DENSE = (
 )
 
 
-def _array(rows: tuple[dict[int, float], ...], width: int) -> np.ndarray:
-    array = np.zeros((len(rows), width))
-    for row, entries in zip(array, rows, strict=True):
-        row[list(entries)] = list(entries.values())
-    return array
-
-
 def _dense(b: np.ndarray) -> np.ndarray:
-    """Rewrite the nested form x (F0 + (1-x) (F1 + x (F2 + (1-x) (F3 + ...)))) in powers of x."""
+    """Rewrite the nested form x (F0 + (1-x) (F1 + x (F2 + (1-x) (F3 + ...)))) in Bernstein polynomials."""
     first, last, step = np.eye(16)[0], np.eye(16)[12], np.append(b, np.zeros(4))
-    F = [step, first - step, 2 * step - first - last, *_array(_DENSE, 16)]
-    x, one_minus_x = np.polynomial.Polynomial([0, 1]), np.polynomial.Polynomial([1, -1])
-    term = x
+    F = [step, first - step, 2 * step - first - last, *from_rows(_DENSE, 16)]
     dense = np.zeros((16, 7))
     for k, weights in enumerate(F):
-        powers = term.coef[1:]  # every term vanishes at x = 0
-        dense[:, : len(powers)] += np.outer(weights, powers)
-        term = term * (one_minus_x if k % 2 == 0 else x)
+        m, n = 1 + k // 2, (1 + k) // 2  # F_k goes with x^m (1-x)^n, here times (x + (1-x))^(7-m-n)
+        for j in range(m, 8 - n):
+            dense[:, j - 1] += comb(7 - m - n, j - m) / comb(7, j) * weights
     return dense
 
 
-_b = _array(_B, 12)[0]
+_b = from_rows(_B, 12)[0]
 
 DOP853 = Tableau(
     name="DOP853",
     order=8,
-    c=_array(_C, 12)[0],
-    a=_array(_A, 12),
+    c=from_rows(_C, 12)[0],
+    a=from_rows(_A, 12),
     b=_b,
-    errors=(_array(_ERROR_5, 13)[0], _array(_ERROR_3, 13)[0]),
+    errors=(from_rows(_ERROR_5, 13)[0], from_rows(_ERROR_3, 13)[0]),
     error_order=7,
-    extra_c=_array(_EXTRA_C, 3)[0],
-    extra_a=_array(_EXTRA_A, 16),
+    extra_c=from_rows(_EXTRA_C, 3)[0],
+    extra_a=from_rows(_EXTRA_A, 16),
     dense=_dense(_b),
 )

@@ -33,7 +33,7 @@ def fixed_steps(
     IntegrationError
         If y stops being finite or cannot be projected.
     """
-    start, count = t, max(1, math.ceil((end - t) / h - ROUND_OFF))
+    start, count = t, step_count(t, end, h)
     k = np.zeros((tableau.buffers, y.size))
     k[0] = f(t, y)
     for n in range(1, count + 1):
@@ -41,12 +41,22 @@ def fixed_steps(
         unprojected = rk_step(f, t, y, t_new - t, tableau, k)
         y_new = closed(f, t_new, unprojected, tableau, k, manifold)
         if y_new is None:
-            bad = np.flatnonzero(~np.isfinite(unprojected))
-            what = "the state is no longer finite" if bad.size else "the state left the constraints"
-            raise IntegrationError(
-                f"{what} in the step of {t_new - t:g} s; use a smaller step", t, int(bad[0]) if bad.size else None
-            )
+            raise stepped_off(t, t_new, unprojected)
         statistics.steps += 1
         yield Step(f, t, y, t_new, y_new, tableau, k)
         t, y = t_new, y_new
         k[0] = k[tableau.stages]
+
+
+def step_count(start: float, end: float, h: float) -> int:
+    """How many steps of size `h` lead from start to end; the last may be shorter."""
+    return max(1, math.ceil((end - start) / h - ROUND_OFF))
+
+
+def stepped_off(t: float, t_new: float, y_new: np.ndarray) -> IntegrationError:
+    """Say what is wrong with the end `y_new` of a fixed step from t."""
+    bad = np.flatnonzero(~np.isfinite(y_new))
+    what = "the state is no longer finite" if bad.size else "the state left the constraints"
+    return IntegrationError(
+        f"{what} in the step of {t_new - t:g} s; use a smaller step", t, int(bad[0]) if bad.size else None
+    )

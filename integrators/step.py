@@ -8,13 +8,10 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from .tableau import Tableau
+from .control import STALL_PROGRESS, STALL_STEPS
+from .tableau import Tableau, bernstein
 
 Function = Callable[[float, np.ndarray], np.ndarray]
-
-
-# A run that advances by less than this part of its duration in so many steps would never end.
-STALL_STEPS, STALL_PROGRESS = 1000, 1e-7
 
 
 class Manifold(Protocol):
@@ -59,11 +56,22 @@ class IntegrationError(RuntimeError):
 
 @dataclass
 class Statistics:
-    """What a run cost."""
+    """What a run cost.
+
+    Attributes
+    ----------
+    steps, rejected : accepted and rejected steps
+    evaluations : of y' = f(t, y)
+    corrections : steps of projections onto the constraints
+    factorisations : those that projections needed beyond the one of each evaluation
+    wall_time : s
+    """
 
     steps: int = 0
     rejected: int = 0
     evaluations: int = 0
+    corrections: int = 0
+    factorisations: int = 0
     wall_time: float = 0.0
 
 
@@ -99,9 +107,8 @@ class Step:
                 i = first + n
                 self.k[i] = self.f(self.t + c * h, self.y + h * (a[:i] @ self.k[:i]))
             self._complete = True
-        theta = (t - self.t) / h
-        powers = theta ** np.arange(1, self.tableau.dense.shape[1] + 1)
-        return self.y + h * ((self.tableau.dense @ powers) @ self.k)
+        dense = self.tableau.dense
+        return self.y + h * ((dense @ bernstein((t - self.t) / h, dense.shape[1])) @ self.k)
 
 
 def closed(
@@ -133,10 +140,15 @@ def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
         count += 1
         if count == STALL_STEPS:
             if step.t_new - mark < STALL_PROGRESS * (end - start):
-                raise IntegrationError(
-                    f"the last {count} steps advanced by only {step.t_new - mark:.1e} s; tolerances close to round-off "
-                    "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "
-                    "loosen the tolerances, make the force continuous over a small range, or use a fixed step",
-                    step.t_new,
-                )
+                raise stalled(step.t_new, step.t_new - mark)
             count, mark = 0, step.t_new
+
+
+def stalled(time: float, progress: float) -> IntegrationError:
+    """Say that steps have become too short to ever arrive."""
+    return IntegrationError(
+        f"the last {STALL_STEPS} steps advanced by only {progress:.1e} s; tolerances close to round-off "
+        "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "
+        "loosen the tolerances, make the force continuous over a small range, or use a fixed step",
+        time,
+    )

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tableau import Tableau
+from .tableau import Tableau, from_powers
 
 
 def hermite(b: np.ndarray) -> np.ndarray:
     """Cubic dense output from both ends and their slopes: values y, y_new and the first and closing stage."""
     dense = np.zeros((len(b) + 1, 3))
-    dense[:-1] = np.outer(b, [0, 3, -2])
-    dense[0] += [1, -2, 1]
-    dense[-1] += [0, -1, 1]
+    dense[:-1, 1:] = b[:, np.newaxis]
+    dense[0, 0] = 1 / 3
+    dense[-1, 1] = -1 / 3
     return dense
 
 
@@ -50,7 +50,7 @@ RK45 = Tableau(
     b=_b5,
     errors=(np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]),),
     error_order=4,
-    dense=np.array(
+    dense=from_powers(
         [
             [1, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
             [0, 0, 0, 0],

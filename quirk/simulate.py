@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Iterator
@@ -12,7 +11,12 @@ import numpy as np
 
 from . import validate
 from .assembly import check_consistent
+from .dynamics.equations import applied_loads
 from .dynamics.flow import Flow
+from .dynamics.sparse.advance import Settings
+from .dynamics.sparse.flow import SparseFlow
+from .dynamics.sparse.run import CompiledRun
+from .dynamics.stepped import SteppedRun
 from .errors import InputError, SimulationError
 from .integrators import (
     STIFF_METHODS,
@@ -27,16 +31,13 @@ from .integrators import (
     guarded,
     stiff_steps,
 )
+from .integrators.fixed import step_count
 from .result import Result
-from .state import STATE_SIZE, State
+from .state import STATE_SIZE, Kinematics, State, vector_starts
 from .system import SOLVERS, System
 
 METHODS = (*TABLEAUX, *STIFF_METHODS)
 STABILIZATIONS = ("projection", "baumgarte", None)
-
-# First components of a body's position, orientation, velocity and angular velocity: errors are measured
-# over each of these vectors.
-GROUPS = np.array([0, 3, 7, 10])
 
 MAX_OUTPUTS = 10**8  # states; more would not fit into memory
 
@@ -56,7 +57,8 @@ def simulate(
     start: float = 0.0,
     stabilization: str | None = "projection",
     baumgarte: tuple[float, float] = (10.0, 10.0),
-    solver: str = "dense",
+    solver: str = "sparse",
+    projection_interval: int = 1,
     progress: bool = False,
 ) -> Result:
     """Integrate the motion of a system.
@@ -86,8 +88,11 @@ def simulate(
         2 alpha Phi_dot + beta^2 Phi to each constraint equation; None leaves the drift.
     baumgarte : (alpha, beta)
         1/s, for stabilization="baumgarte".
-    solver : "dense"
-        How accelerations are computed.
+    solver : "sparse" or "dense"
+        "sparse" is compiled and costs in proportion to the number of bodies; "dense" is the reference.
+    projection_interval : int
+        Project every so many steps: more than 1 saves time, and lets residuals grow in between. States that are
+        kept are projected in any case.
     progress : bool
         Show a progress line on standard error.
 
@@ -119,73 +124,93 @@ def simulate(
     step = _checked_step(method, step, rtol, atol, duration)
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
     atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)
+    interval = validate.whole(owner, "projection_interval", projection_interval)
     start = validate.number(owner, "start", start)
     end = start + duration
     times = output_times(output, start, end)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
     check_consistent(system, state)
 
-    flow = Flow(
-        system.model,
-        system.metric,
-        state,
-        on_constraints=stabilization == "projection",
-        baumgarte=(alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0),
-    )
+    projecting = stabilization == "projection"
+    rates = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
+    flow: Flow | SparseFlow
+    if solver == "dense":
+        flow = Flow(system.model, system.metric, state, on_constraints=projecting, baumgarte=rates)
+    else:
+        flow = SparseFlow(system.solver, state, on_constraints=projecting, baumgarte=rates)
     y = flow.project(start, state.pack())
     if y is None:
         raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=start)
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
-    with np.errstate(all="ignore"), contextlib.suppress(np.linalg.LinAlgError):
-        flow.derivative(start, y)
+    with np.errstate(all="ignore"):
+        applied_loads(system.model, start, Kinematics.of(State.unpack(y)))
     statistics = Statistics()
+    run: CompiledRun | SteppedRun
+    if isinstance(flow, SparseFlow) and method in TABLEAUX:
+        settings = Settings(
+            start=start,
+            end=end,
+            step=0.0 if step is None else step,
+            count=0 if step is None else step_count(start, end, step),
+            rtol=rtol,
+            atol=atol,
+            interval=interval if projecting else 0,
+            alpha=rates[0],
+            beta=rates[1],
+            length=system.model.length,
+            every=times is None,
+        )
+        run = CompiledRun(flow, y, TABLEAUX[method], settings, times, statistics)
+    else:
+        run = _stepped(flow, y, start, end, method, step, rtol, atol, times, statistics)
+    return _finished(system, run, statistics, ProgressLine(start, end) if progress else None)
+
+
+def _stepped(
+    flow: Flow | SparseFlow,
+    y: np.ndarray,
+    start: float,
+    end: float,
+    method: str,
+    step: float | None,
+    rtol: float,
+    atol: float,
+    times: np.ndarray | None,
+    statistics: Statistics,
+) -> SteppedRun:
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
         steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
     elif step is not None:
         steps = fixed_steps(flow, start, y, end, step, TABLEAUX[method], flow, statistics)
     else:
-        starts = (STATE_SIZE * np.arange(len(system.bodies))[:, None] + GROUPS).ravel()
-        tolerance = Tolerance(rtol, atol, starts)
+        tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))
         steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
     if step is None:
         steps = guarded(steps, start, end)
-    recorder = Recorder(start, y, times, flow)
-    return _run(system, flow, steps, recorder, statistics, ProgressLine(start, end) if progress else None)
+    return SteppedRun(flow, steps, Recorder(start, y, times, flow), statistics)
 
 
-def _run(
-    system: System,
-    flow: Flow,
-    steps: Iterator[Sampled],
-    recorder: Recorder,
-    statistics: Statistics,
-    progress: ProgressLine | None,
+def _finished(
+    system: System, run: CompiledRun | SteppedRun, statistics: Statistics, progress: ProgressLine | None
 ) -> Result:
-    """Take all steps; whatever stops the run, what was computed is not lost."""
+    """Run to the end; whatever stops it, what was computed is not lost."""
     started = time.perf_counter()
-    reached, state = recorder.start
 
     def result(status: str) -> Result:
         if status != "completed":
-            recorder.close(reached, state)
-        statistics.evaluations = flow.evaluations
+            run.close()
         statistics.wall_time = time.perf_counter() - started
-        times, states = np.array(recorder.times), np.array(recorder.states)
-        return Result(system, times, states, statistics, status, flow.rank)
+        return Result(system, np.concatenate(run.times), np.concatenate(run.states), statistics, status, run.rank)
 
     try:
-        # Trial steps may overflow; they are rejected, or end the run with an error.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            for step in steps:
-                recorder.add(step)
-                reached, state = step.t_new, step.y_new
-                if progress is not None:
-                    progress.update(reached)
+        while run.proceed():
+            if progress is not None:
+                progress.update(run.reached)
     except KeyboardInterrupt:
         return result("interrupted")
     except IntegrationError as error:
-        cause = f" ({flow.trouble})" if isinstance(flow.trouble, InputError) else ""
+        cause = f" ({run.trouble})" if isinstance(run.trouble, InputError) else ""
         body = None if error.component is None else system.bodies[error.component // STATE_SIZE].name
         where = "" if body is None else f' at body "{body}"'
         raise SimulationError(
@@ -197,7 +222,7 @@ def _run(
         ) from error
     finally:
         if progress is not None:
-            progress.close(reached)
+            progress.close(run.reached)
     return result("completed")
 
 

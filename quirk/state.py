@@ -14,6 +14,14 @@ from .errors import InputError
 # Numbers per body in the flat state vector: position 3, orientation 4, velocity 3, angular velocity 3.
 STATE_SIZE = 13
 
+# First components of a body's position, orientation, velocity and angular velocity.
+VECTOR_STARTS = np.array([0, 3, 7, 10])
+
+
+def vector_starts(bodies: int) -> np.ndarray:
+    """Return the first component of each vector of a flat state: errors are measured over each of these."""
+    return (STATE_SIZE * np.arange(bodies)[:, None] + VECTOR_STARTS).ravel()
+
 
 @dataclass
 class State:

@@ -17,13 +17,14 @@ from .dynamics.loads import joint_loads
 from .dynamics.model import flatten
 from .dynamics.projection import MassMetric, independent_rows
 from .dynamics.rows import ConstraintRows, constraint_rows
+from .dynamics.sparse.solver import Solver
 from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InputError, UnknownNameError
 from .forces import ForceElement
 from .rotation import T_matrix
 from .state import Kinematics, State, initial_state
 
-SOLVERS = ("dense",)
+SOLVERS = ("sparse", "dense")
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,14 @@ class System:
         self.model = flatten(self.bodies, self.constraints, self.forces, self.gravity)
         self.metric = MassMetric(self.model)
         self._initial = initial_state(self.bodies)
+        self._solver: Solver | None = None
+
+    @property
+    def solver(self) -> Solver:
+        """The compiled solver; its tables are made when it is first asked for."""
+        if self._solver is None:
+            self._solver = Solver(self.model)
+        return self._solver
 
     def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
         """Return the object of that name."""

@@ -118,3 +118,10 @@ def times(owner: str, argument: str, value: Any, start: float, end: float) -> np
             "sort the times and drop repeated ones"
         )
     return result
+
+
+def whole(owner: str, argument: str, value: Any) -> int:
+    """Return a positive whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{owner}: {argument} must be a positive whole number; got {value!r}")
+    return int(value)

@@ -213,7 +213,7 @@ def test_redundant_rows_of_an_inexact_state(amount):
 
 def test_the_solver_asked_for_must_exist():
     system = random_system(np.random.default_rng(0))
-    with pytest.raises(quirk.InputError, match=r"solver must be one of 'dense'; got 'fast'"):
+    with pytest.raises(quirk.InputError, match=r"solver must be one of 'sparse', 'dense'; got 'fast'"):
         system.acceleration(system.initial_state(), solver="fast")
 
 

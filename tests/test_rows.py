@@ -123,7 +123,7 @@ def test_towers_of_any_order_are_derivatives(kind):
     R = np.concatenate([rotation.matrix(state.orientation), np.eye(3)[None]])
     m = ROWS[kind.__name__]
     phi = np.zeros((m, order + 1))
-    constraint_tower(system.model.table, R, translation, spin, phi)
+    constraint_tower(system.model.table, R, translation, spin, np.zeros((3, phi.shape[1], 3)), phi)
 
     t = radius * np.cos(np.pi * (np.arange(24) + 0.5) / 24)
     samples = np.array([system.constraint_rows(moved(state, h)).phi for h in t])

@@ -54,14 +54,15 @@ def residuals(model: Model, kin: Kinematics, order: int) -> np.ndarray:
         translation[:, 1] = kin.velocity
         spin[:, 0] = kin.spin
     phi = np.zeros((model.rows, order + 1))
-    constraint_tower(model.table, kin.rotation, translation, spin, phi)
+    scratch = np.zeros((3, order + 1, 3))
+    constraint_tower(model.table, kin.rotation, translation, spin, scratch, phi)
     return phi
 
 
 def wrenches(model: Model, kin: Kinematics) -> np.ndarray:
     """Per row the force on j and the moments on i and j about their centres of mass (m, 3, 3), N."""
     wrench = np.zeros((model.rows, 3, 3))
-    constraint_wrenches(model.table, kin.rotation, kin.position, wrench)
+    constraint_wrenches(model.table, kin.rotation, kin.position, np.zeros((4, 1, 3)), wrench)
     return wrench
 
 

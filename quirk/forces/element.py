@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError, QuirkError
 from quirk.sealed import Sealed
 from quirk.state import Kinematics
+
+from .law import Law
 
 
 class Wrenches:
@@ -52,6 +53,10 @@ class ForceElement(Sealed):
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add this element's loads at time `t` s to `loads`."""
 
+    def law(self) -> Law | None:
+        """What compiled kernels are to do in place of `add_load`; without a law they call that."""
+        return None
+
     @property
     def conservative(self) -> bool:
         """Whether all its work comes out of `potential_energy`."""
@@ -68,28 +73,50 @@ class ForceElement(Sealed):
         return f"<{self}>"
 
 
-def constant_or_function(
-    owner: str, argument: str, value: Any, shape: tuple[int, ...], call: str
-) -> Callable[..., Any]:
-    """Return a function that gives an array of `shape`, from such an array or a user's function.
+class Value:
+    """A load given as numbers or as a user's function.
 
-    `call` says how the function is called. Its results are checked at every call: a wrong shape or a value that
-    is not finite stops the run with an InputError that names the element.
+    What a function returns is checked at every call: a wrong shape or a value that is not finite stops the run
+    with an InputError that names the element.
+
+    Parameters
+    ----------
+    owner, argument : who asks for it, for messages
+    value : array of `shape`, or function
+    call : how the function is called
+
+    Attributes
+    ----------
+    constant : array of `shape`, or None
+    function : the user's function, or None
     """
-    if not callable(value):
-        constant = validate.array(owner, argument, value, shape)
-        return lambda *_: constant
 
-    def checked(t: float, *arguments: Any) -> np.ndarray:
+    def __init__(self, owner: str, argument: str, value: Any, shape: tuple[int, ...], call: str) -> None:
+        self.owner, self.argument, self.shape, self.form = owner, argument, shape, call
+        self.function = value if callable(value) else None
+        self.constant = None if callable(value) else validate.array(owner, argument, value, shape)
+
+    def __call__(self, t: float, *arguments: Any) -> np.ndarray:
+        """Return the load at one state."""
+        if self.function is None:
+            assert self.constant is not None
+            return self.constant
         try:
-            returned = value(t, *arguments)
+            returned = self.function(t, *arguments)
         except QuirkError:
             raise
         except Exception as error:
             raise InputError(
-                f"{owner}: its {argument} function, called as {call}, failed at t = {t:g} s: "
+                f"{self.owner}: its {self.argument} function, called as {self.form}, failed at t = {t:g} s: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        return validate.array(f"{owner}, at t = {t:g} s", f"what its {argument} function returns", returned, shape)
+        what = f"what its {self.argument} function returns"
+        return validate.array(f"{self.owner}, at t = {t:g} s", what, returned, self.shape)
 
-    return checked
+    @property
+    def numbers(self) -> np.ndarray:
+        """The constant as three numbers; zeros for a function."""
+        numbers = np.zeros(3)
+        if self.constant is not None:
+            numbers[: self.constant.size] = self.constant
+        return numbers

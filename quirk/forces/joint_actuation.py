@@ -10,7 +10,8 @@ from quirk.constraints.relative import FrameMotion, angles, angular_velocity, di
 from quirk.errors import InputError
 from quirk.state import Kinematics
 
-from .element import ForceElement, Wrenches, constant_or_function
+from .element import ForceElement, Value, Wrenches
+from .law import JOINT_FORCE, JOINT_TORQUE, Law
 
 
 class JointTorque(ForceElement):
@@ -28,7 +29,7 @@ class JointTorque(ForceElement):
     def __init__(self, name: str, joint: Joint, torque: Any) -> None:
         owner = _checked_joint("JointTorque", name, joint, "rotation_axis", "turns about")
         self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
-        self.torque = constant_or_function(owner, "torque", torque, (), "f(t, angle, rate)")
+        self.torque = Value(owner, "torque", torque, (), "f(t, angle, rate)")
 
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the torque and its reaction; the axis is the one fixed in body i."""
@@ -37,6 +38,10 @@ class JointTorque(ForceElement):
         torque = self.torque(t, float(angles(i, j)[c]), float(angular_velocity(i, j)[c])) * i.axes[:, c]
         loads.torque[rows[1]] += torque
         loads.torque[rows[0]] -= torque
+
+    def law(self) -> Law:
+        """Return the torque for kernels."""
+        return _law(JOINT_TORQUE, self.joint, self.joint.rotation_axis, self.torque)
 
 
 class JointForce(ForceElement):
@@ -53,7 +58,7 @@ class JointForce(ForceElement):
     def __init__(self, name: str, joint: Joint, force: Any) -> None:
         owner = _checked_joint("JointForce", name, joint, "translation_axis", "slides along")
         self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
-        self.force = constant_or_function(owner, "force", force, (), "f(t, displacement, rate)")
+        self.force = Value(owner, "force", force, (), "f(t, displacement, rate)")
 
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the force and its reaction; the axis is the one fixed in body i."""
@@ -62,6 +67,15 @@ class JointForce(ForceElement):
         force = self.force(t, float(displacement(i, j)[c]), float(velocity(i, j)[c])) * i.axes[:, c]
         loads.add_force(kin, rows[1], force, j.origin)
         loads.add_force(kin, rows[0], -force, j.origin)
+
+    def law(self) -> Law:
+        """Return the force for kernels."""
+        return _law(JOINT_FORCE, self.joint, self.joint.translation_axis, self.force)
+
+
+def _law(kind: int, joint: Joint, axis: int | None, value: Value) -> Law:
+    assert axis is not None
+    return Law(kind, joint.frame_i, joint.frame_j, axis, value.numbers, value if value.function else None)
 
 
 def frame_motions(joint: Joint, kin: Kinematics, rows: tuple[int, ...]) -> tuple[FrameMotion, FrameMotion]:

@@ -7,9 +7,11 @@ from typing import Any
 from quirk import validate
 from quirk.body import Body
 from quirk.errors import InputError
+from quirk.frame import Frame
 from quirk.state import Kinematics
 
-from .element import ForceElement, Wrenches, constant_or_function
+from .element import ForceElement, Value, Wrenches
+from .law import FORCE, FORCE_IN_BODY, TORQUE, TORQUE_IN_BODY, Law
 
 FRAMES = ("inertial", "body")
 CALL = "f(t, position, orientation, velocity, angular_velocity)"
@@ -32,7 +34,7 @@ class Force(ForceElement):
     def __init__(self, name: str, body: Body, force: Any, point: Any = (0, 0, 0), frame: str = "inertial") -> None:
         owner = _checked_owner("Force", name, body)
         self.name, self.bodies = name, (body,)
-        self.force = constant_or_function(owner, "force", force, (3,), CALL)
+        self.force = Value(owner, "force", force, (3,), CALL)
         self.point = validate.array(owner, "point", point, (3,))
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
 
@@ -42,6 +44,11 @@ class Force(ForceElement):
         R = kin.rotation[b]
         force = self.force(t, *_motion(kin, b))
         loads.add_force(kin, b, R @ force if self.frame == "body" else force, kin.position[b] + R @ self.point)
+
+    def law(self) -> Law:
+        """Return the force for kernels."""
+        kind = FORCE_IN_BODY if self.frame == "body" else FORCE
+        return Law(kind, frame_j=Frame(self.point), constants=self.force.numbers, function=_function(self.force))
 
 
 class Torque(ForceElement):
@@ -58,7 +65,7 @@ class Torque(ForceElement):
     def __init__(self, name: str, body: Body, torque: Any, frame: str = "body") -> None:
         owner = _checked_owner("Torque", name, body)
         self.name, self.bodies = name, (body,)
-        self.torque = constant_or_function(owner, "torque", torque, (3,), CALL)
+        self.torque = Value(owner, "torque", torque, (3,), CALL)
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
 
     def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
@@ -66,6 +73,15 @@ class Torque(ForceElement):
         (b,) = rows
         torque = self.torque(t, *_motion(kin, b))
         loads.torque[b] += kin.rotation[b] @ torque if self.frame == "body" else torque
+
+    def law(self) -> Law:
+        """Return the torque for kernels."""
+        kind = TORQUE_IN_BODY if self.frame == "body" else TORQUE
+        return Law(kind, constants=self.torque.numbers, function=_function(self.torque))
+
+
+def _function(value: Value) -> Value | None:
+    return value if value.function else None
 
 
 def _motion(kin: Kinematics, b: int) -> tuple[Any, ...]:

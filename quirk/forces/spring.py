@@ -14,6 +14,7 @@ from quirk.frame import Frame
 from quirk.state import Kinematics
 
 from .element import ForceElement, Wrenches
+from .law import SPRING, Law
 
 
 class Spring(ForceElement):
@@ -76,6 +77,10 @@ class Spring(ForceElement):
             )
         loads.add_force(kin, rows[0], force, p_i)
         loads.add_force(kin, rows[1], -force, p_j)
+
+    def law(self) -> Law:
+        """Return the spring for kernels."""
+        return Law(SPRING, *self.frames, constants=np.array([self.stiffness, self.damping, self.rest_length]))
 
     @property
     def conservative(self) -> bool:

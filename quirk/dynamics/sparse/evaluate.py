@@ -1,0 +1,135 @@
+"""One evaluation of the equations of motion: y' = f(t, y)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import add, at, load, splat, store, total
+
+from .bodies import free_accelerations, poses, rates
+from .factorise import Pattern, factorise, solve
+from .layout import CONSTANTS_SIZE, G_FORCE, G_I, G_J, G_SIZE, INVERSE_MASS, WRENCH_SIZE
+from .loads import Forces, applied_loads
+from .rows import HUB, POINT, Nodes, along, constraint_rows
+
+# One more solve, for what the first one left, gains as many digits as the smallest pivot has left: needed where
+# pivots are below the first; two where they are below the second.
+ONE_REFINEMENT, TWO_REFINEMENTS = 1e-3, 1e-8
+
+
+class Work(NamedTuple):
+    """Arrays that evaluations write: no kernel allocates.
+
+    kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal, first: rhs and x kept
+    for refinement · B, P, D: the factorisation · wrench, motion: per body, see `layout` · fresh, held (8 K,): floors
+    below which pivots are zero where the constraints hold, and within a step · candidate (8 K,): the next `held` ·
+    summary: what `survey` found.
+    """
+
+    kin: np.ndarray
+    G: np.ndarray
+    rhs: np.ndarray
+    x: np.ndarray
+    goal: np.ndarray
+    first: np.ndarray
+    B: np.ndarray
+    P: np.ndarray
+    D: np.ndarray
+    wrench: np.ndarray
+    motion: np.ndarray
+    lengths: np.ndarray
+    floor: np.ndarray
+    trial: np.ndarray
+    summary: np.ndarray
+
+
+# Entries of Work.summary: number of rows kept, least pivot kept, refinements asked for, and the least pivot at
+# which other rows are to be left out.
+RANK, LEAST, REFINEMENTS, TRIGGER = range(4)
+
+
+@kernel
+def evaluate(
+    constants: np.ndarray,
+    nodes: Nodes,
+    pattern: Pattern,
+    forces: Forces,
+    work: Work,
+    t: float,
+    y: np.ndarray,
+    alpha: float,
+    beta: float,
+    ydot: np.ndarray,
+) -> None:
+    """Fill y' with the motion closest to the free one that satisfies the constraints.
+
+    `alpha` and `beta` are Baumgarte's rates.
+    """
+    poses(constants, y, work.kin)
+    if forces.kind.shape[0] > 0:
+        applied_loads(forces, t, y, work.kin)
+    free_accelerations(constants, y, work.kin)
+    constraint_rows(nodes, y, work.kin, alpha, beta, work.G, work.rhs)
+    refinements = int(work.summary[REFINEMENTS])
+    if refinements > 0:
+        copy(work.rhs, work.goal)
+    factorise(pattern, work.G, work.floor, work.B, work.P, work.D)
+    solve(pattern, work.P, work.D, work.rhs, work.x)
+    wrenches(nodes, work.G, work.x, work.wrench)
+    for _ in range(refinements):
+        refine(constants, nodes, pattern, work)
+    rates(constants, y, work.kin, work.wrench, ydot)
+
+
+@kernel
+def refine(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) -> None:
+    """Solve once more for what is left of `goal`; the wrenches become those of the sum."""
+    released(constants, work.wrench, work.motion)
+    along(nodes, work.G, work.motion, work.rhs)
+    for o in range(0, work.x.shape[0], 8):
+        store(work.rhs, o, load(work.goal, o) - load(work.rhs, o))
+        store(work.first, o, load(work.x, o))
+    solve(pattern, work.P, work.D, work.rhs, work.x)
+    for o in range(0, work.x.shape[0], 8):
+        store(work.x, o, load(work.x, o) + load(work.first, o))
+    wrenches(nodes, work.G, work.x, work.wrench)
+
+
+@kernel
+def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
+    """Fill `motion` with M^-1 times `wrench`, turns scaled by W^-1."""
+    for block in range(wrench.shape[0] // (8 * WRENCH_SIZE)):
+        inverse_mass = load(constants, 8 * (block * CONSTANTS_SIZE + INVERSE_MASS))
+        f = 8 * WRENCH_SIZE * block
+        for c in range(3):
+            store(motion, f + 8 * c, inverse_mass * load(wrench, f + 8 * c))
+            store(motion, f + 24 + 8 * c, load(wrench, f + 24 + 8 * c))
+
+
+@kernel
+def copy(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy a flat array whose length is a multiple of eight."""
+    for o in range(0, source.shape[0], 8):
+        store(target, o, load(source, o))
+
+
+@kernel
+def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> None:
+    """Fill `wrench` with what multipliers x exert on each body."""
+    for o in range(0, wrench.shape[0], 8):
+        store(wrench, o, splat(0.0))
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
+        multipliers = load(x, 8 * n)
+        for c in range(3):
+            point = nodes.kind[n] == POINT
+            force = at(x, 8 * n + c) if point else total(multipliers * load(G, g + G_FORCE + 8 * c))
+            add(wrench, i + 8 * c, -force)
+            add(wrench, j + 8 * c, force)
+            add(wrench, i + 24 + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))
+            add(wrench, j + 24 + 8 * c, total(multipliers * load(G, g + G_J + 8 * c)))

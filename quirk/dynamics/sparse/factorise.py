@@ -1,0 +1,204 @@
+"""Block factorisation of S = A M^-1 A^T over joints and hub bodies, and solves with it.
+
+Unknowns are the multipliers lambda of every joint and, scaled by W^-1, what hub bodies are accelerated by:
+
+    [ S     G_h ] [ lambda ]   [ b - A a ]
+    [ G_h^T -1  ] [  z_h   ] = [    0    ]
+
+with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Node n of the
+order keeps its blocks B to later nodes as they are when its turn comes, and P = D^- B with D^- the inverse of
+its diagonal block. D^- is zero in rows that depend on rows before them: their pivot, the squared distance of
+the row from those, has gone below a floor.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import inlined, kernel
+from quirk.lanes import at, load, put, splat, store, total
+
+from .rows import UNITS
+
+# Products of rows through a body: both with constant forces along the axes of N, or with any forces.
+CONSTANT, TURNING = range(2)
+
+# Per row r the lanes (0, .., 1, .., 0) and their complement.
+ONE = np.eye(8).ravel()
+OTHERS = (1.0 - np.eye(8)).ravel()
+
+
+class Pattern(NamedTuple):
+    """The blocks of all nodes and where their parts come from; K nodes, L blocks.
+
+    rows (K,) · sign (K,) of the pivots: 1, and -1 for hubs · first (K + 1,) first block of each node, its
+    diagonal one · start (L,) first element of each block · column (L,) the later node · term (L + 1,) first of
+    the products that a block starts from · kind, left, right, left_force, right_force (T,) elements of G, three
+    lanes each, of which a product consists · weight (T,) that of the forces · update (L + 1,) first of what
+    earlier nodes take from a block · P, B, source (Q,) the elements of both factors and their number of rows.
+    """
+
+    rows: np.ndarray
+    sign: np.ndarray
+    first: np.ndarray
+    start: np.ndarray
+    column: np.ndarray
+    term: np.ndarray
+    kind: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    left_force: np.ndarray
+    right_force: np.ndarray
+    weight: np.ndarray
+    update: np.ndarray
+    P: np.ndarray
+    B: np.ndarray
+    source: np.ndarray
+
+
+@kernel
+def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray, P: np.ndarray, D: np.ndarray) -> None:
+    """Fill B, P and D^- (64 K,); rows with a pivot that is not above `floor` (8 K,) are left out."""
+    for n in range(pattern.rows.shape[0]):
+        m, sign = pattern.rows[n], pattern.sign[n]
+        begin, end = pattern.first[n], pattern.first[n + 1]
+        for block in range(begin, end):
+            _form(pattern, block, m, G, B, P)
+        # The commonest numbers of rows as constants, so that the compiler writes out their loops.
+        if m == 3:
+            _close(3, sign, n, begin, end, pattern, floor, B, P, D)
+        elif m == 5:
+            _close(5, sign, n, begin, end, pattern, floor, B, P, D)
+        else:
+            _close(m, sign, n, begin, end, pattern, floor, B, P, D)
+
+
+@inlined
+def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, P: np.ndarray) -> None:
+    """Sum up a block row by row: its products, less what earlier nodes take. Written out to stay in registers."""
+    r0 = r1 = r2 = r3 = r4 = r5 = splat(0.0)
+    for t in range(pattern.term[block], pattern.term[block + 1]):
+        l, r, weight = pattern.left[t], pattern.right[t], pattern.weight[t]
+        x, y, z = load(G, r), load(G, r + 8), load(G, r + 16)
+        r0 = r0 + at(G, l) * x + at(G, l + 8) * y + at(G, l + 16) * z
+        if m > 1:
+            r1 = r1 + at(G, l + 1) * x + at(G, l + 9) * y + at(G, l + 17) * z
+        if m > 2:
+            r2 = r2 + at(G, l + 2) * x + at(G, l + 10) * y + at(G, l + 18) * z
+        if m > 3:
+            r3 = r3 + at(G, l + 3) * x + at(G, l + 11) * y + at(G, l + 19) * z
+        if m > 4:
+            r4 = r4 + at(G, l + 4) * x + at(G, l + 12) * y + at(G, l + 20) * z
+        if m > 5:
+            r5 = r5 + at(G, l + 5) * x + at(G, l + 13) * y + at(G, l + 21) * z
+        if pattern.kind[t] == CONSTANT:
+            r0 = r0 + weight * load(UNITS, 0)
+            r1 = r1 + weight * load(UNITS, 8)
+            r2 = r2 + weight * load(UNITS, 16)
+        else:
+            l, r = pattern.left_force[t], pattern.right_force[t]
+            x, y, z = weight * load(G, r), weight * load(G, r + 8), weight * load(G, r + 16)
+            r0 = r0 + at(G, l) * x + at(G, l + 8) * y + at(G, l + 16) * z
+            if m > 1:
+                r1 = r1 + at(G, l + 1) * x + at(G, l + 9) * y + at(G, l + 17) * z
+            if m > 2:
+                r2 = r2 + at(G, l + 2) * x + at(G, l + 10) * y + at(G, l + 18) * z
+            if m > 3:
+                r3 = r3 + at(G, l + 3) * x + at(G, l + 11) * y + at(G, l + 19) * z
+            if m > 4:
+                r4 = r4 + at(G, l + 4) * x + at(G, l + 12) * y + at(G, l + 20) * z
+            if m > 5:
+                r5 = r5 + at(G, l + 5) * x + at(G, l + 13) * y + at(G, l + 21) * z
+    for u in range(pattern.update[block], pattern.update[block + 1]):
+        l, r = pattern.P[u], pattern.B[u]
+        for _ in range(pattern.source[u]):
+            x = load(B, r)
+            r0 = r0 - at(P, l) * x
+            if m > 1:
+                r1 = r1 - at(P, l + 1) * x
+            if m > 2:
+                r2 = r2 - at(P, l + 2) * x
+            if m > 3:
+                r3 = r3 - at(P, l + 3) * x
+            if m > 4:
+                r4 = r4 - at(P, l + 4) * x
+            if m > 5:
+                r5 = r5 - at(P, l + 5) * x
+            l += 8
+            r += 8
+    o = pattern.start[block]
+    store(B, o, r0)
+    if m > 1:
+        store(B, o + 8, r1)
+    if m > 2:
+        store(B, o + 16, r2)
+    if m > 3:
+        store(B, o + 24, r3)
+    if m > 4:
+        store(B, o + 32, r4)
+    if m > 5:
+        store(B, o + 40, r5)
+
+
+@inlined
+def _close(
+    m: int,
+    sign: float,
+    n: int,
+    begin: int,
+    end: int,
+    pattern: Pattern,
+    floor: np.ndarray,
+    B: np.ndarray,
+    P: np.ndarray,
+    D: np.ndarray,
+) -> None:
+    """Invert the diagonal block of node n by exchange steps, and multiply its other blocks with that."""
+    d, o = 64 * n, pattern.start[begin]
+    for p in range(m):
+        store(D, d + 8 * p, load(B, o + 8 * p))
+    for r in range(m):
+        pivot = at(D, d + 9 * r)
+        # Zero leaves the row out: all that follows multiplies with it. What is not a number stays so.
+        inverse = 0.0 if pivot * sign <= at(floor, 8 * n + r) else 1.0 / pivot
+        mine = (load(D, d + 8 * r) * load(OTHERS, 8 * r) + load(ONE, 8 * r)) * inverse
+        for p in range(m):
+            if p != r:
+                factor = at(D, d + 8 * p + r)
+                store(D, d + 8 * p, load(D, d + 8 * p) * load(OTHERS, 8 * r) - factor * mine)
+        store(D, d + 8 * r, mine)
+    for block in range(begin + 1, end):
+        o = pattern.start[block]
+        for p in range(m):
+            row = splat(0.0)
+            for r in range(m):
+                row = row + at(D, d + 8 * p + r) * load(B, o + 8 * r)
+            store(P, o + 8 * p, row)
+
+
+@kernel
+def solve(pattern: Pattern, P: np.ndarray, D: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is used up; left-out rows get zero."""
+    count = pattern.rows.shape[0]
+    for n in range(count):
+        m = pattern.rows[n]
+        row = splat(0.0)
+        for r in range(m):
+            row = row + at(rhs, 8 * n + r) * load(D, 64 * n + 8 * r)
+        store(x, 8 * n, row)
+        for block in range(pattern.first[n] + 1, pattern.first[n + 1]):
+            o, c = pattern.start[block], 8 * pattern.column[block]
+            row = load(rhs, c)
+            for r in range(m):
+                row = row - at(rhs, 8 * n + r) * load(P, o + 8 * r)
+            store(rhs, c, row)
+    for k in range(count):
+        n = count - 1 - k
+        first, last = pattern.first[n] + 1, pattern.first[n + 1]
+        for r in range(pattern.rows[n]):
+            row = splat(0.0)
+            for block in range(first, last):
+                row = row + load(P, pattern.start[block] + 8 * r) * load(x, 8 * pattern.column[block])
+            put(x, 8 * n + r, at(x, 8 * n + r) - total(row))

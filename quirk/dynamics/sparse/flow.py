@@ -1,0 +1,51 @@
+"""The compiled solver as y' = f(t, y), for the start of a run and for SciPy's integrators."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.state import STATE_SIZE, State
+
+from .layout import from_lanes, state_to_lanes
+from .solver import Solver
+
+
+class SparseFlow:
+    """The vector field of a system and the manifold on which it lives, over flat states (13 n,).
+
+    Attributes
+    ----------
+    rank : the largest number of independent rows met on the constraints so far
+    evaluations : int
+    trouble : why the last evaluation failed, such as the error of a user's function, or None
+    """
+
+    def __init__(
+        self, solver: Solver, start: State, *, on_constraints: bool, baumgarte: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
+        self.solver, self.baumgarte = solver, baumgarte
+        self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
+        self.rank = solver.settle(state_to_lanes(start.pack()))
+        self.evaluations = 0
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """What a user's function raised last."""
+        return self.solver.applied.trouble
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
+        self.evaluations += 1
+        lanes = self.solver.rates(t, state_to_lanes(y), self.baumgarte)
+        applied = self.solver.applied
+        if applied.trouble is not None and not isinstance(applied.trouble, InputError):
+            raise applied.trouble
+        return from_lanes(lanes, self.solver.bodies, STATE_SIZE).ravel()
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
+        lanes = state_to_lanes(y)
+        if not self.solver.project(lanes, self.on_constraints):
+            return None
+        return from_lanes(lanes, self.solver.bodies, STATE_SIZE).ravel()

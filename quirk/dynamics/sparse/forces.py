@@ -1,0 +1,135 @@
+"""Force elements as kernels see them, and the pointers through which users' functions are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.forces.element import Value, Wrenches
+from quirk.forces.law import Law
+from quirk.pointers import address_of, pointer_to_compiled, pointer_to_python
+from quirk.state import STATE_SIZE, Kinematics, State
+
+from ..model import Model
+from .layout import KINEMATICS_SIZE, WRENCH_SIZE, from_lanes, offset, to_lanes
+from .loads import INPUTS, PYTHON, Forces
+
+
+class Applied:
+    """The force table of a model, with all it needs to stay alive.
+
+    Attributes
+    ----------
+    table : Forces
+    stop : (1,) set when a function asks for the end of the run
+    trouble : what a user's function raised last, until one returns again
+    """
+
+    def __init__(self, model: Model, size: int) -> None:
+        self.stop = np.zeros(1, dtype=np.int64)
+        self.trouble: BaseException | None = None
+        self._model = model
+        laws = [(element, rows, element.law()) for element, rows in model.forces]
+        self._python = [(element, rows) for element, rows, law in laws if law is None]
+        known = [(rows, law) for _, rows, law in laws if law is not None]
+        count = len(known) + bool(self._python)
+        n = len(model.mass)
+        table = Forces(
+            kind=np.full(count, PYTHON),
+            state=np.zeros(2 * count, dtype=np.int64),
+            kinematics=np.zeros(2 * count, dtype=np.int64),
+            point=np.zeros(6 * count),
+            frame=np.zeros(18 * count),
+            axis=np.zeros(count, dtype=np.int64),
+            constants=np.zeros(3 * count),
+            address=np.zeros(count, dtype=np.int64),
+            inputs=np.zeros(INPUTS * count),
+            outputs=np.zeros(3 * count),
+            whole_inputs=np.zeros(size if self._python else 0),
+            whole_outputs=np.zeros(size // STATE_SIZE * WRENCH_SIZE if self._python else 0),
+        )
+        self.table = table
+        self._pointers: list[Any] = []
+        for e, (rows, law) in enumerate(known):
+            i, j = rows if len(rows) == 2 else (n, rows[0])
+            table.kind[e] = law.kind
+            table.axis[e] = law.axis
+            table.state[2 * e : 2 * e + 2] = offset(i, STATE_SIZE), offset(j, STATE_SIZE)
+            table.kinematics[2 * e : 2 * e + 2] = offset(i, KINEMATICS_SIZE), offset(j, KINEMATICS_SIZE)
+            table.point[6 * e : 6 * e + 6] = [*law.frame_i.origin, *law.frame_j.origin]
+            table.frame[18 * e : 18 * e + 18] = [*law.frame_i.matrix.T.ravel(), *law.frame_j.matrix.T.ravel()]
+            table.constants[3 * e : 3 * e + 3] = law.constants
+            if law.function is not None:
+                self._keep(e, self._pointer(e, law))
+        if self._python:
+            self._keep(len(known), pointer_to_python(self._watched(self._all_python)))
+
+    def _keep(self, e: int, pointer: Any) -> None:
+        self._pointers.append(pointer)
+        self.table.address[e] = address_of(pointer)
+
+    def _pointer(self, e: int, law: Law) -> Any:
+        value: Value = law.function
+        if is_compiled(value.function) and not numba.config.DISABLE_JIT:
+            return pointer_to_compiled(_of_joint(value.function) if law.of_joint else _of_body(value.function))
+        inputs = self.table.inputs[INPUTS * e : INPUTS * (e + 1)]
+        outputs = self.table.outputs[3 * e : 3 * (e + 1)]
+
+        def call_joint(t: float) -> None:
+            outputs[0] = value(t, float(inputs[0]), float(inputs[1]))
+
+        def call_body(t: float) -> None:
+            # Copies, so that a function may keep what it gets.
+            outputs[:] = value(t, *(part.copy() for part in np.split(inputs, (3, 7, 10))))
+
+        return pointer_to_python(self._watched(call_joint if law.of_joint else call_body))
+
+    def _watched(self, function: Callable[[float], None]) -> Callable[[float], None]:
+        """Catch what must not pass through compiled code; a load that fails is not a number."""
+
+        def watched(t: float) -> None:
+            try:
+                function(t)
+                self.trouble = None
+            except InputError as error:
+                self.trouble = error
+            except BaseException as error:
+                self.trouble = error
+                self.stop[0] = 1
+
+        return watched
+
+    def _all_python(self, t: float) -> None:
+        n = len(self._model.mass)
+        state = State.unpack(from_lanes(self.table.whole_inputs, n, STATE_SIZE).ravel())
+        loads = Wrenches(n)
+        kin = Kinematics.of(state)
+        for element, rows in self._python:
+            element.add_load(t, kin, rows, loads)
+        self.table.whole_outputs[:] = to_lanes(np.concatenate([loads.force, loads.torque], axis=1)[:-1])
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether a function is one that numba compiles."""
+    return hasattr(function, "py_func") and hasattr(function, "get_call_template")
+
+
+def _of_body(function: Any) -> Callable[..., None]:
+    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
+        body = numba.carray(inputs, INPUTS)
+        load = function(t, body[0:3], body[3:7], body[7:10], body[10:13])
+        for c in range(3):
+            outputs[c] = load[c]
+
+    return call
+
+
+def _of_joint(function: Any) -> Callable[..., None]:
+    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
+        outputs[0] = function(t, inputs[0], inputs[1])
+
+    return call

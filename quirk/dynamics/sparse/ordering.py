@@ -1,0 +1,147 @@
+"""Which unknowns to eliminate in which order: symbolic work, once per topology.
+
+Unknowns are the multipliers of each joint and, for a body with many joints (a hub), its acceleration.
+Eliminating a body of degree d couples all its d joints, d^2 blocks; a hub that stays an unknown of its own is
+coupled to each joint once, and the branches that hang on it are eliminated before it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# A body with more joints than this stays an unknown, if branches hang on it.
+MOST_JOINTS = 4
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """An order and what it fills in.
+
+    Attributes
+    ----------
+    order : unknowns in the order of elimination; joints are 0 ... m - 1, the hub bodies[k] is m + k
+    hubs : the bodies that stay unknowns
+    neighbours : per unknown (by its place in the order) the later ones it is coupled with, as places, ascending
+    """
+
+    order: list[int]
+    hubs: list[int]
+    neighbours: list[list[int]]
+
+
+def eliminate(joints: Sequence[tuple[int, int]], bodies: int) -> Elimination:
+    """Order the unknowns of `joints`, pairs of bodies; body number `bodies` is the ground."""
+    m = len(joints)
+    at_body: list[list[int]] = [[] for _ in range(bodies + 1)]
+    for joint, pair in enumerate(joints):
+        for body in pair:
+            at_body[body].append(joint)
+    crowded = [body for body in range(bodies) if len(at_body[body]) > MOST_JOINTS]
+    parents = branches(joints, bodies) if crowded else {}
+    hubs = [body for body in crowded if sum(parents.get(joint) == body for joint in at_body[body]) > 1]
+    place = {body: m + k for k, body in enumerate(hubs)}
+
+    coupled: list[set[int]] = [set() for _ in range(m + len(hubs))]
+    waits: list[set[int]] = [set() for _ in range(m + len(hubs))]
+    for body in range(bodies):
+        if body in place:
+            hub = place[body]
+            for joint in at_body[body]:
+                coupled[hub].add(joint)
+                coupled[joint].add(hub)
+                # Without the hub the rows of a joint in a loop may be dependent: only branches go first.
+                if parents.get(joint) != body:
+                    waits[joint].add(hub)
+        else:
+            for joint in at_body[body]:
+                coupled[joint].update(at_body[body])
+    for unknown, others in enumerate(coupled):
+        others.discard(unknown)
+    order, later = minimum_degree(coupled, waits)
+    position = {unknown: k for k, unknown in enumerate(order)}
+    return Elimination(order, hubs, [sorted(position[other] for other in others) for others in later])
+
+
+def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list[int], list[set[int]]]:
+    """Order by least number of couplings; among equals the one longest unchanged goes first.
+
+    So the ends of a chain take turns, and a processor can work on both at once. An unknown goes only after
+    those it waits for. Returns the order and for each place what was still coupled then.
+    """
+    count = len(coupled)
+    degree = [len(others) for others in coupled]
+    blocking: list[list[int]] = [[] for _ in range(count)]
+    waiting = [len(those) for those in waits]
+    for unknown, those in enumerate(waits):
+        for other in those:
+            blocking[other].append(unknown)
+    queue = [(degree[u], u, u) for u in range(count) if not waiting[u]]
+    heapq.heapify(queue)
+    stamp = count
+    done = [False] * count
+    order: list[int] = []
+    later: list[set[int]] = []
+    while queue:
+        key, _, unknown = heapq.heappop(queue)
+        if done[unknown] or key != degree[unknown]:
+            continue
+        done[unknown] = True
+        others = coupled[unknown]
+        order.append(unknown)
+        later.append(others)
+        for freed in blocking[unknown]:
+            waiting[freed] -= 1
+        for other in others:
+            mine = coupled[other]
+            mine.discard(unknown)
+            mine |= others
+            mine.discard(other)
+            degree[other] = len(mine)
+        for other in sorted(others | set(blocking[unknown])):
+            if not done[other] and not waiting[other]:
+                heapq.heappush(queue, (degree[other], stamp, other))
+                stamp += 1
+    return order, later
+
+
+def branches(joints: Sequence[tuple[int, int]], bodies: int) -> dict[int, int]:
+    """Return the joints that carry a branch, each with the body on which the branch hangs.
+
+    A branch is what comes off when its joint is opened, and what then moves freely: it does not hold the
+    ground. Depth-first search with low points (Tarjan), from the ground and then from any body not reached.
+    """
+    at_body: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
+    for joint, (i, j) in enumerate(joints):
+        at_body[i].append((joint, j))
+        at_body[j].append((joint, i))
+    entered = [-1] * (bodies + 1)
+    low = [0] * (bodies + 1)
+    clock = 0
+    carries: dict[int, int] = {}
+    for root in (bodies, *range(bodies)):
+        if entered[root] >= 0:
+            continue
+        entered[root] = low[root] = clock
+        clock += 1
+        stack = [(root, -1, iter(at_body[root]))]
+        while stack:
+            body, arrived_by, rest = stack[-1]
+            for joint, other in rest:
+                if joint == arrived_by:
+                    continue
+                if entered[other] < 0:
+                    entered[other] = low[other] = clock
+                    clock += 1
+                    stack.append((other, joint, iter(at_body[other])))
+                    break
+                low[body] = min(low[body], entered[other])
+            else:
+                stack.pop()
+                if stack:
+                    parent = stack[-1][0]
+                    low[parent] = min(low[parent], low[body])
+                    if low[body] > entered[parent]:
+                        carries[arrived_by] = parent
+    return carries

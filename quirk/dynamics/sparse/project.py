@@ -1,0 +1,107 @@
+"""Projection of a state onto the constraints, and of an error along them, with a factorisation that is at hand.
+
+Nearest in the mass metric: poses by chord steps delta = -W (A W)^+ Phi, with rows from a state nearby as long as
+these contract fast, and from where the steps have led once they do not; velocities likewise with Phi_dot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import kernel
+
+from .bodies import VELOCITIES, displace, free_accelerations, motion_of, poses, reach, speed, subtract
+from .evaluate import Work, wrenches
+from .factorise import Pattern, factorise, solve
+from .rows import Nodes, along, constraint_rows, residuals
+
+# Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
+# in the last place of the largest position.
+ROUND_OFF = 1e-15
+ROUND_OFF_ULPS = 4.0
+EPSILON = 2.220446049250313e-16
+
+# Steps that shrink less than this from one to the next ask for new rows.
+SLOW = 0.05
+
+# A step below this that no longer shrinks is round-off, enlarged by nearly dependent rows.
+STAGNANT = 1e-8
+
+MOST_STEPS = 16
+
+
+@kernel
+def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, y: np.ndarray) -> None:
+    """Factorise the rows at a state; what its applied loads are does not matter."""
+    poses(constants, y, work.kin)
+    free_accelerations(constants, y, work.kin)
+    constraint_rows(nodes, y, work.kin, 0.0, 0.0, work.G, work.rhs)
+    factorise(pattern, work.G, work.floor, work.B, work.P, work.D)
+
+
+@kernel
+def project(
+    constants: np.ndarray,
+    nodes: Nodes,
+    pattern: Pattern,
+    work: Work,
+    y: np.ndarray,
+    length: float,
+    counts: np.ndarray,
+) -> bool:
+    """Move y onto the constraints; False if it is too far from them.
+
+    The factorisation in `work` is of a state nearby, or is replaced. `counts` gets the number of steps added in
+    entry 0 and of factorisations in entry 1.
+    """
+    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(y) / length
+    for level in range(2):
+        if level == VELOCITIES:
+            round_off = (round_off + ROUND_OFF) * speed(y, length)
+        previous, rate, renewed, done = np.inf, 1.0, False, False
+        for _ in range(MOST_STEPS):
+            poses(constants, y, work.kin)
+            residuals(nodes, y, work.kin, level, work.rhs)
+            solve(pattern, work.P, work.D, work.rhs, work.x)
+            wrenches(nodes, work.G, work.x, work.wrench)
+            size = displace(constants, y, work.wrench, level, length)
+            counts[0] += 1
+            if not size < np.inf:
+                return False
+            if previous < np.inf:
+                rate = size / previous
+            if size * min(rate, 1.0) <= round_off:
+                done = True
+                break
+            if rate > SLOW and previous < np.inf:
+                if renewed and rate >= 0.5:
+                    done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(y, length))
+                    break
+                factorise_at(constants, nodes, pattern, work, y)
+                counts[1] += 1
+                renewed = True
+                size = np.inf
+            previous = size
+        if not done:
+            return False
+    return True
+
+
+@kernel
+def tangential(
+    constants: np.ndarray,
+    nodes: Nodes,
+    pattern: Pattern,
+    work: Work,
+    y: np.ndarray,
+    change: np.ndarray,
+    level: int,
+    constrained: bool,
+) -> None:
+    """Fill work.motion with a change of y at one level or, if `constrained`, what of it lies along the constraints."""
+    motion_of(constants, y, change, level, work.motion)
+    if constrained:
+        along(nodes, work.G, work.motion, work.rhs)
+        solve(pattern, work.P, work.D, work.rhs, work.x)
+        wrenches(nodes, work.G, work.x, work.wrench)
+        subtract(constants, work.wrench, work.motion)

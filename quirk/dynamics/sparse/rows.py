@@ -1,0 +1,146 @@
+"""Constraint rows of all nodes at one state, up to eight rows at a time, in the lanes of a register.
+
+Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an axis of N or d = p_j - p_i,
+and y is a direction fixed in body j or d: `quirk.constraints.primitives`, with no case distinguished.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, splat, store
+
+from .layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, POSITION, SPIN, VELOCITY
+from .vectors import cross, dot, load3, measured, minus, plus, store3, three, times, turned
+
+
+class Nodes(NamedTuple):
+    """Joints as the kernels see them, in the order of elimination; entries of hub bodies are unused.
+
+    rows (K,) number of rows · kind (K,) POINT, BILINEAR or HUB · lanes (K,) where in `patterns` the lanes of this
+    kind of joint start · state, kinematics, wrench (2 K,) where bodies i and j start in arrays of that size ·
+    arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per row the direction fixed in body i
+    and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j · patterns: five times eight
+    lanes each: which rows have the axes x, y and z of N in x, which have d in x, which have d in y.
+    """
+
+    rows: np.ndarray
+    kind: np.ndarray
+    lanes: np.ndarray
+    state: np.ndarray
+    kinematics: np.ndarray
+    wrench: np.ndarray
+    arm: np.ndarray
+    direction: np.ndarray
+    offset: np.ndarray
+    inverse_mass: np.ndarray
+    patterns: np.ndarray
+
+
+# A node that is nothing but a coincidence; any joint; a hub body, which has no rows.
+POINT, BILINEAR, HUB = range(3)
+
+# Lanes of a coincidence: row c holds component c of d.
+UNITS = np.eye(3, 8).ravel()
+
+
+@kernel
+def constraint_rows(
+    nodes: Nodes, y: np.ndarray, kin: np.ndarray, alpha: float, beta: float, G: np.ndarray, rhs: np.ndarray
+) -> None:
+    """Fill per node G (force on j, scaled moments on i and j) and rhs = b - A a of the free accelerations a.
+
+    Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
+    """
+    stabilised = alpha > 0.0 or beta > 0.0
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            store(rhs, 8 * n, splat(0.0))
+            continue
+        ki, kj, g = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], G_SIZE * n
+        # Arms in N, their rates, and the acceleration of each joint point without constraints.
+        arm = 6 * n
+        s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
+        s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
+        w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
+        a_i, a_j = three(kin, ki + 8 * ALPHA), three(kin, kj + 8 * ALPHA)
+        s1_i, s1_j = cross(w_i, s_i), cross(w_j, s_j)
+        p2_i = plus(three(kin, ki + 8 * LINEAR), plus(cross(a_i, s_i), cross(w_i, s1_i)))
+        p2_j = plus(three(kin, kj + 8 * LINEAR), plus(cross(a_j, s_j), cross(w_j, s1_j)))
+        d2 = minus(p2_j, p2_i)
+        if nodes.kind[n] == POINT and not stabilised:
+            e = load3(UNITS, 0)
+            on_i, on_j = cross(e, s_i), cross(s_j, e)
+            put(rhs, 8 * n, -d2[0])
+            put(rhs, 8 * n + 1, -d2[1])
+            put(rhs, 8 * n + 2, -d2[2])
+        else:
+            si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
+            # Positions first: far from the origin their difference is exact where a sum is not.
+            d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_j, s_i))
+            d1 = plus(minus(three(y, sj + 8 * VELOCITY), three(y, si + 8 * VELOCITY)), minus(s1_j, s1_i))
+            lanes, direction = nodes.lanes[n], 48 * n
+            in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
+            u = turned(kin, ki, load3(nodes.direction, direction))
+            v = turned(kin, kj, load3(nodes.direction, direction + 24))
+            u1, v1 = cross(w_i, u), cross(w_j, v)
+            x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
+            y_ = plus(v, times(d, in_y))
+            x1, y1 = plus(u1, times(d1, in_x)), plus(v1, times(d1, in_y))
+            x2 = plus(plus(cross(a_i, u), cross(w_i, u1)), times(d2, in_x))
+            y2 = plus(plus(cross(a_j, v), cross(w_j, v1)), times(d2, in_y))
+            bend = dot(x2, y_) + 2.0 * dot(x1, y1) + dot(x, y2)
+            if stabilised:
+                bend = bend + (2.0 * alpha) * (dot(x1, y_) + dot(x, y1))
+                bend = bend + (beta * beta) * (dot(x, y_) - load(nodes.offset, 8 * n))
+            store(rhs, 8 * n, -bend)
+            # What multiplies variations of d and of the turns of both bodies.
+            force = plus(times(y_, in_x), times(x, in_y))
+            on_i, on_j = minus(cross(u, y_), cross(s_i, force)), plus(cross(v, x), cross(s_j, force))
+            store3(G, g + G_FORCE, force)
+        store3(G, g + G_I, measured(kin, ki, on_i))
+        store3(G, g + G_J, measured(kin, kj, on_j))
+
+
+@kernel
+def residuals(nodes: Nodes, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
+    """Fill `out` (8 K,) with Phi for order 0 and with Phi_dot for order 1."""
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            store(out, 8 * n, splat(0.0))
+            continue
+        ki, kj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1]
+        si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
+        arm, lanes, direction = 6 * n, nodes.lanes[n], 48 * n
+        s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
+        s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
+        d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_j, s_i))
+        in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
+        u = turned(kin, ki, load3(nodes.direction, direction))
+        v = turned(kin, kj, load3(nodes.direction, direction + 24))
+        x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
+        y_ = plus(v, times(d, in_y))
+        if order == 0:
+            store(out, 8 * n, dot(x, y_) - load(nodes.offset, 8 * n))
+        else:
+            w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
+            v_i, v_j = three(y, si + 8 * VELOCITY), three(y, sj + 8 * VELOCITY)
+            d1 = plus(minus(v_j, v_i), minus(cross(w_j, s_j), cross(w_i, s_i)))
+            x1, y1 = plus(cross(w_i, u), times(d1, in_x)), plus(cross(w_j, v), times(d1, in_y))
+            store(out, 8 * n, dot(x1, y_) + dot(x, y1))
+
+
+@kernel
+def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` (8 K,) with the rows times a motion: per body a translation in N and W^-1 times a turn."""
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            store(out, 8 * n, splat(0.0))
+            continue
+        i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
+        row = dot(minus(three(motion, j), three(motion, i)), load3(G, g + G_FORCE))
+        row = row + dot(three(motion, i + 24), load3(G, g + G_I)) + dot(three(motion, j + 24), load3(G, g + G_J))
+        store(out, 8 * n, row)

@@ -1,0 +1,161 @@
+"""The compiled solver of one system: its tables and arrays, and what Python asks of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from quirk.integrators import RK4
+from quirk.integrators.combinations import weights_of
+
+from quirk.lanes import WIDTH, aligned
+from quirk.rotation import exp, multiply
+from quirk.state import STATE_SIZE, State
+
+from ..model import Model
+from .advance import (
+    BEST_RANK,
+    CHOOSE,
+    CLOCK,
+    COUNT,
+    COUNTS,
+    DONE,
+    EVALUATE,
+    PROJECT,
+    Run,
+    Settings,
+    T,
+    enter,
+)
+from .evaluate import RANK, Work
+from .forces import Applied
+from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE, blocks, from_lanes, state_to_lanes
+from .redundancy import PIVOT_TOLERANCE
+from .rows import POINT, UNITS
+from .tables import UNIT_ROWS, flatten
+
+# To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
+# system and brought back onto the constraints.
+NEARBY = 1e-2
+NEARBY_STATES = 3
+
+# Stands where a task takes no steps.
+NO_WEIGHTS = weights_of(RK4)
+
+
+class Solver:
+    """Evaluates accelerations and projections of one model.
+
+    Arrays are its own, so one solver serves one run at a time.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tables = flatten(model)
+        self.bodies = len(model.mass)
+        nodes = self.tables.nodes
+        K, lanes = len(nodes.rows), blocks(self.bodies) * WIDTH
+        self.size = lanes * STATE_SIZE
+        self.applied = Applied(model, self.size)
+        self.work = Work(
+            kin=aligned(lanes * KINEMATICS_SIZE),
+            G=aligned(G_SIZE * (K + 1)),
+            rhs=aligned(8 * K),
+            x=aligned(8 * K),
+            goal=aligned(8 * K),
+            first=aligned(8 * K),
+            B=aligned(self.tables.size),
+            P=aligned(self.tables.size),
+            D=aligned(64 * K),
+            wrench=aligned(lanes * WRENCH_SIZE),
+            motion=aligned(lanes * WRENCH_SIZE),
+            lengths=aligned(8 * K),
+            floor=aligned(8 * K),
+            trial=aligned(8 * K),
+            summary=np.zeros(4),
+        )
+        for k in np.flatnonzero(nodes.kind == POINT):
+            self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS
+        self.work.G[self.tables.units :] = UNIT_ROWS.ravel()
+        self.counts = np.zeros(COUNTS, dtype=np.int64)
+        self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False)
+        self._desk = Run(
+            y=aligned(self.size),
+            y_new=aligned(0),
+            stage=aligned(0),
+            change=aligned(0),
+            k=aligned(self.size),
+            clock=np.zeros(CLOCK),
+            counts=self.counts,
+            asked=np.zeros(0),
+            times=np.zeros(0),
+            states=aligned(0),
+            stop=self.applied.stop,
+        )
+
+    @property
+    def arrays(self) -> tuple:
+        """The first arguments of most kernels: constants, nodes, pattern and work."""
+        return self.tables.constants, self.tables.nodes, self.tables.pattern, self.work
+
+    def settle(self, y: np.ndarray) -> int:
+        """Find which rows to leave out near a state (size,) on the constraints; returns how many are left.
+
+        Rows that are dependent everywhere are left out from here on; those of a singular configuration are not.
+        """
+        if not len(self.tables.nodes.rows):
+            return 0
+        self.work.summary[:] = 0.0
+        self._keep_all(y)
+        states = [*self._nearby(y), y]
+        ranks = []
+        for state in states:
+            self._enter(COUNT, state)
+            ranks.append(int(self.work.summary[RANK]))
+        self.counts[BEST_RANK] = max(ranks)
+        # Where the state itself is singular, the choice is made next to it.
+        if self._enter(CHOOSE, y) != DONE:
+            self._enter(CHOOSE, states[int(np.argmax(ranks))])
+        return max(ranks)
+
+    def _keep_all(self, y: np.ndarray) -> None:
+        """Leave out no rows but those that are dependent at the time."""
+        self.work.floor[:] = 0.0
+        self._enter(COUNT, y)
+        self.work.floor[:] = PIVOT_TOLERANCE * self.work.lengths
+
+    def _nearby(self, y: np.ndarray) -> list[np.ndarray]:
+        """States on the constraints around a state; fewer where the way to them is not found."""
+        random = np.random.default_rng(0)
+        state = State.unpack(from_lanes(y, self.bodies, STATE_SIZE).ravel())
+        length, shape = self.model.length, state.position.shape
+        found = []
+        for _ in range(NEARBY_STATES):
+            position = state.position + NEARBY * length * random.normal(size=shape)
+            orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
+            lanes = state_to_lanes(State(position, orientation, state.velocity, state.angular_velocity).pack())
+            if self.project(lanes):
+                found.append(lanes)
+        return found
+
+    def project(self, y: np.ndarray, on_constraints: bool = True) -> bool:
+        """Bring quaternions to unit length and, if asked for, a state (size,) onto the constraints, in place.
+
+        Returns False if it is too far from them.
+        """
+        return bool(self._enter(PROJECT, y, self._settings._replace(interval=int(on_constraints))) == DONE)
+
+    def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+        """Return y' (size,) of a state (size,); the multipliers are then in `work.x`."""
+        alpha, beta = baumgarte
+        self._desk.clock[T] = t
+        self._enter(EVALUATE, y, self._settings._replace(alpha=float(alpha), beta=float(beta)))
+        return self._desk.k.copy()
+
+    def _enter(self, task: int, y: np.ndarray, settings: Settings | None = None) -> int:
+        run = self._desk
+        run.y[:] = y
+        outcome = enter(
+            task, self.tables.constants, self.tables.nodes, self.tables.pattern, self.applied.table, NO_WEIGHTS,
+            settings or self._settings, self.work, run, 0,
+        )  # fmt: skip
+        y[:] = run.y
+        return outcome

@@ -1,0 +1,262 @@
+"""From a model to the arrays of the compiled solver: the symbolic phase, once per system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
+
+from quirk.lanes import WIDTH
+from quirk.state import STATE_SIZE
+
+from ..model import Model
+from .factorise import CONSTANT, TURNING, Pattern
+from .layout import (
+    CONSTANTS_SIZE,
+    FACTOR,
+    G_FORCE,
+    G_I,
+    G_J,
+    G_SIZE,
+    GRAVITY,
+    INERTIA,
+    INVERSE_FACTOR,
+    INVERSE_MASS,
+    KINEMATICS_SIZE,
+    WRENCH_SIZE,
+    offset,
+    to_lanes,
+)
+from .ordering import eliminate
+from .rows import BILINEAR, HUB, POINT, Nodes
+
+# A node has at most this many rows; a constraint with more becomes several nodes.
+MOST_ROWS = 6
+
+# Behind the rows of all nodes stand rows of the unit matrix: e_0 ... e_5 and -e_3 ... -e_5.
+UNIT_ROWS = np.concatenate([np.eye(6, WIDTH), -np.eye(6, WIDTH)[3:]])
+FIRST_HALF, SECOND_HALF, MINUS_SECOND_HALF = 0, 24, 48
+
+SIGNS = (-1.0, 1.0)  # a unit multiplier acts on body i against the force on body j
+SIDES = (G_I, G_J)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Some rows of one constraint: what a node is made of.
+
+    Attributes
+    ----------
+    bodies : i and j
+    rows : of the model, in order
+    primitives : into the model's table
+    """
+
+    bodies: tuple[int, int]
+    rows: range
+    primitives: range
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The arrays of a model.
+
+    Attributes
+    ----------
+    constants : of bodies, in blocks of eight
+    nodes, pattern : what kernels read
+    joints : what each node is made of, None for hubs
+    row_lane : (m,) where each row of the model lies among the lanes (8 K,) of all nodes
+    units : element of G where the rows of the unit matrix start
+    size : elements of all blocks
+    """
+
+    constants: np.ndarray
+    nodes: Nodes
+    pattern: Pattern
+    joints: list[Joint | None]
+    row_lane: np.ndarray
+    units: int
+    size: int
+
+
+def flatten(model: Model) -> Tables:
+    """Order the elimination and lay out all arrays."""
+    n = len(model.mass)
+    joints = list(_joints(model))
+    elimination = eliminate([joint.bodies for joint in joints], n)
+    placed = [joints[u] if u < len(joints) else None for u in elimination.order]
+    hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
+    nodes = _nodes(model, placed)
+    units = G_SIZE * len(placed)
+    products = _products(model, placed, hubs, units)
+    pattern = block_pattern(elimination.neighbours, nodes.rows, np.where(nodes.kind == HUB, -1.0, 1.0), products)
+    row_lane = np.zeros(model.rows, dtype=np.int64)
+    for k, joint in enumerate(placed):
+        if joint is not None:
+            row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
+    size = int(WIDTH * (np.diff(pattern.first) * nodes.rows).sum())
+    return Tables(to_lanes(_constants(model)), nodes, pattern, placed, row_lane, units, size)
+
+
+def _joints(model: Model) -> Iterable[Joint]:
+    """Cut constraints into pieces of at most MOST_ROWS rows, between primitives."""
+    ends = np.append(model.table.row[1:], model.rows)
+    for (_, bodies), rows in zip(model.joint_bodies, model.joint_rows.values(), strict=True):
+        first, last = np.searchsorted(model.table.row, (rows.start, rows.stop))
+        start, begin = rows.start, first
+        for p in range(first, last):
+            if ends[p] - start > MOST_ROWS:
+                yield Joint(bodies, range(start, int(model.table.row[p])), range(begin, p))
+                start, begin = int(model.table.row[p]), p
+        if rows.stop > start:
+            yield Joint(bodies, range(start, rows.stop), range(begin, last))
+
+
+def _constants(model: Model) -> np.ndarray:
+    """Constants of each body and, last, of the ground, which has no inverse mass."""
+    n = len(model.mass)
+    W = np.swapaxes(np.linalg.inv(np.linalg.cholesky(model.inertia)), 1, 2)
+    constants = np.zeros((n + 1, CONSTANTS_SIZE))
+    constants[:n, INVERSE_MASS] = 1 / model.mass
+    constants[:n, GRAVITY : GRAVITY + 3] = model.gravity
+    constants[:n, INERTIA : INERTIA + 9] = model.inertia.reshape(n, 9)
+    constants[:n, FACTOR : FACTOR + 9] = W.reshape(n, 9)
+    constants[:n, INVERSE_FACTOR : INVERSE_FACTOR + 9] = np.linalg.inv(W).reshape(n, 9)
+    return constants
+
+
+def _nodes(model: Model, placed: Sequence[Joint | None]) -> Nodes:
+    K, t = len(placed), model.table
+    nodes = Nodes(
+        rows=np.full(K, 6),
+        kind=np.full(K, HUB),
+        lanes=np.zeros(K, dtype=np.int64),
+        state=np.zeros(2 * K, dtype=np.int64),
+        kinematics=np.zeros(2 * K, dtype=np.int64),
+        wrench=np.zeros(2 * K, dtype=np.int64),
+        arm=np.zeros(6 * K),
+        direction=np.zeros(48 * K),
+        offset=np.zeros(WIDTH * K),
+        inverse_mass=np.zeros(K),
+        patterns=np.zeros(0),
+    )
+    inverse_mass = np.append(1 / model.mass, 0.0)
+    patterns: dict[bytes, int] = {}
+    for k, joint in enumerate(placed):
+        if joint is None:
+            continue
+        ends = slice(2 * k, 2 * k + 2)
+        nodes.rows[k] = len(joint.rows)
+        nodes.state[ends] = [offset(b, STATE_SIZE) for b in joint.bodies]
+        nodes.kinematics[ends] = [offset(b, KINEMATICS_SIZE) for b in joint.bodies]
+        nodes.wrench[ends] = [offset(b, WRENCH_SIZE) for b in joint.bodies]
+        nodes.arm[6 * k : 6 * k + 6] = t.arm[joint.primitives[0]].ravel()
+        nodes.inverse_mass[k] = inverse_mass[list(joint.bodies)].sum()
+        direction = nodes.direction[48 * k : 48 * k + 48].reshape(2, 3, WIDTH)
+        lanes = np.zeros((5, WIDTH))
+        for p in joint.primitives:
+            row, kind = t.row[p] - joint.rows.start, t.kind[p]
+            if kind == COINCIDENCE:
+                lanes[[0, 1, 2], [row, row + 1, row + 2]] = 1.0
+                lanes[4, row : row + 3] = 1.0
+                continue
+            nodes.offset[WIDTH * k + row] = t.offset[p]
+            lanes[3, row] = kind == DISTANCE
+            lanes[4, row] = kind in (DOT2, DISTANCE)
+            if kind in (DOT1, DOT2):
+                direction[0, :, row] = t.direction[p, 0]
+            if kind == DOT1:
+                direction[1, :, row] = t.direction[p, 1]
+        nodes.lanes[k] = patterns.setdefault(lanes.tobytes(), 5 * WIDTH * len(patterns))
+        nodes.kind[k] = POINT if list(t.kind[joint.primitives]) == [COINCIDENCE] else BILINEAR
+    return nodes._replace(patterns=np.frombuffer(b"".join(patterns)).copy())
+
+
+# Products by the blocks (earlier node, later node) that they belong to: kind, left, right, left_force,
+# right_force and weight, as `Pattern` has them.
+Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
+
+
+def _products(model: Model, placed: Sequence[Joint | None], hubs: dict[int, int], units: int) -> Products:
+    """What S and the couplings to hubs consist of: products of rows through each body."""
+    at_body: dict[int, list[tuple[int, int]]] = {}
+    constant: list[bool] = []
+    for k, joint in enumerate(placed):
+        kinds = () if joint is None else list(model.table.kind[joint.primitives])
+        # The forces of coincidences have the axes of N; those of dot-1 are zero.
+        constant.append(len(kinds) > 0 and kinds[0] == COINCIDENCE and all(kind == DOT1 for kind in kinds[1:]))
+        for side in range(0 if joint is None else 2):
+            at_body.setdefault(placed[k].bodies[side], []).append((k, side))  # type: ignore[union-attr]
+    products: Products = {}
+    for body, hub in hubs.items():
+        # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
+        products[hub, hub] = [(TURNING, units + SECOND_HALF, units + MINUS_SECOND_HALF, units, units, -1.0)]
+        scale = 1 / np.sqrt(model.mass[body])
+        for k, side in at_body[body]:
+            moment, force = G_SIZE * k + SIDES[side], G_SIZE * k + G_FORCE
+            one = (moment, units + SECOND_HALF), (force, units + FIRST_HALF)
+            left, right = ([pair[k > hub] for pair in one], [pair[k < hub] for pair in one])
+            product = (TURNING, left[0], right[0], left[1], right[1], SIGNS[side] * scale)
+            products.setdefault((min(k, hub), max(k, hub)), []).append(product)
+    for body, ends in at_body.items():
+        if body in hubs or body == len(model.mass):
+            continue
+        for k, side in ends:
+            for other, other_side in ends:
+                if other < k:
+                    continue
+                kind = CONSTANT if constant[k] and constant[other] else TURNING
+                left, right = G_SIZE * k, G_SIZE * other
+                weight = SIGNS[side] * SIGNS[other_side] / model.mass[body]
+                product = (kind, left + SIDES[side], right + SIDES[other_side], left + G_FORCE, right + G_FORCE, weight)
+                products.setdefault((k, other), []).append(product)
+    return products
+
+
+def block_pattern(
+    neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
+) -> Pattern:
+    """Lay out the blocks of all nodes, with what they start from and what earlier nodes take from them."""
+    first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
+    column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
+    owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
+    sizes = WIDTH * rows[owner]
+    start = np.cumsum(sizes) - sizes
+    block = {(int(k), int(c)): q for q, (k, c) in enumerate(zip(owner, column, strict=True))}
+
+    terms: list[list[tuple[int, int, int, int, int, float]]] = [[] for _ in column]
+    for place, those in products.items():
+        terms[block[place]] = those
+    updates: list[list[tuple[int, int, int]]] = [[] for _ in column]
+    for k, later in enumerate(neighbours):
+        for x, left in enumerate(later):
+            for right in later[x:]:
+                updates[block[left, right]].append((start[block[k, left]], start[block[k, right]], rows[k]))
+
+    def pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
+
+    flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 6)
+    flat_updates = np.array([update for those in updates for update in those], dtype=np.int64).reshape(-1, 3)
+    kind, left, right, left_force, right_force = (flat_terms[:, c].astype(np.int64) for c in range(5))
+    return Pattern(
+        rows=rows,
+        sign=sign,
+        first=first,
+        start=start,
+        column=column,
+        term=pointers(terms),
+        kind=kind,
+        left=left,
+        right=right,
+        left_force=left_force,
+        right_force=right_force,
+        weight=flat_terms[:, 5].copy(),
+        update=pointers(updates),
+        P=flat_updates[:, 0].copy(),
+        B=flat_updates[:, 1].copy(),
+        source=flat_updates[:, 2].copy(),
+    )

@@ -1,0 +1,94 @@
+"""Eight doubles as one value, `Lanes`: the vector registers of the processor inside compiled kernels.
+
+A kernel reads `load(array, at)`, computes with + - * / and writes `store(array, at, lanes)`; the same source
+runs as plain Python, where lanes are arrays of eight. Arrays are flat and C-contiguous; an index counts
+elements, is never negative and is not checked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.traced import WIDTH, Traced, traced
+
+# A cache line: lanes that lie across two of them load at half speed.
+ALIGNMENT = 64
+
+
+def aligned(size: int) -> np.ndarray:
+    """A flat array of zeros whose first element is at the start of a cache line."""
+    raw = np.zeros(size + ALIGNMENT // 8)
+    first = (-raw.ctypes.data % ALIGNMENT) // 8
+    return raw[first : first + size]
+
+
+@traced
+def load(array: Any, at: Any) -> Any:
+    """Eight neighbours of a flat array, from element `at` on."""
+    return array.load(at) if isinstance(array, Traced) else array[at : at + WIDTH].copy()
+
+
+@traced
+def store(array: Any, at: Any, lanes: Any) -> None:
+    """Write eight neighbours of a flat array."""
+    if isinstance(array, Traced):
+        array.store(at, lanes)
+    else:
+        array[at : at + WIDTH] = lanes
+
+
+@traced
+def at(array: Any, index: Any) -> Any:
+    """One element of a flat array."""
+    return array[index]
+
+
+@traced
+def put(array: Any, index: Any, x: Any) -> None:
+    """Write one element of a flat array."""
+    array[index] = x
+
+
+@traced
+def add(array: Any, index: Any, x: Any) -> None:
+    """Add to one element of a flat array."""
+    array[index] = array[index] + x
+
+
+@traced
+def splat(x: Any) -> Any:
+    """One number in all lanes."""
+    return x.splat() if isinstance(x, Traced) else np.full(WIDTH, x)
+
+
+@traced
+def total(lanes: Any) -> Any:
+    """Sum over the lanes, in a fixed order of pairs."""
+    if isinstance(lanes, Traced):
+        return lanes.folded(lanes.builder.fadd)
+    four = lanes[:4] + lanes[4:]
+    two = four[:2] + four[2:]
+    return float(two[0] + two[1])
+
+
+@traced
+def highest(lanes: Any) -> Any:
+    """Largest of the lanes."""
+    if isinstance(lanes, Traced):
+        build = lanes.builder
+        return lanes.folded(lambda a, b: build.select(build.fcmp_ordered(">", b, a), b, a))
+    return float(lanes.max())
+
+
+@traced
+def root(lanes: Any) -> Any:
+    """Square roots."""
+    return lanes.root() if isinstance(lanes, Traced) else np.sqrt(lanes)
+
+
+@traced
+def greater(a: Any, b: Any) -> Any:
+    """The larger of two, lane by lane; `a` where `b` is not a number."""
+    return a.greater(b) if isinstance(a, Traced) else np.where(b > a, b, a)

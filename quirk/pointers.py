@@ -1,0 +1,63 @@
+"""Calls through a pointer: how compiled kernels reach the functions of a user, without being compiled anew.
+
+Every such function is called as ``function(t, inputs, outputs)`` with two pointers to doubles.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import lower_builtin, type_callable
+
+POINTER = ctypes.POINTER(ctypes.c_double)
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_double, POINTER, POINTER)
+
+
+def pointer_to_python(function: Callable[[float], None]) -> Any:
+    """Return a C function that calls ``function(t)``; keep it alive as long as its address is used.
+
+    The function finds its inputs and leaves its outputs where whoever made it has agreed with the kernel.
+    """
+    return SIGNATURE(lambda t, inputs, outputs: function(t))
+
+
+def pointer_to_compiled(function: Any) -> Any:
+    """Return a C function of a numba function ``function(t, inputs, outputs)`` of two pointers."""
+    doubles = types.CPointer(types.float64)
+    return numba.cfunc(types.void(types.float64, doubles, doubles))(function)
+
+
+def address_of(function: Any) -> int:
+    """Return the address of a C function made here."""
+    address = getattr(function, "address", None)
+    return int(address if address is not None else ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def call(address: int, t: float, inputs: np.ndarray, first_in: int, outputs: np.ndarray, first_out: int) -> None:
+    """Call the function at `address` with pointers into two flat arrays."""
+    pointers = [a[first:].ctypes.data_as(POINTER) for a, first in ((inputs, first_in), (outputs, first_out))]
+    SIGNATURE(int(address))(t, *pointers)
+
+
+@type_callable(call)
+def _typed_call(context: Any) -> Any:
+    return lambda address, t, inputs, first_in, outputs, first_out: types.void
+
+
+@lower_builtin(call, types.Integer, types.Float, types.Array, types.Integer, types.Array, types.Integer)
+def _lowered_call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    double = ir.DoubleType()
+    kind = ir.FunctionType(ir.VoidType(), [double, double.as_pointer(), double.as_pointer()])
+    pointers = []
+    for k in (2, 4):
+        data = context.make_array(signature.args[k])(context, builder, args[k]).data
+        index = context.cast(builder, args[k + 1], signature.args[k + 1], types.intp)
+        pointers.append(builder.gep(data, [index]))
+    builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], *pointers])
+    return context.get_dummy_value()

@@ -1,0 +1,246 @@
+"""Small functions without loops or branches that become part of each compiled kernel that calls them.
+
+A function marked `traced` runs as plain Python on numbers and arrays. Inside a kernel it is run once per call
+while that is being compiled, on values that write down each operation as an instruction. So it costs neither a
+call nor a compilation of its own, and serves any kind of argument for which its operations are defined.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import lower_builtin, models, register_model, type_callable
+
+WIDTH = 8
+
+
+class LanesType(types.Type):
+    """What numba calls eight doubles."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+LANES = LanesType()
+VECTOR, DOUBLE, INT = ir.VectorType(ir.DoubleType(), WIDTH), ir.DoubleType(), ir.IntType(32)
+
+# What the compiler may do: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
+FLAGS = ("contract", "nsz")
+
+
+@register_model(LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, VECTOR)
+
+
+class Traced:
+    """A value of a kernel: operations on it become instructions.
+
+    Attributes
+    ----------
+    kind : its numba type: an integer, float64, LANES or a flat array
+    value : its instruction
+    """
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        self.context, self.builder, self.kind, self.value = context, builder, kind, value
+
+    def like(self, kind: Any, value: Any) -> Traced:
+        """Return another value of the same kernel."""
+        return Traced(self.context, self.builder, kind, value)
+
+    def splat(self) -> Traced:
+        """Return the number in all lanes."""
+        if self.kind is LANES:
+            return self
+        undefined, first = ir.Constant(VECTOR, ir.Undefined), ir.Constant(INT, 0)
+        one = self.builder.insert_element(undefined, self.number().value, first)
+        zeros = ir.Constant(ir.VectorType(INT, WIDTH), [0] * WIDTH)
+        return self.like(LANES, self.builder.shuffle_vector(one, undefined, zeros))
+
+    def number(self) -> Traced:
+        """Return an integer or double as a double."""
+        return self.like(types.float64, self.context.cast(self.builder, self.value, self.kind, types.float64))
+
+    def address(self, index: Any) -> Any:
+        """Return the pointer to an element of this array."""
+        data = self.context.make_array(self.kind)(self.context, self.builder, self.value).data
+        return self.builder.gep(data, [self._constant(index).value])
+
+    def __getitem__(self, index: Any) -> Traced:
+        return self.like(self.kind.dtype, self.builder.load(self.address(index)))
+
+    def __setitem__(self, index: Any, x: Any) -> None:
+        self.builder.store(self._constant(x).number().value, self.address(index))
+
+    def load(self, index: Any) -> Traced:
+        """Return eight neighbours of this array."""
+        pointer = self.builder.bitcast(self.address(index), VECTOR.as_pointer())
+        return self.like(LANES, self.builder.load(pointer, align=8))
+
+    def store(self, index: Any, lanes: Any) -> None:
+        """Write eight neighbours of this array."""
+        pointer = self.builder.bitcast(self.address(index), VECTOR.as_pointer())
+        self.builder.store(self._constant(lanes).splat().value, pointer, align=8)
+
+    def folded(self, combine: Callable[[Any, Any], Any]) -> Traced:
+        """Combine lanes in pairs, upper half with lower half, until one number is left."""
+        part, width = self.value, WIDTH
+        while width > 1:
+            width //= 2
+            halves = [
+                self.builder.shuffle_vector(part, part, ir.Constant(ir.VectorType(INT, width), list(lanes)))
+                for lanes in (range(width), range(width, 2 * width))
+            ]
+            part = combine(*halves)
+        return self.like(types.float64, self.builder.extract_element(part, ir.Constant(INT, 0)))
+
+    def greater(self, other: Any) -> Traced:
+        """Return the larger of two, lane by lane."""
+        a, b = self.splat().value, self._constant(other).splat().value
+        return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
+
+    def root(self) -> Traced:
+        """Return square roots."""
+        signature = ir.FunctionType(VECTOR, [VECTOR])
+        function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.sqrt.v{WIDTH}f64")
+        return self.like(LANES, self.builder.call(function, [self.value]))
+
+    def _constant(self, x: Any) -> Traced:
+        if isinstance(x, Traced):
+            return x
+        kind = types.intp if isinstance(x, int) else types.float64
+        return self.like(kind, self.context.get_constant(kind, x))
+
+    def _with(self, other: Any, name: str, turned: bool = False) -> Traced:
+        a, b = self, self._constant(other)
+        if turned:
+            a, b = b, a
+        if LANES in (a.kind, b.kind):
+            a, b = a.splat(), b.splat()
+        elif isinstance(a.kind, types.Integer) and isinstance(b.kind, types.Integer) and name != "div":
+            x, y = (self.context.cast(self.builder, v.value, v.kind, types.intp) for v in (a, b))
+            return self.like(types.intp, getattr(self.builder, name)(x, y))
+        else:
+            a, b = a.number(), b.number()
+        return self.like(a.kind, getattr(self.builder, "f" + name)(a.value, b.value, flags=FLAGS))
+
+    def __add__(self, other: Any) -> Traced:
+        return self._with(other, "add")
+
+    def __radd__(self, other: Any) -> Traced:
+        return self._with(other, "add", turned=True)
+
+    def __sub__(self, other: Any) -> Traced:
+        return self._with(other, "sub")
+
+    def __rsub__(self, other: Any) -> Traced:
+        return self._with(other, "sub", turned=True)
+
+    def __mul__(self, other: Any) -> Traced:
+        return self._with(other, "mul")
+
+    def __rmul__(self, other: Any) -> Traced:
+        return self._with(other, "mul", turned=True)
+
+    def __truediv__(self, other: Any) -> Traced:
+        return self._with(other, "div")
+
+    def __rtruediv__(self, other: Any) -> Traced:
+        return self._with(other, "div", turned=True)
+
+    def __neg__(self) -> Traced:
+        return self.like(self.kind, self.builder.fneg(self.value))
+
+
+def traced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let kernels take up the instructions of `function` wherever they call it."""
+    results: dict[tuple[Any, ...], Any] = {}
+
+    @type_callable(function)
+    def typed(_: Any) -> Callable[..., Any]:
+        def result_type(*kinds: Any) -> Any:
+            if kinds not in results:
+                results[kinds] = _kind(_trial(function, kinds))
+            return results[kinds]
+
+        result_type.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return result_type
+
+    @lower_builtin(function, types.VarArg(types.Any))
+    def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = (_given(context, builder, kind, x) for kind, x in zip(signature.args, args, strict=True))
+        result = function(*given)
+        if result is None:
+            return context.get_dummy_value()
+        if isinstance(result, tuple):
+            return context.make_tuple(builder, signature.return_type, [part.value for part in result])
+        return result.value
+
+    return function
+
+
+def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
+    """Run a function on arguments of these types in a kernel that is thrown away."""
+    context = cpu_target.target_context
+    signature = ir.FunctionType(ir.VoidType(), [context.get_value_type(kind) for kind in kinds])
+    scratch = ir.Function(ir.Module(), signature, "scratch")
+    builder = ir.IRBuilder(scratch.append_basic_block())
+    return function(*(_given(context, builder, kind, x) for kind, x in zip(kinds, scratch.args, strict=True)))
+
+
+def _given(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.BaseTuple):
+        parts = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+        return tuple(_given(context, builder, part_kind, part) for part_kind, part in parts)
+    return Traced(context, builder, kind, value)
+
+
+def _kind(result: Any) -> Any:
+    """The numba type of a result."""
+    if result is None:
+        return types.none
+    if isinstance(result, tuple):
+        return types.Tuple([_kind(part) for part in result])
+    return result.kind
+
+
+def _operator(function: Callable[..., Any]) -> None:
+    """Let kernels use an operator between lanes, or between lanes and a number."""
+
+    @type_callable(function)
+    def typed(_: Any) -> Callable[..., Any]:
+        def result_type(a: Any, b: Any) -> Any:
+            usable = all(kind is LANES or isinstance(kind, types.Number) for kind in (a, b))
+            return LANES if usable and LANES in (a, b) else None
+
+        return result_type
+
+    def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        a, b = (_given(context, builder, kind, x) for kind, x in zip(signature.args, args, strict=True))
+        return function(a, b).value
+
+    for kinds in ((LanesType, LanesType), (LanesType, types.Number), (types.Number, LanesType)):
+        lower_builtin(function, *kinds)(lowered)
+
+
+for _function in (operator.add, operator.sub, operator.mul, operator.truediv):
+    _operator(_function)
+
+
+@type_callable(operator.neg)
+def _typed_negative(_: Any) -> Callable[..., Any]:
+    return lambda a: LANES if a is LANES else None
+
+
+@lower_builtin(operator.neg, LanesType)
+def _lowered_negative(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return (-Traced(context, builder, LANES, args[0])).value

@@ -13,10 +13,9 @@ from . import rotation, validate
 from .body import Body, Ground
 from .constraints import Constraint, relative
 from .constraints.relative import FrameMotion
-from .dynamics import energy, equations
-from .dynamics.loads import joint_loads
+from .dynamics import energy
 from .dynamics.model import Model
-from .dynamics.rows import residuals
+from .dynamics.sparse.motion import motion_along, residuals_along
 from .errors import InputError
 from .integrators import Statistics
 from .state import Kinematics, State
@@ -134,8 +133,7 @@ class Result:
     @cached_property
     def residual(self) -> Residual:
         """How well the constraints are satisfied over time."""
-        phi = np.array([residuals(self._model, kin, 1) for kin in self.kinematics])
-        worst = np.abs(phi).max(axis=1, initial=0.0)
+        worst = np.abs(residuals_along(self.system.solver(), self.state)).max(axis=1, initial=0.0)
         return Residual(worst[:, 0], worst[:, 1])
 
     @cached_property
@@ -146,17 +144,7 @@ class Result:
     @cached_property
     def dynamics(self) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
         """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
-        linear, angular, loads = [], [], []
-        for t, kin in zip(self.time, self.kinematics, strict=True):
-            motion = equations.motion(self._model, t, kin, rank=self.rank)
-            linear.append(motion.acceleration[:, :3])
-            angular.append(equations.angular_acceleration(motion, kin))
-            loads.append(joint_loads(self._model, kin, motion.multipliers))
-        by_joint = {
-            name: (np.array([x[name][0] for x in loads]), np.array([x[name][1] for x in loads]))
-            for name in self._model.joint_rows
-        }
-        return np.array(linear), np.array(angular), by_joint
+        return motion_along(self.system.solver(), self.time, self.state)
 
     @property
     def plot(self) -> Plotter:

@@ -137,7 +137,7 @@ def simulate(
     if solver == "dense":
         flow = Flow(system.model, system.metric, state, on_constraints=projecting, baumgarte=rates)
     else:
-        flow = SparseFlow(system.solver, state, on_constraints=projecting, baumgarte=rates)
+        flow = SparseFlow(system.solver(), state, on_constraints=projecting, baumgarte=rates)
     y = flow.project(start, state.pack())
     if y is None:
         raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=start)

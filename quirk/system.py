@@ -17,7 +17,11 @@ from .dynamics.loads import joint_loads
 from .dynamics.model import flatten
 from .dynamics.projection import MassMetric, independent_rows
 from .dynamics.rows import ConstraintRows, constraint_rows
+from .dynamics.sparse.layout import state_to_lanes
+from .dynamics.sparse.motion import constrained_motion
 from .dynamics.sparse.solver import Solver
+from .dynamics.sparse.tables import Tables
+from .dynamics.sparse.tables import flatten as sparse_tables
 from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InputError, UnknownNameError
 from .forces import ForceElement
@@ -76,6 +80,9 @@ class System:
         In any order; the order of the bodies is the order of every array's rows.
     gravity : (3,)
         In N, m/s^2; none unless given.
+    load_length : float
+        m; where redundant constraints share loads, torques over this length count as much as forces do. Default:
+        the largest joint arm or radius of gyration.
 
     Raises
     ------
@@ -83,7 +90,13 @@ class System:
         If names repeat, or a constraint or force acts on a body that is not in the system.
     """
 
-    def __init__(self, items: Iterable[Body | Constraint | ForceElement], *more: Any, gravity: Any = (0, 0, 0)) -> None:
+    def __init__(
+        self,
+        items: Iterable[Body | Constraint | ForceElement],
+        *more: Any,
+        gravity: Any = (0, 0, 0),
+        load_length: float | None = None,
+    ) -> None:
         if more:
             raise InputError("System: items must be one list: System([a, b, ...], gravity=[0, 0, -9.81])")
         self.gravity = validate.array("System", "gravity", gravity, (3,))
@@ -103,17 +116,17 @@ class System:
         self._check_membership()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
-        self.model = flatten(self.bodies, self.constraints, self.forces, self.gravity)
+        load_length = None if load_length is None else validate.positive("System", "load_length", load_length)
+        self.model = flatten(self.bodies, self.constraints, self.forces, self.gravity, load_length)
         self.metric = MassMetric(self.model)
         self._initial = initial_state(self.bodies)
-        self._solver: Solver | None = None
+        self._tables: Tables | None = None
 
-    @property
     def solver(self) -> Solver:
-        """The compiled solver; its tables are made when it is first asked for."""
-        if self._solver is None:
-            self._solver = Solver(self.model)
-        return self._solver
+        """Return a compiled solver with arrays of its own; the tables are made when first asked for."""
+        if self._tables is None:
+            self._tables = sparse_tables(self.model)
+        return Solver(self.model, self._tables)
 
     def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
         """Return the object of that name."""
@@ -147,27 +160,30 @@ class System:
         self._time(t)
         return constraint_rows(self.model, Kinematics.of(self.checked(state)))
 
-    def acceleration(self, state: State, t: float = 0.0, solver: str = "dense") -> Acceleration:
-        """Return the accelerations of all bodies at a state."""
-        validate.choice("System", "solver", solver, SOLVERS)
-        kin, motion = self._motion(state, t)
+    def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
+        """Return the accelerations of all bodies at a state; "dense" is the reference, for small systems."""
+        kin, motion = self._motion(state, t, solver)
         return Acceleration(
             motion.acceleration[:, :3],
             equations.angular_acceleration(motion, kin),
             motion.acceleration[:, 3:],
         )
 
-    def constraint_forces(self, state: State, t: float = 0.0) -> ConstraintForces:
+    def constraint_forces(self, state: State, t: float = 0.0, solver: str = "sparse") -> ConstraintForces:
         """Return what the constraints exert on the bodies at a state."""
-        kin, motion = self._motion(state, t)
+        kin, motion = self._motion(state, t, solver)
         Q = motion.constraint_force
         # Q_q = T^T tau plus a part along q, and T T^T = 4 for unit quaternions.
         torque = 0.25 * np.einsum("nij,nj->ni", T_matrix(kin.orientation[:-1]), Q[:, 3:])
         return ConstraintForces(Q[:, :3], torque, Q.ravel())
 
-    def joint_loads(self, state: State, t: float = 0.0) -> dict[str, JointLoad]:
-        """Return the load of every active constraint at a state, by name."""
-        kin, motion = self._motion(state, t)
+    def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
+        """Return the load of every active constraint at a state, by name.
+
+        Where redundant constraints share a load, the sum of |force|^2 + |torque / load_length|^2 over all rows
+        is the least possible.
+        """
+        kin, motion = self._motion(state, t, solver)
         loads = joint_loads(self.model, kin, motion.multipliers)
         return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
 
@@ -205,12 +221,18 @@ class System:
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         return state.checked(len(self.bodies))
 
-    def _motion(self, state: State, t: float) -> tuple[Kinematics, ConstrainedMotion]:
+    def _motion(self, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
         """Solve the equations of motion at one state given by the user."""
-        state = self.checked(state)
+        validate.choice("System", "solver", solver, SOLVERS)
+        state, t = self.checked(state), self._time(t)
         kin = Kinematics.of(state)
-        rank = independent_rows(self.model, self.metric, state)
-        return kin, equations.motion(self.model, self._time(t), kin, rank=rank)
+        if solver == "dense":
+            rank = independent_rows(self.model, self.metric, state)
+            return kin, equations.motion(self.model, t, kin, rank=rank)
+        compiled, y = self.solver(), state_to_lanes(state.pack())
+        compiled.settle_near(y)
+        loads = equations.applied_loads(self.model, t, kin)
+        return kin, constrained_motion(compiled, t, kin, y, *loads)
 
     @staticmethod
     def _time(t: Any) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from quirk.body import Body, Ground
 from quirk.constraints import Constraint
-from quirk.constraints.primitives import PrimitiveTable
+from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
 
 if TYPE_CHECKING:
     from quirk.forces import ForceElement
@@ -33,6 +33,8 @@ class Model:
     joint_rows : for each active constraint its name and the slice of its rows
     joint_bodies : each active constraint with its two bodies
     forces : each force element with the rows of its bodies in the kinematics
+    row_scale : (m,)
+        What makes multipliers comparable: force, N, for a unit of each; torques count over `load_length`.
     length : float
         A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
     """
@@ -47,6 +49,7 @@ class Model:
     joint_rows: dict[str, slice]
     joint_bodies: list[tuple[Constraint, tuple[int, int]]]
     forces: list[tuple[ForceElement, tuple[int, ...]]]
+    row_scale: np.ndarray
     length: float
 
     @property
@@ -60,6 +63,7 @@ def flatten(
     constraints: Sequence[Constraint],
     forces: Sequence[ForceElement],
     gravity: np.ndarray,
+    load_length: float | None = None,
 ) -> Model:
     """Return the arrays of a system whose parts have been checked."""
     number = {id(body): k for k, body in enumerate(bodies)}
@@ -97,6 +101,7 @@ def flatten(
         direction=np.array(direction, dtype=float).reshape(-1, 2, 3),
         offset=np.array(offset, dtype=float),
     )
+    length = max([*arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)])
     return Model(
         body_names=[b.name for b in bodies],
         mass=np.array([b.mass for b in bodies], dtype=float),
@@ -108,5 +113,15 @@ def flatten(
         joint_rows=joint_rows,
         joint_bodies=joint_bodies,
         forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
-        length=max([*arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)]),
+        row_scale=_row_scale(table, len(labels), length if load_length is None else load_length),
+        length=length,
     )
+
+
+def _row_scale(table: PrimitiveTable, rows: int, load_length: float) -> np.ndarray:
+    """Force that a unit multiplier of each row exerts: 1, a torque of 1 over the length, or 2 l along a distance."""
+    scale = np.ones(rows)
+    scale[table.row[table.kind == DOT1]] = 1 / load_length
+    distances = table.kind == DISTANCE
+    scale[table.row[distances]] = 2 * np.sqrt(table.offset[distances])
+    return scale

@@ -31,7 +31,7 @@ class ConstrainedMotion:
     ----------
     acceleration : (n, 7) rdd in N and qdd of each body
     constraint_force : (n, 7) Q_c = A^T lambda: force in N, and generalised force along q
-    multipliers : (m,) lambda, of minimum norm over rows of unit length in the mass metric
+    multipliers : (m,) lambda, of minimum norm in the model's row scale where rows are redundant
     rank : number of independent constraint rows
     """
 
@@ -75,7 +75,7 @@ class PseudoInverse:
         return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
 
     def multipliers(self, residual: np.ndarray) -> np.ndarray:
-        """Return lambda (m,) with W^T A^T lambda = solve(residual), of minimum norm in scaled rows."""
+        """Return a lambda (m,) with W^T A^T lambda = solve(residual)."""
         return self.D * (self.U @ ((self.U.T @ (self.D * residual)) / self.s**2))
 
 
@@ -112,13 +112,7 @@ def constrained_motion(
     A = np.concatenate([rows.A.reshape(model.rows, n, 7), norm_rows])
     b = np.concatenate([b, -qdot_squared])
 
-    # M_q = T^T J T + 4 J_0 q q^T: any J_0 > 0 serves, since the norm rows decide the motion along q.
-    T = rotation.T_matrix(q)
-    J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
-    M_q = np.einsum("nki,nkl,nlj->nij", T, model.inertia, T)
-    M_q += 4 * J_0[:, None, None] * q[:, :, None] * q[:, None, :]
-    gyroscopic = np.cross(omega, np.einsum("nij,nj->ni", model.inertia, omega))
-    Q_q = np.einsum("nki,nk->ni", T, torque - gyroscopic) - (4 * J_0 * qdot_squared)[:, None] * q
+    M_q, Q_q = quaternion_mass(model, q, omega, torque)
 
     # a = M^-1 Q and W with W W^T = M^-1, block by block: 1/sqrt(m), and L^-T where M_q = L L^T.
     W_q = np.swapaxes(np.linalg.inv(np.linalg.cholesky(M_q)), 1, 2)
@@ -134,6 +128,8 @@ def constrained_motion(
     residual = b - A @ a.ravel()
     z = pseudo_inverse.solve(residual).reshape(n, 7)
     multipliers = pseudo_inverse.multipliers(residual)
+    if len(pseudo_inverse.s) < len(A):
+        multipliers = _shared(A, multipliers, model, pseudo_inverse.D)
     correction = np.concatenate([W_r[:, None] * z[:, :3], np.einsum("nij,nj->ni", W_q, z[:, 3:])], axis=1)
     return ConstrainedMotion(
         acceleration=a + correction,
@@ -141,3 +137,30 @@ def constrained_motion(
         multipliers=multipliers[: model.rows],
         rank=len(pseudo_inverse.s) - n,
     )
+
+
+def _shared(A: np.ndarray, multipliers: np.ndarray, model: Model, unit: np.ndarray) -> np.ndarray:
+    """Return the multipliers that exert the same forces and have the least sum of squared loads.
+
+    Loads are multipliers times the model's row scale; norm rows of quaternions, which never are redundant, keep
+    the scale `unit` in which all rows have unit length.
+    """
+    scale = np.concatenate([model.row_scale, 1 / unit[model.rows :]])
+    exerted = (A / scale[:, None]).T
+    return np.linalg.lstsq(exerted, A.T @ multipliers, rcond=RANK_TOLERANCE)[0] / scale
+
+
+def quaternion_mass(
+    model: Model, q: np.ndarray, omega: np.ndarray, torque: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return M_q (n, 4, 4), positive definite, and the applied Q_q (n, 4) of torques (n, 3) in body axes.
+
+    M_q = T^T J T + 4 J_0 q q^T: any J_0 > 0 serves, since the norm rows decide the motion along q.
+    """
+    T = rotation.T_matrix(q)
+    J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
+    M_q = np.einsum("nki,nkl,nlj->nij", T, model.inertia, T)
+    M_q += 4 * J_0[:, None, None] * q[:, :, None] * q[:, None, :]
+    gyroscopic = np.cross(omega, np.einsum("nij,nj->ni", model.inertia, omega))
+    along = J_0 * (omega**2).sum(axis=1)
+    return M_q, np.einsum("nki,nk->ni", T, torque - gyroscopic) - along[:, None] * q

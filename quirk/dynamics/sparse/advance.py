@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
+from quirk.compiled import entry, kernel
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.integrators.control import (
     SMALLEST_ERROR,
@@ -14,17 +16,15 @@ from quirk.integrators.control import (
     factor_after_acceptance,
     factor_after_rejection,
 )
-
-from quirk.compiled import entry, kernel
 from quirk.lanes import load, store
 
-from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise
+from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
 from .evaluate import Work, copy, evaluate
-from .factorise import Pattern
+from .factorise import Pattern, factorise, solve
 from .loads import Forces
 from .project import EPSILON, factorise_at, project, tangential
 from .redundancy import GENERIC_TOLERANCE, choose, factorise_above, measure, watch
-from .rows import Nodes
+from .rows import Nodes, residuals
 
 
 class Settings(NamedTuple):
@@ -72,15 +72,16 @@ class Run(NamedTuple):
 T, T_NEW, H, PREVIOUS, MARK = range(5)
 CLOCK = 5
 
-# Entries of Run.counts. Projection counts its steps and factorisations in the first two.
+# Entries of Run.counts. Projection counts its steps and factorisations in the first two; WITHIN is 0 between
+# steps, 1 within one and 2 once its stages for dense output are there.
 (
-    CORRECTIONS, FACTORISATIONS, STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, HALFWAY, BEST_RANK, STALL,
+    CORRECTIONS, FACTORISATIONS, STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL,
 ) = range(11)  # fmt: skip
 COUNTS = 11
 
 # What `enter` can be asked to do: take steps; evaluate at (T, y); bring y onto the constraints; count the
-# independent rows at y; choose as many.
-ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE = range(5)
+# independent rows at y; choose as many; find Phi, or its rate, at y; solve with other blocks.
+ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, SOLVE = range(8)
 
 # Why it returns: to be entered again, or at the end, or not able to go on.
 AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, STALLED, STOPPED = range(8)
@@ -101,32 +102,23 @@ def enter(
 ) -> int:
     """Do one of the tasks; returns why it stops, for ADVANCE at the latest after `most_steps` steps.
 
-    The only way from Python into what is compiled here, so that it is compiled once.
+    The only way from Python into what is compiled here; and one function, since the compiler works anew on all
+    that is called below each level of calls.
     """
-    clock, counts = run.clock, run.counts
-    if task != ADVANCE:
-        return visit(task, constants, nodes, pattern, forces, settings, work, run)
-    size, stages = run.y.shape[0], weights.stages
+    clock, counts, size, stages = run.clock, run.counts, run.y.shape[0], weights.stages
+    alpha, beta, length = settings.alpha, settings.beta, settings.length
     constrained = nodes.rows.shape[0] > 0 and settings.interval > 0
     steps = 0
-    while True:
-        if counts[HALFWAY] == 0:
+    while task == ADVANCE:
+        if counts[WITHIN] == 0:
             if clock[T] >= settings.end:
                 return DONE
             if steps >= most_steps:
                 return AGAIN
-            # How far.
-            if settings.count > 0:
-                n = counts[STEPS] + 1
-                clock[T_NEW] = settings.end if n >= settings.count else settings.start + n * settings.step
-            else:
-                t_new = clock[T] + clock[H]
-                clock[T_NEW] = settings.end if clock[T] + 1.01 * clock[H] >= settings.end else t_new
-            h = clock[T_NEW] - clock[T]
+            steps += 1
+            h = choose_end(settings, run)
             if not h >= SMALLEST_STEP_ULPS * EPSILON * max(abs(clock[T]), abs(settings.end)):
                 return COLLAPSED
-            steps += 1
-            # Stages, the end of the step, and the evaluation there.
             projecting = constrained and (counts[STEPS] + 1) % settings.interval == 0
             arrived = True
             for stage in range(1, stages + 1):
@@ -134,54 +126,143 @@ def enter(
                 combine(weights, stage, run.k, h, run.y, y)
                 if stage == stages:
                     arrived = finite(y)
-                    if arrived:
-                        normalise(y)
-                        if projecting:
-                            arrived = project(constants, nodes, pattern, work, y, settings.length, counts)
+                    normalise(y)
+                    if arrived and projecting:
+                        arrived = project(constants, nodes, pattern, work, y, length, counts)
                     if not arrived:
                         break
-                evaluate(
-                    constants, nodes, pattern, forces, work, clock[T] + weights.c[stage] * h, y,
-                    settings.alpha, settings.beta, run.k[stage * size : (stage + 1) * size],
-                )  # fmt: skip
+                t, slope = clock[T] + weights.c[stage] * h, run.k[stage * size : (stage + 1) * size]
+                evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                 counts[EVALUATIONS] += 1
-                if run.stop[0] != 0:
-                    return STOPPED
-            if settings.count > 0:
-                if not arrived:
-                    return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
-            else:
+            if run.stop[0] != 0:
+                return STOPPED
+            if settings.count == 0:
                 error = np.inf
                 if arrived:
                     error = step_error(constants, nodes, pattern, weights, settings, work, run, h, constrained)
-                if not error <= 1.0:
-                    counts[REJECTED] += 1
-                    counts[WAS_REJECTED] = 1
-                    clock[H] = h * factor_after_rejection(error, weights.exponent)
+                if not accepted(error, weights, run, h):
                     continue
-                factor = factor_after_acceptance(error, clock[PREVIOUS], counts[WAS_REJECTED] != 0, weights.exponent)
-                clock[H] = h * factor
-                clock[PREVIOUS] = max(error, SMALLEST_ERROR)
-                counts[WAS_REJECTED] = 0
+            elif not arrived:
+                return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
             counts[STEPS] += 1
+            counts[WITHIN] = 1
             if projecting:
                 watch(nodes, pattern, work, counts[BEST_RANK])
-        # What lies in this step of what is asked for.
-        outcome = keep(constants, nodes, pattern, forces, weights, settings, work, run)
-        if outcome != DONE:
-            return outcome
-        # The end becomes the start.
-        copy(run.y_new, run.y)
-        for o in range(0, size, 8):
-            store(run.k, o, load(run.k, stages * size + o))
-        clock[T] = clock[T_NEW]
-        if settings.count == 0:
-            counts[STALL] += 1
-            if counts[STALL] == STALL_STEPS:
-                if clock[T] - clock[MARK] < STALL_PROGRESS * (settings.end - settings.start):
-                    return STALLED
-                counts[STALL] = 0
-                clock[MARK] = clock[T]
+        # What is asked for in this step.
+        h = clock[T_NEW] - clock[T]
+        while wanted(settings, run):
+            if counts[KEPT] >= run.times.shape[0]:
+                return AGAIN
+            t = next_time(settings, run)
+            if t < clock[T_NEW] and counts[WITHIN] == 1:
+                for stage in range(stages + 1, weights.buffers):
+                    combine(weights, stage, run.k, h, run.y, run.stage)
+                    t, slope = clock[T] + weights.c[stage] * h, run.k[stage * size : (stage + 1) * size]
+                    evaluate(constants, nodes, pattern, forces, work, t, run.stage, alpha, beta, slope)
+                    counts[EVALUATIONS] += 1
+                counts[WITHIN] = 2
+                t = next_time(settings, run)
+            state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
+            if t < clock[T_NEW]:
+                sample(weights, (t - clock[T]) / h, run.k, h, run.y, state)
+                normalise(state)
+            else:
+                copy(run.y_new, state)
+            astray = constrained and (t < clock[T_NEW] or counts[STEPS] % settings.interval != 0)
+            if astray and not project(constants, nodes, pattern, work, state, length, counts):
+                return OFF_BETWEEN
+            run.times[counts[KEPT]] = t
+            counts[KEPT] += 1
+            counts[ASKED] += 1
+        if settle(settings, run, stages):
+            return STALLED
+    # The other tasks concern one state.
+    if task == EVALUATE:
+        evaluate(constants, nodes, pattern, forces, work, clock[T], run.y, alpha, beta, run.k[:size])
+    elif task == PROJECT:
+        normalise(run.y)
+        if constrained:
+            factorise_at(constants, nodes, pattern, work, run.y)
+            if not project(constants, nodes, pattern, work, run.y, length, counts):
+                return OFF_CONSTRAINTS
+    elif task in (COUNT, CHOOSE):
+        factorise_at(constants, nodes, pattern, work, run.y)
+        measure(nodes, work)
+        if task == COUNT:
+            factorise_above(nodes, pattern, work, GENERIC_TOLERANCE)
+        elif not choose(nodes, pattern, work, counts[BEST_RANK]):
+            return OFF_CONSTRAINTS
+    elif task == SOLVE:
+        factorise(pattern, work.G, work.floor, work.B, work.P, work.D)
+        solve(pattern, work.P, work.D, work.rhs, work.x)
+    else:
+        poses(constants, run.y, work.kin)
+        residuals(nodes, run.y, work.kin, 0 if task == PHI else 1, work.rhs)
+    return DONE
+
+
+@kernel
+def choose_end(settings: Settings, run: Run) -> float:
+    """Choose where the next step ends; returns its size."""
+    clock = run.clock
+    if settings.count > 0:
+        n = run.counts[STEPS] + 1
+        clock[T_NEW] = settings.end if n >= settings.count else settings.start + n * settings.step
+    else:
+        close = clock[T] + 1.01 * clock[H] >= settings.end
+        clock[T_NEW] = settings.end if close else clock[T] + clock[H]
+    return clock[T_NEW] - clock[T]
+
+
+@kernel
+def accepted(error: float, weights: Weights, run: Run, h: float) -> bool:
+    """Judge a step by its error over the tolerance, and choose the size of the next."""
+    clock, counts = run.clock, run.counts
+    if not error <= 1.0:
+        counts[REJECTED] += 1
+        counts[WAS_REJECTED] = 1
+        clock[H] = h * factor_after_rejection(error, weights.exponent)
+        return False
+    clock[H] = h * factor_after_acceptance(error, clock[PREVIOUS], counts[WAS_REJECTED] != 0, weights.exponent)
+    clock[PREVIOUS] = max(error, SMALLEST_ERROR)
+    counts[WAS_REJECTED] = 0
+    return True
+
+
+@kernel
+def wanted(settings: Settings, run: Run) -> bool:
+    """Whether this step holds a state that is to be kept: its end, once, or one at an asked time."""
+    if settings.every:
+        return run.counts[ASKED] < run.counts[STEPS]
+    return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
+
+
+@kernel
+def next_time(settings: Settings, run: Run) -> float:
+    """Time of the next state to be kept."""
+    return run.clock[T_NEW] if settings.every else run.asked[run.counts[ASKED]]
+
+
+@kernel
+def settle(settings: Settings, run: Run, stages: int) -> bool:
+    """Make the end of a step the start of the next; returns whether the steps lead nowhere."""
+    clock, counts, size = run.clock, run.counts, run.y.shape[0]
+    copy(run.y_new, run.y)
+    for o in range(0, size, 8):
+        store(run.k, o, load(run.k, stages * size + o))
+    clock[T] = clock[T_NEW]
+    counts[WITHIN] = 0
+    if settings.count > 0:
+        return False
+    counts[STALL] += 1
+    if counts[STALL] < STALL_STEPS:
+        return False
+    counts[STALL] = 0
+    progress = clock[T] - clock[MARK]
+    if progress < STALL_PROGRESS * (settings.end - settings.start):
+        return True
+    clock[MARK] = clock[T]
+    return False
 
 
 @kernel
@@ -214,89 +295,3 @@ def step_error(
     if weights.errors == 1 or first <= 0.0 or first == np.inf:
         return first
     return first * first / np.sqrt(first * first + 0.01 * second * second)
-
-
-@kernel
-def keep(
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    forces: Forces,
-    weights: Weights,
-    settings: Settings,
-    work: Work,
-    run: Run,
-) -> int:
-    """Keep the end of the step, or the states within it that are asked for; AGAIN if there is no room left.
-
-    Entry HALFWAY of the counts tells whether the step has been entered: 1, and 2 once its stages for dense
-    output are there.
-    """
-    clock, counts = run.clock, run.counts
-    size, room = run.y.shape[0], run.times.shape[0]
-    h = clock[T_NEW] - clock[T]
-    counts[HALFWAY] = max(counts[HALFWAY], 1)
-    while settings.every or (counts[ASKED] < run.asked.shape[0] and run.asked[counts[ASKED]] <= clock[T_NEW]):
-        if counts[KEPT] >= room:
-            return AGAIN
-        t = clock[T_NEW] if settings.every else run.asked[counts[ASKED]]
-        state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
-        on_constraints = t >= clock[T_NEW] and (settings.interval > 0 and counts[STEPS] % settings.interval == 0)
-        if t >= clock[T_NEW]:
-            copy(run.y_new, state)
-        else:
-            if counts[HALFWAY] == 1:
-                for stage in range(weights.stages + 1, weights.buffers):
-                    combine(weights, stage, run.k, h, run.y, run.stage)
-                    evaluate(
-                        constants, nodes, pattern, forces, work, clock[T] + weights.c[stage] * h, run.stage,
-                        settings.alpha, settings.beta, run.k[stage * size : (stage + 1) * size],
-                    )  # fmt: skip
-                    counts[EVALUATIONS] += 1
-                counts[HALFWAY] = 2
-            sample(weights, (t - clock[T]) / h, run.k, h, run.y, state)
-            normalise(state)
-        if settings.interval > 0 and nodes.rows.shape[0] > 0 and not on_constraints:
-            if not project(constants, nodes, pattern, work, state, settings.length, counts):
-                return OFF_BETWEEN
-        run.times[counts[KEPT]] = t
-        counts[KEPT] += 1
-        if settings.every:
-            break
-        counts[ASKED] += 1
-    counts[HALFWAY] = 0
-    return DONE
-
-
-@kernel
-def visit(
-    task: int,
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    forces: Forces,
-    settings: Settings,
-    work: Work,
-    run: Run,
-) -> int:
-    """Do one of the tasks that do not take steps."""
-    size = run.y.shape[0]
-    if task == EVALUATE:
-        evaluate(
-            constants, nodes, pattern, forces, work, run.clock[T], run.y, settings.alpha, settings.beta, run.k[:size]
-        )
-    elif task == PROJECT:
-        normalise(run.y)
-        if settings.interval == 0 or nodes.rows.shape[0] == 0:
-            return DONE
-        factorise_at(constants, nodes, pattern, work, run.y)
-        if not project(constants, nodes, pattern, work, run.y, settings.length, run.counts):
-            return OFF_CONSTRAINTS
-    else:
-        factorise_at(constants, nodes, pattern, work, run.y)
-        measure(nodes, work)
-        if task == COUNT:
-            factorise_above(nodes, pattern, work, GENERIC_TOLERANCE)
-        elif not choose(nodes, pattern, work, run.counts[BEST_RANK]):
-            return OFF_CONSTRAINTS
-    return DONE

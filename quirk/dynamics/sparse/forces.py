@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -75,7 +76,7 @@ class Applied:
     def _pointer(self, e: int, law: Law) -> Any:
         value: Value = law.function
         if is_compiled(value.function) and not numba.config.DISABLE_JIT:
-            return pointer_to_compiled(_of_joint(value.function) if law.of_joint else _of_body(value.function))
+            return compiled_pointer(value.function, law.of_joint)
         inputs = self.table.inputs[INPUTS * e : INPUTS * (e + 1)]
         outputs = self.table.outputs[3 * e : 3 * (e + 1)]
 
@@ -116,6 +117,12 @@ class Applied:
 def is_compiled(function: Any) -> bool:
     """Whether a function is one that numba compiles."""
     return hasattr(function, "py_func") and hasattr(function, "get_call_template")
+
+
+@functools.cache
+def compiled_pointer(function: Any, of_joint: bool) -> Any:
+    """Return the C function of a user's numba function, compiled once for all runs."""
+    return pointer_to_compiled(_of_joint(function) if of_joint else _of_body(function))
 
 
 def _of_body(function: Any) -> Callable[..., None]:

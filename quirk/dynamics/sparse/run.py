@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 
 import numpy as np
+
+from quirk.errors import InputError
 from quirk.integrators import Statistics, Tableau, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.combinations import weights_of
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
 from quirk.integrators.step import IntegrationError, stalled
-
-from quirk.errors import InputError
 from quirk.lanes import aligned
 from quirk.state import STATE_SIZE, vector_starts
 

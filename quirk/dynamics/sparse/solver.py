@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+
 from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
-
 from quirk.lanes import WIDTH, aligned
 from quirk.rotation import exp, multiply
 from quirk.state import STATE_SIZE, State
 
 from ..model import Model
+from ..projection import NEAR
 from .advance import (
     BEST_RANK,
     CHOOSE,
@@ -19,7 +20,10 @@ from .advance import (
     COUNTS,
     DONE,
     EVALUATE,
+    PHI,
+    PHI_RATE,
     PROJECT,
+    SOLVE,
     Run,
     Settings,
     T,
@@ -30,7 +34,8 @@ from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE, blocks, from_lanes, state_to_lanes
 from .redundancy import PIVOT_TOLERANCE
 from .rows import POINT, UNITS
-from .tables import UNIT_ROWS, flatten
+from .sharing import REFINEMENTS, Sharing
+from .tables import UNIT_ROWS, Tables
 
 # To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
 # system and brought back onto the constraints.
@@ -44,12 +49,11 @@ NO_WEIGHTS = weights_of(RK4)
 class Solver:
     """Evaluates accelerations and projections of one model.
 
-    Arrays are its own, so one solver serves one run at a time.
+    Arrays are its own, so one solver serves one run at a time; `tables` may be shared.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.tables = flatten(model)
+    def __init__(self, model: Model, tables: Tables) -> None:
+        self.model, self.tables = model, tables
         self.bodies = len(model.mass)
         nodes = self.tables.nodes
         K, lanes = len(nodes.rows), blocks(self.bodies) * WIDTH
@@ -76,6 +80,10 @@ class Solver:
             self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS
         self.work.G[self.tables.units :] = UNIT_ROWS.ravel()
         self.counts = np.zeros(COUNTS, dtype=np.int64)
+        self.joint_of_row = np.repeat(
+            np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
+        )
+        self._sharing: Sharing | None = None
         self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False)
         self._desk = Run(
             y=aligned(self.size),
@@ -115,6 +123,33 @@ class Solver:
         if self._enter(CHOOSE, y) != DONE:
             self._enter(CHOOSE, states[int(np.argmax(ranks))])
         return max(ranks)
+
+    def settle_near(self, y: np.ndarray) -> None:
+        """Settle where the constraints hold next to a state that may violate them a little.
+
+        Far from them its rows stand for themselves.
+        """
+        if not len(self.tables.nodes.rows):
+            return
+        self.work.summary[:] = 0.0
+        self._keep_all(y)
+        near = y.copy()
+        if self.project(near) and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length):
+            self.settle(near)
+            return
+        self._enter(COUNT, y)
+        self.counts[BEST_RANK] = self.rank
+        self._keep_all(y)
+
+    def choose(self, y: np.ndarray) -> None:
+        """Choose anew which of the redundant rows to leave out, at another state on the constraints."""
+        if self.counts[BEST_RANK] < self.model.rows:
+            self._enter(CHOOSE, y)
+
+    @property
+    def rank(self) -> int:
+        """How many rows the last factorisation kept."""
+        return int(self.work.summary[RANK])
 
     def _keep_all(self, y: np.ndarray) -> None:
         """Leave out no rows but those that are dependent at the time."""
@@ -159,3 +194,57 @@ class Solver:
         )  # fmt: skip
         y[:] = run.y
         return outcome
+
+    def residuals(self, y: np.ndarray) -> np.ndarray:
+        """Phi and its rate (m, 2) at a state (size,)."""
+        columns = []
+        for task in (PHI, PHI_RATE):
+            self._enter(task, y)
+            columns.append(self.work.rhs[self.tables.row_lane])
+        return np.stack(columns, axis=1)
+
+    def multipliers(self) -> np.ndarray:
+        """Multipliers (m,) of the last evaluation; of minimum norm in the model's row scale where not unique."""
+        x = self.work.x[self.tables.row_lane]
+        return x if self.counts[BEST_RANK] >= self.model.rows else self._shared(x)
+
+    def _shared(self, x: np.ndarray) -> np.ndarray:
+        """The multipliers of minimum norm that exert the same forces as x (m,)."""
+        if self._sharing is None:
+            self._sharing = Sharing(self.model, self.tables)
+        sharing, n = self._sharing, self.bodies
+        rows = sharing.rows(self.work.G)
+        scale = sharing.inverse_scale
+        lanes = np.zeros((len(sharing.places), 6))
+        at_rows = [self.tables.joints[k] for k in sharing.places]
+        for e, joint in enumerate(at_rows):
+            assert joint is not None
+            lanes[e, : len(joint.rows)] = x[joint.rows.start : joint.rows.stop]
+
+        def exerted(loads: np.ndarray) -> np.ndarray:
+            """(n + 1, 8) on each body, from what the rows of each joint carry (e, 6)."""
+            on_bodies = np.zeros((n + 1, WIDTH))
+            np.add.at(on_bodies, sharing.ends.ravel(), np.einsum("er,esrl->esl", loads, rows).reshape(-1, WIDTH))
+            return on_bodies
+
+        work = self.work._replace(
+            G=np.ascontiguousarray(rows.ravel()), floor=sharing.floor(rows), B=aligned(sharing.size),
+            P=aligned(sharing.size), D=aligned(64 * n), rhs=aligned(WIDTH * n), x=aligned(WIDTH * n),
+        )  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            goal = exerted(np.where(scale > 0, lanes / scale, 0.0))
+        found, left = np.zeros_like(lanes), goal
+        for _ in range(1 + REFINEMENTS):
+            work.rhs[:] = left[:n].ravel()
+            enter(
+                SOLVE, self.tables.constants, self.tables.nodes, sharing.pattern, self.applied.table, NO_WEIGHTS,
+                self._settings, work, self._desk, 0,
+            )  # fmt: skip
+            moved = np.concatenate([work.x.reshape(n, WIDTH), np.zeros((1, WIDTH))])
+            found += np.einsum("esrl,esl->er", rows, moved[sharing.ends])
+            left = goal - exerted(found)
+        result = np.empty_like(x)
+        for e, joint in enumerate(at_rows):
+            assert joint is not None
+            result[joint.rows.start : joint.rows.stop] = (scale[e] * found[e])[: len(joint.rows)]
+        return result

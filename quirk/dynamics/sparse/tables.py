@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
 
+from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
 from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE
 

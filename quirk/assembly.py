@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from . import rotation
 from .constraints import Constraint
@@ -145,6 +144,8 @@ def righted(system: System, start: State) -> State:
 
     Rows hold for axes along and against each other; from more than 90 degrees away they lead to the wrong one.
     """
+    from scipy.spatial.transform import Rotation  # a fifth of a second, and few runs need it
+
     state = start.copy()
     for constraint, (i, j) in system.model.joint_bodies:
         if not constraint.aligned_axes:

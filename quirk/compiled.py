@@ -14,12 +14,73 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
 from numba.extending import register_jitable
 
 # What the compiler may do to floats: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
 FAST_MATH = {"contract", "nsz"}
 
 OPTIONS: dict[str, Any] = {"fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False}
+
+
+# Kernels are not called from Python.
+KERNEL_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
+
+
+class KernelLibrary(JITCodeLibrary):
+    """The code of a kernel: to be linked into an entry and optimised there, not to be run by itself.
+
+    numba would optimise each kernel with all that it calls and make machine code of it, at each level of calls
+    anew; three fifths of the time that compiling takes would go there.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return a null pointer: there is no machine code."""
+        return 0
+
+    @property
+    def codegen(self) -> KernelLibrary:
+        """The one whose `set_env` is called."""
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Leave out what only machine code could use."""
+
+
+class KernelLowering(NativeLowering):
+    """Puts the code of a kernel into a library of that kind."""
+
+    _name = "kernel_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower to LLVM's language."""
+        codegen = state.targetctx.codegen()
+        state.library = KernelLibrary(codegen, state.func_id.func_qualname)
+        return super().run_pass(state)
+
+
+register_pass(mutates_CFG=True, analysis_only=False)(KernelLowering)
+
+
+class KernelCompiler(CompilerBase):
+    """Compiles as numba does, but for the machine code."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return numba's passes with the lowering replaced."""
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [(KernelLowering if p is NativeLowering else p, why) for p, why in passes.passes]
+        passes.finalize()
+        return [passes]
 
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,12 +98,12 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` for entries and other kernels to call; Python cannot."""
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+    return numba.njit(pipeline_class=KernelCompiler, **KERNEL_OPTIONS)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` into each kernel that calls it, anew for each constant argument."""
-    return numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+    return numba.njit(pipeline_class=KernelCompiler, forceinline=True, **KERNEL_OPTIONS)(function)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

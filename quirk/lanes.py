@@ -1,7 +1,8 @@
 """Eight doubles as one value, `Lanes`: the vector registers of the processor inside compiled kernels.
 
 A kernel reads `load(array, at)`, computes with + - * / and writes `store(array, at, lanes)`; the same source
-runs as plain Python, where lanes are arrays of eight. Arrays are flat and C-contiguous; an index counts
+runs as plain Python, where lanes are arrays of eight. The last four functions need constants and serve traced
+functions alone. Arrays are flat and C-contiguous; an index counts
 elements, is never negative and is not checked.
 """
 
@@ -92,3 +93,29 @@ def root(lanes: Any) -> Any:
 def greater(a: Any, b: Any) -> Any:
     """The larger of two, lane by lane; `a` where `b` is not a number."""
     return a.greater(b) if isinstance(a, Traced) else np.where(b > a, b, a)
+
+
+def spread(lanes: Any, lane: int) -> Any:
+    """One lane, a constant, in all lanes."""
+    return lanes.spread(lane) if isinstance(lanes, Traced) else np.full(WIDTH, lanes[lane])
+
+
+def lane_of(lanes: Any, lane: int) -> Any:
+    """The number in one lane, a constant."""
+    return lanes.lane(lane) if isinstance(lanes, Traced) else float(lanes[lane])
+
+
+def replaced(lanes: Any, lane: int, x: Any) -> Any:
+    """The same lanes but for one, a constant, which is `x`."""
+    if isinstance(lanes, Traced):
+        return lanes.replaced(lane, x)
+    lanes = lanes.copy()
+    lanes[lane] = x
+    return lanes
+
+
+def reciprocal_above(size: Any, limit: Any, x: Any) -> Any:
+    """1 / x where `size` is above a limit, 0 where it is not; what is not a number stays so."""
+    if isinstance(size, Traced):
+        return size.reciprocal_above(limit, x)
+    return 0.0 if size <= limit else 1.0 / x

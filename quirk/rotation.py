@@ -69,10 +69,18 @@ def matrix(q: np.ndarray) -> np.ndarray:
 
 
 def from_matrix(R: np.ndarray) -> np.ndarray:
-    """Unit quaternion (4,) of one direction-cosine matrix (3, 3)."""
-    from scipy.spatial.transform import Rotation
+    """Unit quaternion (4,), w >= 0, of one direction-cosine matrix (3, 3).
 
-    return np.roll(Rotation.from_matrix(R).as_quat(), 1)
+    The eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23 (2000)):
+    no case distinguished, and the nearest rotation where R carries round-off.
+    """
+    trace, difference = np.trace(R), R - R.T
+    K = np.empty((4, 4))
+    K[0, 0] = trace
+    K[0, 1:] = K[1:, 0] = difference[2, 1], difference[0, 2], difference[1, 0]
+    K[1:, 1:] = R + R.T - trace * np.eye(3)
+    q = np.linalg.eigh(K)[1][:, -1]
+    return q if q[0] >= 0 else -q
 
 
 def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ A system reads its parts when it is made; a part that changed later would say on
 
 from __future__ import annotations
 
+import functools
 import inspect
 from abc import ABCMeta
 from typing import Any
@@ -19,9 +20,7 @@ class SealedMeta(ABCMeta):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make the object."""
-        # Read from __init__: asking the class would give this method's own arguments.
-        arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
-        signature = inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in arguments])
+        signature = construction(cls)
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -33,6 +32,14 @@ class SealedMeta(ABCMeta):
                 value.setflags(write=False)
         object.__setattr__(made, "_sealed", True)
         return made
+
+
+@functools.cache
+def construction(cls: type) -> inspect.Signature:
+    """Return the arguments with which objects of a class are made."""
+    # Read from __init__: asking the class would give the metaclass's own arguments.
+    arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+    return inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in arguments])
 
 
 class Sealed(metaclass=SealedMeta):

@@ -108,6 +108,28 @@ class Traced:
         a, b = self.splat().value, self._constant(other).splat().value
         return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
 
+    def spread(self, lane: int) -> Traced:
+        """Return one lane in all lanes."""
+        return self.like(LANES, self._shuffled(self.value, [lane] * WIDTH))
+
+    def replaced(self, lane: int, other: Any) -> Traced:
+        """Return these lanes with one taken from `other`."""
+        mask = [WIDTH + k if k == lane else k for k in range(WIDTH)]
+        return self.like(LANES, self._shuffled(self._constant(other).splat().value, mask))
+
+    def _shuffled(self, other: Any, mask: list[int]) -> Any:
+        return self.builder.shuffle_vector(self.value, other, ir.Constant(ir.VectorType(INT, WIDTH), mask))
+
+    def lane(self, lane: int) -> Traced:
+        """Return the number in one lane."""
+        return self.like(types.float64, self.builder.extract_element(self.value, ir.Constant(INT, lane)))
+
+    def reciprocal_above(self, limit: Any, of: Traced) -> Traced:
+        """Return 1 / `of` where this number is above `limit`, 0 where it is not."""
+        small = self.builder.fcmp_ordered("<=", self.value, self._constant(limit).number().value)
+        zero = ir.Constant(DOUBLE, 0.0)
+        return self.like(types.float64, self.builder.select(small, zero, (1.0 / of).value))
+
     def root(self) -> Traced:
         """Return square roots."""
         signature = ir.FunctionType(VECTOR, [VECTOR])

@@ -13,21 +13,18 @@ the row from those, has gone below a floor.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from quirk.compiled import inlined, kernel
-from quirk.lanes import at, load, put, splat, store, total
+from quirk.lanes import at, lane_of, load, put, reciprocal_above, replaced, splat, spread, store, total
+from quirk.traced import traced
 
 from .rows import UNITS
 
 # Products of rows through a body: both with constant forces along the axes of N, or with any forces.
 CONSTANT, TURNING = range(2)
-
-# Per row r the lanes (0, .., 1, .., 0) and their complement.
-ONE = np.eye(8).ravel()
-OTHERS = (1.0 - np.eye(8)).ravel()
 
 
 class Pattern(NamedTuple):
@@ -66,13 +63,69 @@ def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray,
         begin, end = pattern.first[n], pattern.first[n + 1]
         for block in range(begin, end):
             _form(pattern, block, m, G, B, P)
-        # The commonest numbers of rows as constants, so that the compiler writes out their loops.
-        if m == 3:
-            _close(3, sign, n, begin, end, pattern, floor, B, P, D)
+        o, d = pattern.start[begin], 64 * n
+        if m == 1:
+            _invert_1(sign, 8 * n, o, d, floor, B, D)
+        elif m == 2:
+            _invert_2(sign, 8 * n, o, d, floor, B, D)
+        elif m == 3:
+            _invert_3(sign, 8 * n, o, d, floor, B, D)
+        elif m == 4:
+            _invert_4(sign, 8 * n, o, d, floor, B, D)
         elif m == 5:
-            _close(5, sign, n, begin, end, pattern, floor, B, P, D)
+            _invert_5(sign, 8 * n, o, d, floor, B, D)
         else:
-            _close(m, sign, n, begin, end, pattern, floor, B, P, D)
+            _invert_6(sign, 8 * n, o, d, floor, B, D)
+        for block in range(begin + 1, end):
+            o = pattern.start[block]
+            if m == 3:
+                _multiply_3(o, d, B, P, D)
+            elif m == 5:
+                _multiply_5(o, d, B, P, D)
+            else:
+                for p in range(m):
+                    row = splat(0.0)
+                    for r in range(m):
+                        row = row + at(D, d + 8 * p + r) * load(B, o + 8 * r)
+                    store(P, o + 8 * p, row)
+
+
+def _inversion(m: int) -> Any:
+    """Return the inversion of a diagonal block of m rows, written out."""
+
+    def invert(sign: Any, h: Any, o: Any, d: Any, floor: Any, B: Any, D: Any) -> None:
+        """Exchange steps; rows whose pivot is not above the floor become zero."""
+        rows = [load(B, o + 8 * p) for p in range(m)]
+        for r in range(m):
+            # Zero leaves the row out: all that follows multiplies with it.
+            pivot = lane_of(rows[r], r)
+            inverse = reciprocal_above(pivot * sign, at(floor, h + r), pivot)
+            mine = replaced(rows[r], r, 1.0) * inverse
+            rows = [row if p == r else replaced(row, r, 0.0) - spread(row, r) * mine for p, row in enumerate(rows)]
+            rows[r] = mine
+        for p in range(m):
+            store(D, d + 8 * p, rows[p])
+
+    return traced(invert)
+
+
+def _multiplication(m: int) -> Any:
+    """Return the product P = D^- B of a block of m rows, written out."""
+
+    def multiply(o: Any, d: Any, B: Any, P: Any, D: Any) -> None:
+        rows = [load(B, o + 8 * r) for r in range(m)]
+        for p in range(m):
+            row = at(D, d + 8 * p) * rows[0]
+            for r in range(1, m):
+                row = row + at(D, d + 8 * p + r) * rows[r]
+            store(P, o + 8 * p, row)
+
+    return traced(multiply)
+
+
+_invert_1, _invert_2, _invert_3, _invert_4, _invert_5, _invert_6 = (_inversion(m) for m in range(1, 7))
+# The commonest numbers of rows; others take loops.
+_multiply_3, _multiply_5 = _multiplication(3), _multiplication(5)
 
 
 @inlined
@@ -140,42 +193,6 @@ def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, P:
         store(B, o + 32, r4)
     if m > 5:
         store(B, o + 40, r5)
-
-
-@inlined
-def _close(
-    m: int,
-    sign: float,
-    n: int,
-    begin: int,
-    end: int,
-    pattern: Pattern,
-    floor: np.ndarray,
-    B: np.ndarray,
-    P: np.ndarray,
-    D: np.ndarray,
-) -> None:
-    """Invert the diagonal block of node n by exchange steps, and multiply its other blocks with that."""
-    d, o = 64 * n, pattern.start[begin]
-    for p in range(m):
-        store(D, d + 8 * p, load(B, o + 8 * p))
-    for r in range(m):
-        pivot = at(D, d + 9 * r)
-        # Zero leaves the row out: all that follows multiplies with it. What is not a number stays so.
-        inverse = 0.0 if pivot * sign <= at(floor, 8 * n + r) else 1.0 / pivot
-        mine = (load(D, d + 8 * r) * load(OTHERS, 8 * r) + load(ONE, 8 * r)) * inverse
-        for p in range(m):
-            if p != r:
-                factor = at(D, d + 8 * p + r)
-                store(D, d + 8 * p, load(D, d + 8 * p) * load(OTHERS, 8 * r) - factor * mine)
-        store(D, d + 8 * r, mine)
-    for block in range(begin + 1, end):
-        o = pattern.start[block]
-        for p in range(m):
-            row = splat(0.0)
-            for r in range(m):
-                row = row + at(D, d + 8 * p + r) * load(B, o + 8 * r)
-            store(P, o + 8 * p, row)
 
 
 @kernel

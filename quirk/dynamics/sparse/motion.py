@@ -9,7 +9,7 @@ from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE, Kinematics, State
 
 from ..udwadia_kalaba import ConstrainedMotion, quaternion_mass
-from .layout import G_FORCE, G_I, G_J, G_SIZE, from_lanes, state_to_lanes
+from .layout import G_SIZE, from_lanes, state_to_lanes
 from .solver import Solver
 
 
@@ -43,7 +43,8 @@ def motion_along(
     n = solver.bodies
     parts = np.concatenate(list(vars(states).values()), axis=2)
     accelerations = np.empty((len(times), n, 6))
-    forces = np.empty((len(times), len(solver.model.joint_rows), 3))
+    loads = JointLoads(solver)
+    forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
     for row, t in enumerate(times):
         y = state_to_lanes(parts[row].ravel())
@@ -51,7 +52,7 @@ def motion_along(
             solver.settle(y)
         solver.choose(y)
         accelerations[row] = from_lanes(solver.rates(t, y), n, STATE_SIZE)[:, 7:]
-        forces[row], torques[row] = joint_loads(solver, parts[row])
+        forces[row], torques[row] = loads.read(parts[row])
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 
@@ -64,40 +65,42 @@ def residuals_along(solver: Solver, states: State) -> np.ndarray:
     return np.array([solver.residuals(state_to_lanes(part.ravel())) for part in parts])
 
 
-def joint_loads(solver: Solver, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Force and torque (j, 3) in N on body j at the joint point of j, of each constraint, at the state last evaluated.
+class JointLoads:
+    """Reads the loads of all constraints off the multipliers of a solver's last evaluation.
 
-    `state` (n, 13) is that state. The moment is read off a body that is not the ground, and moved to the point.
+    The moment is read off a body that is not the ground, and moved to the joint point of body j.
     """
-    model, tables = solver.model, solver.tables
-    n, table = solver.bodies, model.table
-    force, torque = np.zeros((2, len(model.joint_rows), 3))
-    placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
-    if not placed:
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver, self.count = solver, len(solver.model.joint_rows)
+        model, tables = solver.model, solver.tables
+        placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
+        self.nodes = [k for k, _ in placed]
+        self.bodies = np.array([joint.bodies for _, joint in placed], dtype=np.int64).reshape(-1, 2)
+        self.upper = self.bodies[:, 1] < solver.bodies
+        self.near = np.where(self.upper, self.bodies[:, 1], self.bodies[:, 0])
+        self.arm = np.array([model.table.arm[joint.primitives[0], 1] for _, joint in placed]).reshape(-1, 3)
+        self.which = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed], dtype=np.int64)
+        # Scaled moments are W^T R^T times the moment, and J = L L^T with L = W^-T.
+        self.unscaled = np.linalg.cholesky(model.inertia)[self.near]
+
+    def read(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Force and torque (j, 3) in N on body j at the joint point of j; `state` (n, 13) was evaluated last."""
+        force, torque = np.zeros((2, self.count, 3))
+        if not self.nodes:
+            return force, torque
+        solver, tables = self.solver, self.solver.tables
+        K = len(tables.joints)
+        lanes = np.zeros(WIDTH * K)
+        lanes[tables.row_lane] = solver.multipliers()
+        carried = solver.work.G[: G_SIZE * K].reshape(K, 9, WIDTH)[self.nodes]
+        carried = np.einsum("kcl,kl->kc", carried, lanes.reshape(K, WIDTH)[self.nodes])
+        on_j, scaled = carried[:, :3], np.where(self.upper[:, None], carried[:, 6:], carried[:, 3:6])
+        R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
+        position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
+        j = self.bodies[:, 1]
+        moment = np.einsum("kij,kjl,kl->ki", R[self.near], self.unscaled, scaled)
+        away = np.cross(position[j] + np.einsum("kij,kj->ki", R[j], self.arm) - position[self.near], on_j)
+        np.add.at(force, self.which, on_j)
+        np.add.at(torque, self.which, np.where(self.upper[:, None], moment - away, -moment - away))
         return force, torque
-    nodes = [k for k, _ in placed]
-    lanes = np.zeros(WIDTH * len(tables.joints))
-    lanes[tables.row_lane] = solver.multipliers()
-    lanes = lanes.reshape(-1, WIDTH)[nodes]
-    G = solver.work.G[: G_SIZE * len(tables.joints)].reshape(-1, G_SIZE)[nodes]
-
-    def carried(start: int) -> np.ndarray:
-        return np.einsum("kcl,kl->kc", G[:, start : start + 3 * WIDTH].reshape(-1, 3, WIDTH), lanes)
-
-    bodies = np.array([joint.bodies for _, joint in placed])
-    upper = bodies[:, 1] < n
-    near = np.where(upper, bodies[:, 1], bodies[:, 0])  # not the ground
-    R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
-    position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
-    on_j = carried(G_FORCE)
-    # Moments are scaled by W^T in body axes.
-    scaled = np.where(upper[:, None], carried(G_J), carried(G_I))
-    inverse = np.linalg.inv(np.swapaxes(np.linalg.inv(np.linalg.cholesky(model.inertia)), 1, 2))
-    moment = np.einsum("kij,klj,kl->ki", R[near], inverse[near], scaled)
-    arm = np.array([table.arm[joint.primitives[0], 1] for _, joint in placed])
-    point = position[bodies[:, 1]] + np.einsum("kij,kj->ki", R[bodies[:, 1]], arm)
-    away = np.cross(point - position[near], on_j)
-    which = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed])
-    np.add.at(force, which, on_j)
-    np.add.at(torque, which, np.where(upper[:, None], moment - away, -moment - away))
-    return force, torque

@@ -20,7 +20,7 @@ from .vectors import cross, dot, load3, measured, minus, plus, store3, three, ti
 class Nodes(NamedTuple):
     """Joints as the kernels see them, in the order of elimination; entries of hub bodies are unused.
 
-    rows (K,) number of rows · kind (K,) POINT, BILINEAR or HUB · lanes (K,) where in `patterns` the lanes of this
+    rows (K,) number of rows · kind (K,) POINT, HINGE, BILINEAR or HUB · lanes (K,) where in `patterns` the lanes of this
     kind of joint start · state, kinematics, wrench (2 K,) where bodies i and j start in arrays of that size ·
     arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per row the direction fixed in body i
     and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j · patterns: five times eight
@@ -40,8 +40,9 @@ class Nodes(NamedTuple):
     patterns: np.ndarray
 
 
-# A node that is nothing but a coincidence; any joint; a hub body, which has no rows.
-POINT, BILINEAR, HUB = range(3)
+# A node that is nothing but a coincidence; one with directions kept perpendicular besides; any other; a hub body,
+# which has no rows. The first two are what BILINEAR says of them, with less to compute: their forces are constant.
+POINT, HINGE, BILINEAR, HUB = range(4)
 
 # Lanes of a coincidence: row c holds component c of d.
 UNITS = np.eye(3, 8).ravel()
@@ -77,6 +78,15 @@ def constraint_rows(
             put(rhs, 8 * n, -d2[0])
             put(rhs, 8 * n + 1, -d2[1])
             put(rhs, 8 * n + 2, -d2[2])
+        elif nodes.kind[n] == HINGE and not stabilised:
+            # With w and a of j relative to i and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
+            e, w = load3(UNITS, 0), minus(w_j, w_i)
+            u = turned(kin, ki, load3(nodes.direction, 48 * n))
+            v = turned(kin, kj, load3(nodes.direction, 48 * n + 24))
+            normal = cross(u, v)
+            turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
+            store(rhs, 8 * n, turning - dot(d2, e))
+            on_i, on_j = plus(normal, cross(e, s_i)), minus(cross(s_j, e), normal)
         else:
             si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
             # Positions first: far from the origin their difference is exact where a sum is not.

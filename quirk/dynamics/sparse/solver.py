@@ -33,7 +33,7 @@ from .evaluate import RANK, Work
 from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE, blocks, from_lanes, state_to_lanes
 from .redundancy import PIVOT_TOLERANCE
-from .rows import POINT, UNITS
+from .rows import HINGE, POINT, UNITS
 from .sharing import REFINEMENTS, Sharing
 from .tables import UNIT_ROWS, Tables
 
@@ -76,7 +76,7 @@ class Solver:
             trial=aligned(8 * K),
             summary=np.zeros(4),
         )
-        for k in np.flatnonzero(nodes.kind == POINT):
+        for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
             self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS
         self.work.G[self.tables.units :] = UNIT_ROWS.ravel()
         self.counts = np.zeros(COUNTS, dtype=np.int64)

@@ -30,7 +30,7 @@ from .layout import (
     to_lanes,
 )
 from .ordering import eliminate
-from .rows import BILINEAR, HUB, POINT, Nodes
+from .rows import BILINEAR, HINGE, HUB, POINT, Nodes
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
@@ -171,8 +171,15 @@ def _nodes(model: Model, placed: Sequence[Joint | None]) -> Nodes:
             if kind == DOT1:
                 direction[1, :, row] = t.direction[p, 1]
         nodes.lanes[k] = patterns.setdefault(lanes.tobytes(), 5 * WIDTH * len(patterns))
-        nodes.kind[k] = POINT if list(t.kind[joint.primitives]) == [COINCIDENCE] else BILINEAR
+        nodes.kind[k] = _kind(list(t.kind[joint.primitives]))
     return nodes._replace(patterns=np.frombuffer(b"".join(patterns)).copy())
+
+
+def _kind(primitives: list[int]) -> int:
+    """What a node is to the kernels: forces of coincidences have the axes of N, those of dot-1 are zero."""
+    if primitives[0] != COINCIDENCE or any(kind != DOT1 for kind in primitives[1:]):
+        return BILINEAR
+    return POINT if len(primitives) == 1 else HINGE
 
 
 # Products by the blocks (earlier node, later node) that they belong to: kind, left, right, left_force,
@@ -183,11 +190,8 @@ Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 def _products(model: Model, placed: Sequence[Joint | None], hubs: dict[int, int], units: int) -> Products:
     """What S and the couplings to hubs consist of: products of rows through each body."""
     at_body: dict[int, list[tuple[int, int]]] = {}
-    constant: list[bool] = []
+    constant = [joint is not None and _kind(list(model.table.kind[joint.primitives])) != BILINEAR for joint in placed]
     for k, joint in enumerate(placed):
-        kinds = () if joint is None else list(model.table.kind[joint.primitives])
-        # The forces of coincidences have the axes of N; those of dot-1 are zero.
-        constant.append(len(kinds) > 0 and kinds[0] == COINCIDENCE and all(kind == DOT1 for kind in kinds[1:]))
         for side in range(0 if joint is None else 2):
             at_body.setdefault(placed[k].bodies[side], []).append((k, side))  # type: ignore[union-attr]
     products: Products = {}

@@ -57,38 +57,75 @@ class KernelLibrary(JITCodeLibrary):
         """Leave out what only machine code could use."""
 
 
-class KernelLowering(NativeLowering):
-    """Puts the code of a kernel into a library of that kind."""
+class EntryLibrary(JITCodeLibrary):
+    """The code of an entry with all its kernels, optimised once."""
 
-    _name = "kernel_lowering"
+    def _optimize_final_module(self) -> None:
+        # numba has a cheaper pass before this one, to prune reference counts; kernels count none.
+        manager, builder = self._codegen._module_pass_manager()
+        manager.run(self._final_module, builder)
+
+
+class Lowering(NativeLowering):
+    """Puts code into a library of a given kind."""
+
+    library: type[JITCodeLibrary]
 
     def run_pass(self, state: Any) -> bool:
         """Lower to LLVM's language."""
-        codegen = state.targetctx.codegen()
-        state.library = KernelLibrary(codegen, state.func_id.func_qualname)
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
         return super().run_pass(state)
 
 
-register_pass(mutates_CFG=True, analysis_only=False)(KernelLowering)
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelLowering(Lowering):
+    """Lowering of a kernel."""
+
+    _name = "kernel_lowering"
+    library = KernelLibrary
 
 
-class KernelCompiler(CompilerBase):
-    """Compiles as numba does, but for the machine code."""
+@register_pass(mutates_CFG=True, analysis_only=False)
+class EntryLowering(Lowering):
+    """Lowering of an entry."""
+
+    _name = "entry_lowering"
+    library = EntryLibrary
+
+
+class Compiler(CompilerBase):
+    """Compiles as numba does, but for the lowering."""
+
+    lowering: type[Lowering]
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes with the lowering replaced."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(KernelLowering if p is NativeLowering else p, why) for p, why in passes.passes]
+        passes.passes = [(self.lowering if p is NativeLowering else p, why) for p, why in passes.passes]
         passes.finalize()
         return [passes]
 
 
+class KernelCompiler(Compiler):
+    """Compiler of kernels."""
+
+    lowering = KernelLowering
+
+
+class EntryCompiler(Compiler):
+    """Compiler of entries."""
+
+    lowering = EntryLowering
+
+
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function`, which Python calls, at its first call; keep the machine code where that can be written."""
+    options = {"pipeline_class": EntryCompiler, "no_cfunc_wrapper": True, **OPTIONS}
     try:
-        compiled = numba.njit(cache=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no cache folder is writable: compile anew in each process
-        return numba.njit(no_cfunc_wrapper=True, **OPTIONS)(function)
+        return numba.njit(**options)(function)
     if not numba.config.DISABLE_JIT:
         # numba takes machine code for stale when the function's own file has changed. Entries contain the
         # kernels that they call, which live in other files, so the whole package has to count.
@@ -104,6 +141,11 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` into each kernel that calls it, anew for each constant argument."""
     return numba.njit(pipeline_class=KernelCompiler, forceinline=True, **KERNEL_OPTIONS)(function)
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the Python function of an entry or a kernel."""
+    return getattr(function, "py_func", function)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

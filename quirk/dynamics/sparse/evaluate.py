@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.compiled import inlined, kernel, plain
 from quirk.lanes import add, at, load, splat, store, total
 
 from .bodies import free_accelerations, poses, rates
 from .factorise import Pattern, factorise, solve
 from .layout import CONSTANTS_SIZE, G_FORCE, G_I, G_J, G_SIZE, INVERSE_MASS, WRENCH_SIZE
 from .loads import Forces, applied_loads
-from .rows import HUB, POINT, Nodes, along, constraint_rows
+from .rows import BILINEAR, HUB, Nodes, along, constraint_rows
 
 # One more solve, for what the first one left, gains as many digits as the smallest pivot has left: needed where
 # pivots are below the first; two where they are below the second.
@@ -24,7 +24,7 @@ class Work(NamedTuple):
     """Arrays that evaluations write: no kernel allocates.
 
     kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal, first: rhs and x kept
-    for refinement · B, P, D: the factorisation · wrench, motion: per body, see `layout` · fresh, held (8 K,): floors
+    for refinement · B, Q, D: the factorisation · wrench, motion: per body, see `layout` · fresh, held (8 K,): floors
     below which pivots are zero where the constraints hold, and within a step · candidate (8 K,): the next `held` ·
     summary: what `survey` found.
     """
@@ -36,7 +36,7 @@ class Work(NamedTuple):
     goal: np.ndarray
     first: np.ndarray
     B: np.ndarray
-    P: np.ndarray
+    Q: np.ndarray
     D: np.ndarray
     wrench: np.ndarray
     motion: np.ndarray
@@ -49,6 +49,10 @@ class Work(NamedTuple):
 # Entries of Work.summary: number of rows kept, least pivot kept, refinements asked for, and the least pivot at
 # which other rows are to be left out.
 RANK, LEAST, REFINEMENTS, TRIGGER = range(4)
+
+
+# Copies for the innermost loop: a call of its own would hand over two hundred numbers, addresses and lengths.
+_rows, _factorise, _solve = inlined(plain(constraint_rows)), inlined(plain(factorise)), inlined(plain(solve))
 
 
 @kernel
@@ -72,12 +76,12 @@ def evaluate(
     if forces.kind.shape[0] > 0:
         applied_loads(forces, t, y, work.kin)
     free_accelerations(constants, y, work.kin)
-    constraint_rows(nodes, y, work.kin, alpha, beta, work.G, work.rhs)
+    _rows(nodes, y, work.kin, alpha, beta, work.G, work.rhs)
     refinements = int(work.summary[REFINEMENTS])
     if refinements > 0:
         copy(work.rhs, work.goal)
-    factorise(pattern, work.G, work.floor, work.B, work.P, work.D)
-    solve(pattern, work.P, work.D, work.rhs, work.x)
+    _factorise(pattern, work.G, work.floor, work.B, work.Q, work.D)
+    _solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
     wrenches(nodes, work.G, work.x, work.wrench)
     for _ in range(refinements):
         refine(constants, nodes, pattern, work)
@@ -92,7 +96,7 @@ def refine(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) ->
     for o in range(0, work.x.shape[0], 8):
         store(work.rhs, o, load(work.goal, o) - load(work.rhs, o))
         store(work.first, o, load(work.x, o))
-    solve(pattern, work.P, work.D, work.rhs, work.x)
+    solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.x, o) + load(work.first, o))
     wrenches(nodes, work.G, work.x, work.wrench)
@@ -127,8 +131,8 @@ def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> 
         g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
         multipliers = load(x, 8 * n)
         for c in range(3):
-            point = nodes.kind[n] == POINT
-            force = at(x, 8 * n + c) if point else total(multipliers * load(G, g + G_FORCE + 8 * c))
+            constant = nodes.kind[n] < BILINEAR
+            force = at(x, 8 * n + c) if constant else total(multipliers * load(G, g + G_FORCE + 8 * c))
             add(wrench, i + 8 * c, -force)
             add(wrench, j + 8 * c, force)
             add(wrench, i + 24 + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))

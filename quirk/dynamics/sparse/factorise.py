@@ -6,9 +6,9 @@ Unknowns are the multipliers lambda of every joint and, scaled by W^-1, what hub
     [ G_h^T -1  ] [  z_h   ] = [    0    ]
 
 with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Node n of the
-order keeps its blocks B to later nodes as they are when its turn comes, and P = D^- B with D^- the inverse of
-its diagonal block. D^- is zero in rows that depend on rows before them: their pivot, the squared distance of
-the row from those, has gone below a floor.
+order keeps its blocks B to later nodes as they are when its turn comes, and Q = B^T D^- with D^- the inverse of
+its diagonal block: B has a row for each of its own rows, Q for each of the later node's. D^- is zero in rows that
+depend on rows before them: their pivot, the squared distance of the row from those, has gone below a floor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quirk.compiled import inlined, kernel
-from quirk.lanes import at, lane_of, load, put, reciprocal_above, replaced, splat, spread, store, total
+from quirk.lanes import at, lane_of, load, reciprocal_above, replaced, splat, spread, store
 from quirk.traced import traced
 
 from .rows import UNITS
@@ -31,16 +31,18 @@ class Pattern(NamedTuple):
     """The blocks of all nodes and where their parts come from; K nodes, L blocks.
 
     rows (K,) · sign (K,) of the pivots: 1, and -1 for hubs · first (K + 1,) first block of each node, its
-    diagonal one · start (L,) first element of each block · column (L,) the later node · term (L + 1,) first of
-    the products that a block starts from · kind, left, right, left_force, right_force (T,) elements of G, three
-    lanes each, of which a product consists · weight (T,) that of the forces · update (L + 1,) first of what
-    earlier nodes take from a block · P, B, source (Q,) the elements of both factors and their number of rows.
+    diagonal one · start, turned (L,) first element of each block of B and of Q · column (L,) the later node ·
+    term (L + 1,) first of the products that a block starts from · kind, left, right, left_force,
+    right_force (T,) elements of G, three lanes each, of which a product consists · weight (T,) that of the
+    forces · update (L + 1,) first of what earlier nodes take from a block · Q, B, source (U,) the elements of both
+    factors and the number of rows of B.
     """
 
     rows: np.ndarray
     sign: np.ndarray
     first: np.ndarray
     start: np.ndarray
+    turned: np.ndarray
     column: np.ndarray
     term: np.ndarray
     kind: np.ndarray
@@ -50,19 +52,19 @@ class Pattern(NamedTuple):
     right_force: np.ndarray
     weight: np.ndarray
     update: np.ndarray
-    P: np.ndarray
+    Q: np.ndarray
     B: np.ndarray
     source: np.ndarray
 
 
 @kernel
-def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray, P: np.ndarray, D: np.ndarray) -> None:
-    """Fill B, P and D^- (64 K,); rows with a pivot that is not above `floor` (8 K,) are left out."""
+def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray, D: np.ndarray) -> None:
+    """Fill B, Q and D^- (64 K,); rows with a pivot that is not above `floor` (8 K,) are left out."""
     for n in range(pattern.rows.shape[0]):
         m, sign = pattern.rows[n], pattern.sign[n]
         begin, end = pattern.first[n], pattern.first[n + 1]
         for block in range(begin, end):
-            _form(pattern, block, m, G, B, P)
+            _form(pattern, block, m, G, B, Q)
         o, d = pattern.start[begin], 64 * n
         if m == 1:
             _invert_1(sign, 8 * n, o, d, floor, B, D)
@@ -77,17 +79,18 @@ def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray,
         else:
             _invert_6(sign, 8 * n, o, d, floor, B, D)
         for block in range(begin + 1, end):
-            o = pattern.start[block]
-            if m == 3:
-                _multiply_3(o, d, B, P, D)
-            elif m == 5:
-                _multiply_5(o, d, B, P, D)
+            o, q = pattern.start[block], pattern.turned[block]
+            other = pattern.rows[pattern.column[block]]
+            if m == 3 and other == 3:
+                _multiply_3(o, q, d, B, D, Q)
+            elif m == 5 and other == 5:
+                _multiply_5(o, q, d, B, D, Q)
             else:
-                for p in range(m):
-                    row = splat(0.0)
+                for row in range(other):
+                    lanes = splat(0.0)
                     for r in range(m):
-                        row = row + at(D, d + 8 * p + r) * load(B, o + 8 * r)
-                    store(P, o + 8 * p, row)
+                        lanes = lanes + at(B, o + row + 8 * r) * load(D, d + 8 * r)
+                    store(Q, q + 8 * row, lanes)
 
 
 def _inversion(m: int) -> Any:
@@ -110,26 +113,26 @@ def _inversion(m: int) -> Any:
 
 
 def _multiplication(m: int) -> Any:
-    """Return the product P = D^- B of a block of m rows, written out."""
+    """Return the product Q = B^T D^- of a square block of m rows, written out."""
 
-    def multiply(o: Any, d: Any, B: Any, P: Any, D: Any) -> None:
-        rows = [load(B, o + 8 * r) for r in range(m)]
-        for p in range(m):
-            row = at(D, d + 8 * p) * rows[0]
+    def multiply(o: Any, q: Any, d: Any, B: Any, D: Any, Q: Any) -> None:
+        inverse = [load(D, d + 8 * r) for r in range(m)]
+        for row in range(m):
+            lanes = at(B, o + row) * inverse[0]
             for r in range(1, m):
-                row = row + at(D, d + 8 * p + r) * rows[r]
-            store(P, o + 8 * p, row)
+                lanes = lanes + at(B, o + row + 8 * r) * inverse[r]
+            store(Q, q + 8 * row, lanes)
 
     return traced(multiply)
 
 
 _invert_1, _invert_2, _invert_3, _invert_4, _invert_5, _invert_6 = (_inversion(m) for m in range(1, 7))
-# The commonest numbers of rows; others take loops.
+# Joints of the commonest kinds meeting their like; others take loops.
 _multiply_3, _multiply_5 = _multiplication(3), _multiplication(5)
 
 
 @inlined
-def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, P: np.ndarray) -> None:
+def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
     """Sum up a block row by row: its products, less what earlier nodes take. Written out to stay in registers."""
     r0 = r1 = r2 = r3 = r4 = r5 = splat(0.0)
     for t in range(pattern.term[block], pattern.term[block + 1]):
@@ -165,21 +168,21 @@ def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, P:
             if m > 5:
                 r5 = r5 + at(G, l + 5) * x + at(G, l + 13) * y + at(G, l + 21) * z
     for u in range(pattern.update[block], pattern.update[block + 1]):
-        l, r = pattern.P[u], pattern.B[u]
+        l, r = pattern.Q[u], pattern.B[u]
         for _ in range(pattern.source[u]):
             x = load(B, r)
-            r0 = r0 - at(P, l) * x
+            r0 = r0 - at(Q, l) * x
             if m > 1:
-                r1 = r1 - at(P, l + 1) * x
+                r1 = r1 - at(Q, l + 8) * x
             if m > 2:
-                r2 = r2 - at(P, l + 2) * x
+                r2 = r2 - at(Q, l + 16) * x
             if m > 3:
-                r3 = r3 - at(P, l + 3) * x
+                r3 = r3 - at(Q, l + 24) * x
             if m > 4:
-                r4 = r4 - at(P, l + 4) * x
+                r4 = r4 - at(Q, l + 32) * x
             if m > 5:
-                r5 = r5 - at(P, l + 5) * x
-            l += 8
+                r5 = r5 - at(Q, l + 40) * x
+            l += 1
             r += 8
     o = pattern.start[block]
     store(B, o, r0)
@@ -196,7 +199,7 @@ def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, P:
 
 
 @kernel
-def solve(pattern: Pattern, P: np.ndarray, D: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, D: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Fill x (8 K,) with the solution for `rhs` (8 K,), which is used up; left-out rows get zero."""
     count = pattern.rows.shape[0]
     for n in range(count):
@@ -209,13 +212,13 @@ def solve(pattern: Pattern, P: np.ndarray, D: np.ndarray, rhs: np.ndarray, x: np
             o, c = pattern.start[block], 8 * pattern.column[block]
             row = load(rhs, c)
             for r in range(m):
-                row = row - at(rhs, 8 * n + r) * load(P, o + 8 * r)
+                row = row - at(x, 8 * n + r) * load(B, o + 8 * r)
             store(rhs, c, row)
     for k in range(count):
         n = count - 1 - k
-        first, last = pattern.first[n] + 1, pattern.first[n + 1]
-        for r in range(pattern.rows[n]):
-            row = splat(0.0)
-            for block in range(first, last):
-                row = row + load(P, pattern.start[block] + 8 * r) * load(x, 8 * pattern.column[block])
-            put(x, 8 * n + r, at(x, 8 * n + r) - total(row))
+        row = load(x, 8 * n)
+        for block in range(pattern.first[n] + 1, pattern.first[n + 1]):
+            q, c = pattern.turned[block], pattern.column[block]
+            for r in range(pattern.rows[c]):
+                row = row - at(x, 8 * c + r) * load(Q, q + 8 * r)
+        store(x, 8 * n, row)

@@ -20,11 +20,11 @@ from .vectors import cross, dot, load3, measured, minus, plus, store3, three, ti
 class Nodes(NamedTuple):
     """Joints as the kernels see them, in the order of elimination; entries of hub bodies are unused.
 
-    rows (K,) number of rows · kind (K,) POINT, HINGE, BILINEAR or HUB · lanes (K,) where in `patterns` the lanes of this
-    kind of joint start · state, kinematics, wrench (2 K,) where bodies i and j start in arrays of that size ·
-    arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per row the direction fixed in body i
-    and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j · patterns: five times eight
-    lanes each: which rows have the axes x, y and z of N in x, which have d in x, which have d in y.
+    rows (K,) number of rows · kind (K,) POINT, HINGE, BILINEAR or HUB · lanes (K,) where in `patterns` the lanes
+    of this kind of joint start · state, kinematics, wrench (2 K,) where bodies i and j start in arrays of that
+    size · arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per row the direction fixed in
+    body i and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j · patterns: five times
+    eight lanes each: which rows have the axes x, y and z of N in x, which have d in x, which have d in y.
     """
 
     rows: np.ndarray

@@ -15,7 +15,7 @@ from ..model import Model
 from .factorise import TURNING
 from .layout import G_FORCE, G_I, G_J, G_SIZE
 from .ordering import minimum_degree
-from .tables import SIGNS, Tables, block_pattern
+from .tables import SIGNS, Tables, block_pattern, block_size
 
 # Pivots below this part of a diagonal entry are those of freedoms.
 FREEDOM = 1e-11
@@ -65,7 +65,7 @@ class Sharing:
                         products.setdefault((a, b), []).append(product)
         rows = np.full(n, 6)
         self.pattern = block_pattern(neighbours, rows, np.ones(n), products)
-        self.size = int(WIDTH * 6 * len(self.pattern.column))
+        self.size = block_size(self.pattern)
         self.ends = self.position[np.array(ends, dtype=np.int64).reshape(-1, 2)]
         self.inverse_scale = np.zeros((len(ends), 6))
         for e, k in enumerate(self.places):

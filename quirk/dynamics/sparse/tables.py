@@ -70,7 +70,7 @@ class Tables:
     joints : what each node is made of, None for hubs
     row_lane : (m,) where each row of the model lies among the lanes (8 K,) of all nodes
     units : element of G where the rows of the unit matrix start
-    size : elements of all blocks
+    size : elements of all blocks, of B or of Q, whichever has more
     """
 
     constants: np.ndarray
@@ -97,8 +97,7 @@ def flatten(model: Model) -> Tables:
     for k, joint in enumerate(placed):
         if joint is not None:
             row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
-    size = int(WIDTH * (np.diff(pattern.first) * nodes.rows).sum())
-    return Tables(to_lanes(_constants(model)), nodes, pattern, placed, row_lane, units, size)
+    return Tables(to_lanes(_constants(model)), nodes, pattern, placed, row_lane, units, block_size(pattern))
 
 
 def _joints(model: Model) -> Iterable[Joint]:
@@ -229,6 +228,8 @@ def block_pattern(
     owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
     sizes = WIDTH * rows[owner]
     start = np.cumsum(sizes) - sizes
+    turned_sizes = WIDTH * rows[column]
+    turned = np.cumsum(turned_sizes) - turned_sizes
     block = {(int(k), int(c)): q for q, (k, c) in enumerate(zip(owner, column, strict=True))}
 
     terms: list[list[tuple[int, int, int, int, int, float]]] = [[] for _ in column]
@@ -238,7 +239,7 @@ def block_pattern(
     for k, later in enumerate(neighbours):
         for x, left in enumerate(later):
             for right in later[x:]:
-                updates[block[left, right]].append((start[block[k, left]], start[block[k, right]], rows[k]))
+                updates[block[left, right]].append((turned[block[k, left]], start[block[k, right]], rows[k]))
 
     def pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
         return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
@@ -251,6 +252,7 @@ def block_pattern(
         sign=sign,
         first=first,
         start=start,
+        turned=turned,
         column=column,
         term=pointers(terms),
         kind=kind,
@@ -260,7 +262,13 @@ def block_pattern(
         right_force=right_force,
         weight=flat_terms[:, 5].copy(),
         update=pointers(updates),
-        P=flat_updates[:, 0].copy(),
+        Q=flat_updates[:, 0].copy(),
         B=flat_updates[:, 1].copy(),
         source=flat_updates[:, 2].copy(),
     )
+
+
+def block_size(pattern: Pattern) -> int:
+    """How many elements B and Q need."""
+    own = np.repeat(pattern.rows, np.diff(pattern.first))
+    return int(WIDTH * max(own.sum(), pattern.rows[pattern.column].sum()))

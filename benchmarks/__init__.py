@@ -1,0 +1,1 @@
+"""The benchmark suite: QuIRK timed against its peers in one run. Start it with ``python -m benchmarks``."""

@@ -1,0 +1,66 @@
+"""``python -m benchmarks``: measure, print the table, store the record and the diagrams."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+# Libraries read these when they are imported: every side works on one thread.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import json  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+from . import accuracy, cases, cold, diagrams, scaling  # noqa: E402
+from .measure import FULL, SMALL, environment  # noqa: E402
+from .row import Row, printed  # noqa: E402
+
+
+def main() -> None:
+    """Run the suite."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="QuIRK timed against its peers")
+    parser.add_argument("--small", action="store_true", help="smoke test: small cases, times are not judged")
+    parser.add_argument("--long", action="store_true", help="let Exudyn reach 1e-6, in ten minutes more")
+    parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder of record and diagrams")
+    given = parser.parse_args()
+    small, effort = given.small, SMALL if given.small else FULL
+    given.out.mkdir(parents=True, exist_ok=True)
+
+    # Taken first: the load should be that of the machine, not of the benchmarks.
+    record: dict[str, object] = {"environment": environment(), "small": small}
+    warm: list[Row] = []
+    lines: list[scaling.Line] = []
+    curves: list[accuracy.Curve] = []
+
+    def store() -> None:
+        """Keep what is there already, should a later part fail."""
+        record["warm"] = [row.record() for row in warm]
+        record["work_precision"] = [curve.record() for curve in curves]
+        record["scaling"] = [line.record() for line in lines]
+        (given.out / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
+
+    for part in (cases.evaluations, cases.ladder, cases.steps, cases.rods):
+        print(f"{part.__name__} ...", flush=True)
+        warm += part(small, effort)
+        store()
+    print("accuracy ...", flush=True)
+    rows, curves = accuracy.chain(small, given.long)
+    warm += rows
+    store()
+    t, enough = accuracy.goal(small)
+    diagrams.work_precision(curves, f"Ten links with ball joints, {t:g} s", enough, given.out / "work-precision.png")
+    print("scaling ...", flush=True)
+    rows, lines = scaling.step_times(small, effort)
+    warm += rows
+    store()
+    diagrams.scaling(lines, given.out / "scaling.png")
+    print(f"\nWarm: the same thing again and again, in one process\n{printed(warm)}", flush=True)
+    cold_rows = cold.rows(small)
+    print(f"\nCold: a fresh process imports, builds and computes its first result\n{printed(cold_rows)}")
+    record["cold"] = [row.record() for row in cold_rows]
+    store()
+    print(f"\nRecord and diagrams: {given.out}")
+
+
+main()

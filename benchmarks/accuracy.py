@@ -1,0 +1,148 @@
+"""Time to an accuracy: the ten-link chain of the reference table, by every side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from statistics import median
+
+import numpy as np
+
+from . import models, quirk_side
+from .peers.installed import peer
+from .row import Row, in_units
+
+# A side's run at a setting: the error in m and the seconds that it took.
+Run = Callable[[float], tuple[float, float]]
+
+LONG = 20.0  # s: such runs are not repeated
+TARGETS = {"MuJoCo RK4": 6.0, "Exudyn generalized-alpha": 500.0, "Pinocchio ABA + SciPy DOP853": 15.0}
+
+
+@dataclass
+class Point:
+    """One run of one side."""
+
+    setting: float
+    error: float
+    seconds: float
+
+
+@dataclass
+class Curve:
+    """What one side did.
+
+    Attributes
+    ----------
+    side : str
+    setting : str
+        What the setting of a point is.
+    points : list of Point
+        From coarse to fine.
+    best : Point or None
+        The quickest that is accurate enough; None if none is.
+    """
+
+    side: str
+    setting: str
+    points: list[Point]
+    best: Point | None
+
+    def record(self) -> dict[str, object]:
+        """Return what is stored of it."""
+        return asdict(self)
+
+
+def curve(side: str, setting: str, run: Run, settings: list[float], enough: float, refinements: int = 3) -> Curve:
+    """Run a side at settings from coarse to fine, then between the last that misses and the first that is enough."""
+    points = []
+    for value in settings:
+        points.append(Point(value, *run(value)))
+        # Two more beyond the first that is enough complete the diagram.
+        if len(points) > 2 and points[-3].error <= enough:
+            break
+    hit = next((k for k, p in enumerate(points) if p.error <= enough), 0)
+    if hit:
+        coarse, fine = points[hit - 1].setting, points[hit].setting
+        for _ in range(refinements):
+            middle = _between(coarse, fine)
+            points.append(Point(middle, *run(middle)))
+            coarse, fine = (coarse, middle) if points[-1].error <= enough else (middle, fine)
+    points.sort(key=lambda p: p.setting, reverse=settings[0] > settings[-1])
+    best = min((p for p in points if p.error <= enough), key=lambda p: p.seconds, default=None)
+    return Curve(side, setting, points, best)
+
+
+def goal(small: bool) -> tuple[float, float]:
+    """Return the time of the end, s, and the error that is enough, m."""
+    return (0.25, 1e-4) if small else (2.0, 1e-6)
+
+
+def chain(small: bool, long: bool) -> tuple[list[Row], list[Curve]]:
+    """Return rows and curves of `ball_chain10` to 1e-6 m at 2 s.
+
+    Exudyn's method of order two needs millions of steps for that: they are taken only if `long`; otherwise its
+    finest run gives a bound.
+    """
+    t, enough = goal(small)
+    system, positions = models.ball_chain10(), models.ball_chain10_positions(t)
+    repeats = 1 if small else 3
+
+    def runner(module, again: int = repeats) -> Run:
+        return lambda setting: module.error_and_seconds(system, t, positions, setting, repeats=again)
+
+    tolerances = [10.0**-k for k in (range(3, 6) if small else range(3, 13))]
+    run = runner(quirk_side)
+    run(1e-3)  # compiles
+    ours = curve("QuIRK DOP853", "rtol", run, tolerances, enough)
+    rows, curves = [], [ours]
+
+    def compare(side: str, setting: str, module, settings: list[float], again: int, refinements: int) -> None:
+        curves.append(curve(side, setting, runner(module, again), settings, enough, refinements))
+        rows.append(_row(ours, curves[-1], small))
+        _in_turn(rows[-1], ours, runner(quirk_side, 1), curves[-1], runner(module, 1), repeats)
+
+    if module := peer("Pinocchio"):
+        compare("Pinocchio ABA + SciPy DOP853", "rtol (atol = rtol / 10)", module, tolerances, repeats, 3)
+    if module := peer("MuJoCo"):
+        counts = [125, 250, 500] if small else [500 * 2**k for k in range(10)]
+        compare("MuJoCo RK4", "steps", module, counts, repeats, 3)
+    if module := peer("Exudyn"):
+        counts = [250, 1000] if small else [1000 * 4**k for k in range(5)]
+        if long and not small:
+            # The last is what the second order asks for, and a little more.
+            counts += [1_024_000, 3_400_000]
+        compare("Exudyn generalized-alpha", "steps", module, counts, 1, 0)
+    return rows, curves
+
+
+def _between(a: float, b: float) -> float:
+    """The geometric mean, of counts a count."""
+    middle = float(np.sqrt(a * b))
+    return round(middle) if a >= 1 and b >= 1 else middle
+
+
+def _row(ours: Curve, theirs: Curve, small: bool) -> Row:
+    """Return the row of the runs that made the curves."""
+    t, enough = goal(small)
+    row = Row(f"ball_chain10 to {enough:g} m at {t:g} s", theirs.side, target=TARGETS[theirs.side], judged=not small)
+    reached = theirs.best
+    if reached is None:
+        reached, row.bound = theirs.points[-1], ">"
+        row.note = f"{theirs.side} is at {reached.error:.1e} m after {reached.seconds:.3g} s"
+    row.other = row.bound + in_units(reached.seconds)
+    row.details = {"peer": asdict(reached), "peer_setting": theirs.setting}
+    if ours.best:
+        row.quirk, row.details["quirk"] = in_units(ours.best.seconds), asdict(ours.best)
+        row.ratio = reached.seconds / ours.best.seconds
+    return row
+
+
+def _in_turn(row: Row, ours: Curve, our_run: Run, theirs: Curve, their_run: Run, rounds: int) -> None:
+    """Replace the row's times by those of the best runs repeated in turn, unless they take long."""
+    if not (ours.best and theirs.best and theirs.best.seconds < LONG):
+        return
+    times = [(our_run(ours.best.setting)[1], their_run(theirs.best.setting)[1]) for _ in range(rounds)]
+    row.details["in_turn_s"] = times
+    row.ratio = median(b / a for a, b in times)
+    row.quirk, row.other = (in_units(median(side)) for side in zip(*times, strict=True))

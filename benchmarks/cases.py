@@ -1,0 +1,110 @@
+"""The cases that compare times of one evaluation or one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import quirk
+
+from . import models, quirk_side
+from .measure import Effort, Task, in_turn, timed
+from .net import net
+from .peers.installed import peer
+from .row import Row, in_units
+
+# A peer's model that is further from QuIRK's accelerations than this, over the largest, is another mechanism.
+SAME = 1e-8
+
+Builder = Callable[[int], quirk.System]
+
+
+def evaluations(small: bool, effort: Effort) -> list[Row]:
+    """One evaluation of the accelerations of chains against Pinocchio's articulated-body algorithm."""
+    pinocchio = peer("Pinocchio")
+    rows = []
+    chains: tuple[tuple[str, Builder, float], ...] = (
+        ("ball chain", models.ball_chain, 3.0),
+        ("revolute chain", models.revolute_chain, 1.7),
+    )
+    for name, build, target in chains:
+        for n in (5, 10) if small else (10, 100):
+            system = build(n)
+            row = Row(f"evaluation, {name} {n}", "Pinocchio ABA", target=target, judged=not small)
+            _compare(row, system, quirk_side.evaluations(system), pinocchio and pinocchio.evaluations(system), effort)
+            if pinocchio:
+                _same(row, pinocchio.model_error(system))
+                row.details["peer_error"] = error = pinocchio.error(system)
+                if error > SAME:
+                    row.note = f"Pinocchio's ABA is off by {error:.0e} here, its mass matrix is not"
+                row.details["peer_with_call"] = timed(pinocchio.calls(system), effort).record()
+                row.details["empty_call"] = timed(pinocchio.overhead(), effort).record()
+            rows.append(row)
+    return rows
+
+
+def ladder(small: bool, effort: Effort) -> list[Row]:
+    """One evaluation of the redundant four-bar ladder against Pinocchio's algorithms for loops."""
+    pinocchio = peer("Pinocchio")
+    windows = 3 if small else 40
+    system = models.ladder(windows)
+    rows = []
+    for algorithm, target in (("constraintDynamics", 10.0), ("lcaba", None)):
+        row = Row(f"evaluation, ladder {windows}", f"Pinocchio {algorithm}", target=target, judged=not small)
+        task = pinocchio and pinocchio.loop_evaluations(system, algorithm)
+        _compare(row, system, quirk_side.evaluations(system), task, effort)
+        if pinocchio:
+            row.details["peer_error"] = error = pinocchio.loop_error(system, algorithm)
+            row.details["peer_settings"] = pinocchio.LOOP_SETTINGS[algorithm]
+            row.note = f"{algorithm} is right to {error:.0e}"
+            if target:
+                _same(row, error)
+        rows.append(row)
+    return rows
+
+
+def steps(small: bool, effort: Effort) -> list[Row]:
+    """One RK4 step, QuIRK's with projection onto the constraints, against MuJoCo's."""
+    mujoco = peer("MuJoCo")
+    rows = []
+    for n, target in ((5, 2.0), (10, 40.0)) if small else ((10, 2.0), (100, 40.0)):
+        system = models.ball_chain(n)
+        row = Row(f"RK4 step, ball chain {n}", "MuJoCo RK4", target=target, judged=not small)
+        _compare(row, system, quirk_side.steps(system), mujoco and mujoco.steps(system), effort)
+        if mujoco:
+            _same(row, mujoco.error(system))
+        rows.append(row)
+    return rows
+
+
+def rods(small: bool, effort: Effort) -> list[Row]:
+    """One evaluation of a net, for each of its rods."""
+    n = 3 if small else 20
+    count = 2 * n * (n - 1)
+    row = Row(f"evaluation, net {n} x {n}, us per rod", target=2.5, below=True, judged=not small)
+    row.details["bodies"] = count
+    timing = timed(quirk_side.evaluations(net(n)), effort)
+    row.details["quirk"] = timing.record()
+    row.quirk = in_units(timing.median)
+    row.ratio = timing.median / count * 1e6
+    return [row]
+
+
+def _compare(row: Row, system: quirk.System, ours: Task, theirs: Task | ModuleType | None, effort: Effort) -> None:
+    """Fill in times and ratio: both sides in turn where both are there."""
+    bodies = row.details["bodies"] = len(system.bodies)
+    if theirs:
+        a, b, row.ratio = in_turn(ours, theirs, effort)
+    else:
+        a, b = timed(ours, effort), None
+    row.quirk, row.details["quirk"] = in_units(a.median), a.record()
+    if b:
+        row.other, row.details["peer"] = in_units(b.median), b.record()
+        row.details["peer_ns_per_body"] = b.median / bodies * 1e9
+
+
+def _same(row: Row, error: float) -> None:
+    """Note how far the peer's accelerations are from QuIRK's; refuse to compare different mechanisms."""
+    row.details["model_error"] = error
+    if not error < SAME:
+        raise AssertionError(f"{row.case}: {row.peer} has accelerations of another mechanism, off by {error:.3g}")

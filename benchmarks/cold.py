@@ -1,0 +1,107 @@
+"""Cold starts: a fresh process imports a library, builds a chain and computes its first result.
+
+``python -m benchmarks.cold SIDE evaluation|step BODIES`` is that process; it prints its times as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from .row import Row, in_units
+
+ROOT = Path(__file__).parents[1]
+LIBRARIES = {"QuIRK": "quirk", "Pinocchio": "pinocchio", "MuJoCo": "mujoco"}
+PEERS = {"evaluation": "Pinocchio", "step": "MuJoCo"}
+
+
+def rows(small: bool) -> list[Row]:
+    """Return rows of QuIRK's first use ever, with nothing compiled, and of later processes against the peers."""
+    from .peers.installed import peer
+
+    repeats = 1 if small else 3
+    result = []
+    for what, other in PEERS.items():
+        for n in (10,) if small else (10, 100):
+            case = f"cold, first {what}, ball chain {n}"
+            with tempfile.TemporaryDirectory() as cache:
+                # numba keeps its machine code here; what it compiles is all that QuIRK compiles.
+                first = _measured("QuIRK", what, n, 1, {"NUMBA_CACHE_DIR": cache})
+                later = _measured("QuIRK", what, n, repeats, {"NUMBA_CACHE_DIR": cache})
+            row = Row(f"{case}, nothing compiled", quirk=in_units(sum(first.values())), judged=False)
+            row.details = {"quirk": first}
+            result.append(row)
+            row = Row(f"{case}, compiled before", quirk=in_units(sum(later.values())), judged=False)
+            row.details = {"quirk": later}
+            if peer(other):
+                theirs = _measured(other, what, n, repeats, {})
+                row.peer, row.other = other, in_units(sum(theirs.values()))
+                row.ratio, row.details["peer"] = sum(theirs.values()) / sum(later.values()), theirs
+            result.append(row)
+    return result
+
+
+def _measured(side: str, what: str, n: int, repeats: int, variables: dict[str, str]) -> dict[str, float]:
+    """Return the median of each part over fresh processes."""
+    runs = []
+    for _ in range(repeats):
+        process = subprocess.run(
+            [sys.executable, "-m", "benchmarks.cold", side, what, str(n)],
+            cwd=ROOT,
+            env={**os.environ, **variables},
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=600,
+        )
+        runs.append(json.loads(process.stdout.splitlines()[-1]))
+    return {key: median(run[key] for run in runs) for key in runs[0]}
+
+
+def parts(side: str, what: str, n: int) -> dict[str, float]:
+    """Return the times of import, of building the chain, and of the first result.
+
+    A peer's chain is built from QuIRK's, whose own time is left out, as that of importing QuIRK.
+    """
+    clock = time.perf_counter
+    times = {}
+    began = clock()
+    importlib.import_module(LIBRARIES[side])
+    times["import"] = clock() - began
+
+    from . import models, quirk_side
+    from .peers.installed import peer
+
+    began = clock()
+    system = models.ball_chain(n)
+    times["build"] = clock() - began
+    module = quirk_side if side == "QuIRK" else peer(side)
+    # Batches would make Pinocchio allocate its data twice, which takes most of the time of long chains.
+    make = module.calls if side == "Pinocchio" else getattr(module, f"{what}s")
+    began = clock()
+    task = make(system)
+    if side == "QuIRK":
+        times["build"] += clock() - began
+    else:
+        times["build"] = clock() - began
+    began = clock()
+    task(1)
+    times["first"] = clock() - began
+    return times
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("side", choices=LIBRARIES)
+    parser.add_argument("what", choices=PEERS)
+    parser.add_argument("bodies", type=int)
+    given = parser.parse_args()
+    print(json.dumps(parts(given.side, given.what, given.bodies)))

@@ -1,0 +1,202 @@
+"""The mechanisms of the benchmarks, built through QuIRK's public interface.
+
+Every builder returns a `quirk.System` whose initial poses and velocities satisfy the constraints and are not at
+rest. What is random is seeded: a builder called twice returns the same mechanism.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+import quirk
+from quirk import rotation
+
+from .paths import Placed, orientations, placed, spins
+
+GRAVITY = (0.0, 0.0, -9.81)
+REFERENCE = Path(__file__).parents[1] / "tests" / "data" / "ball_chain10.json"
+
+# A link is a rod along its z axis with joints at both ends; three different moments keep its turning 3-D.
+LENGTH = 0.3
+MASS = 0.5
+INERTIA = (0.0040, 0.0045, 0.0010)
+UPPER = np.array([0.0, 0.0, 0.5 * LENGTH])
+LOWER = -UPPER
+
+# Frames whose z axis is x or y of the body: the axes of hinges.
+TO_X = rotation.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
+TO_Y = rotation.exp(np.array([-0.5 * np.pi, 0.0, 0.0]))
+
+
+def ball_chain(n: int) -> quirk.System:
+    """Return n rods in a row, joined by ball joints and hung from the ground."""
+    rng = np.random.default_rng(1)
+    parent = np.arange(n) - 1
+    above = np.where(parent[:, None] < 0, 0.0, LOWER)
+    q = orientations(parent, _bends(rng, n))
+    # Random angular velocities, not random relative ones: these would add up along a long chain.
+    chain = placed(parent, q, rng.uniform(-1, 1, (n, 3)), above, np.tile(UPPER, (n, 1)))
+    bodies = _links(chain)
+    joints = [_ball(k, bodies[k - 1] if k else quirk.GROUND, bodies[k], above[k], UPPER) for k in range(n)]
+    return quirk.System([*bodies, *joints], gravity=GRAVITY)
+
+
+def revolute_chain(n: int) -> quirk.System:
+    """Return n rods in a row, joined by hinges about y and x in turn and hung from the ground."""
+    return _hinged(np.arange(n) - 1, np.arange(n), seed=2)
+
+
+def revolute_tree(n: int) -> quirk.System:
+    """Return n rods in a binary tree of hinges: rods 2 k + 1 and 2 k + 2 hang on rod k."""
+    k = np.arange(n)
+    # Axes differ from generation to generation.
+    return _hinged((k + 1) // 2 - 1, np.floor(np.log2(k + 1)).astype(int), seed=3)
+
+
+def hub(arms: int, joint: str = "revolute") -> quirk.System:
+    """Return a free body with `arms` arms of three rods each: 3 arms + 1 bodies.
+
+    Parameters
+    ----------
+    arms : int
+    joint : "revolute" or "spherical"
+    """
+    rng = np.random.default_rng(4)
+    n = 3 * arms + 1
+    k = np.arange(1, n)
+    first = (k - 1) % 3 == 0
+    parent = np.append(-1, np.where(first, 0, k - 1))
+    # The arms leave a sphere of radius LENGTH, evenly spread by the golden angle.
+    height = 1 - (2 * np.arange(arms) + 1) / arms
+    azimuth = np.arange(arms) * np.pi * (3 - np.sqrt(5))
+    ring = np.sqrt(1 - height**2)
+    above = np.tile(LOWER, (n, 1))
+    above[0] = 0.0
+    above[1::3] = LENGTH * np.column_stack([ring * np.cos(azimuth), ring * np.sin(azimuth), height])
+    below = np.tile(UPPER, (n, 1))
+    below[0] = 0.0
+    spherical = joint == "spherical"
+    relative = _bends(rng, n) if spherical else rotation.exp(rng.uniform(-1, 1, (n, 1)) * [0.0, 1.0, 0.0])
+    rate = rng.uniform(-1, 1, (n, 3)) if spherical else rng.uniform(-1, 1, (n, 1)) * [0.0, 1.0, 0.0]
+    q = orientations(parent, relative)
+    mechanism = placed(parent, q, spins(parent, q, rate), above, below)
+    # A hub much lighter than its arms together would be flung about by them.
+    bodies = _links(mechanism, first=quirk.Body.sphere("hub", MASS * arms, LENGTH, **mechanism.initial(0)))
+    make = _ball if spherical else _hinge_y
+    joints = [make(c, bodies[parent[c]], bodies[c], above[c], UPPER) for c in range(1, n)]
+    return quirk.System([*bodies, *joints], gravity=GRAVITY)
+
+
+def ladder(windows: int) -> quirk.System:
+    """Return a planar ladder of four-bar windows: rockers on the ground, joined by couplers at their tops.
+
+    Spatial hinges with parallel axes: 2 windows + 1 bodies, 3 windows + 1 hinges, 3 redundant rows for each
+    window and one degree of freedom. The rockers stay parallel, so that the motion is in closed form.
+    """
+    tilt, speed, spacing, rod = 0.4, 1.5, 1.0, 0.8
+    bars = np.arange(windows + 1)
+    along_rod = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+    tip_velocity = speed * rod * np.array([np.cos(tilt), 0.0, -np.sin(tilt)])
+    q = rotation.exp(np.array([0.0, tilt, 0.0]))
+    inertia = (0.03, 0.03, 0.001)
+    rockers = [
+        quirk.Body(
+            f"rocker{k}",
+            0.6,
+            inertia,
+            position=[spacing * k, 0, 0] + 0.5 * rod * along_rod,
+            orientation=q,
+            velocity=0.5 * tip_velocity,
+            angular_velocity=[0, speed, 0],
+        )
+        for k in bars
+    ]
+    couplers = [
+        quirk.Body(
+            f"coupler{k}",
+            0.8,
+            (0.001, 0.06, 0.06),
+            position=[spacing * (k + 0.5), 0, 0] + rod * along_rod,
+            velocity=tip_velocity,
+        )
+        for k in bars[:-1]
+    ]
+    end, half = np.array([0, 0, 0.5 * rod]), np.array([0.5 * spacing, 0, 0])
+    feet = [_hinge(f"foot{k}", quirk.GROUND, rockers[k], [spacing * k, 0, 0], -end, TO_Y) for k in bars]
+    left = [_hinge(f"left{k}", rockers[k], c, end, -half, TO_Y) for k, c in enumerate(couplers)]
+    right = [_hinge(f"right{k}", c, rockers[k + 1], half, end, TO_Y) for k, c in enumerate(couplers)]
+    return quirk.System([*rockers, *couplers, *feet, *left, *right], gravity=GRAVITY)
+
+
+def ball_chain10() -> quirk.System:
+    """Return the ten-link chain of the reference table."""
+    data = json.loads(REFERENCE.read_text())
+    bodies = {
+        b["name"]: quirk.Body(
+            b["name"],
+            b["mass"],
+            b["inertia"],
+            position=b["position"],
+            orientation=b["orientation"],
+            velocity=b["velocity"],
+            angular_velocity=b["omega_body"],
+        )
+        for b in data["bodies"]
+    }
+    ends = {**bodies, "ground": quirk.GROUND}
+    joints = [quirk.Spherical(j["name"], ends[j["A"]], ends[j["B"]], point=j["point"]) for j in data["joints"]]
+    return quirk.System([*bodies.values(), *joints], gravity=data["gravity"])
+
+
+def ball_chain10_positions(t: float = 2.0) -> np.ndarray:
+    """Return the reference positions (10, 3) of `ball_chain10` at a time of its table."""
+    data = json.loads(REFERENCE.read_text())
+    entry = next(e for e in data["reference"] if e["t"] == t)
+    return np.array([entry["bodies"][b["name"]]["position"] for b in data["bodies"]])
+
+
+def _bends(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Random rotations (n, 4) by up to about a right angle."""
+    return rotation.exp(rng.uniform(-0.9, 0.9, (n, 3)))
+
+
+def _hinged(parent: np.ndarray, generation: np.ndarray, seed: int) -> quirk.System:
+    """A tree of rods with hinges about y in even generations and about x in odd ones."""
+    rng = np.random.default_rng(seed)
+    n = len(parent)
+    axis = np.where(generation[:, None] % 2 == 0, [0.0, 1.0, 0.0], [1.0, 0.0, 0.0])
+    above = np.where(parent[:, None] < 0, 0.0, LOWER)
+    q = orientations(parent, rotation.exp(axis * rng.uniform(-1, 1, (n, 1))))
+    spin = spins(parent, q, axis * rng.uniform(-0.5, 0.5, (n, 1)))
+    tree = placed(parent, q, spin, above, np.tile(UPPER, (n, 1)))
+    bodies = _links(tree)
+    joints = [
+        _hinge(f"joint{k}", bodies[p] if p >= 0 else quirk.GROUND, bodies[k], above[k], UPPER, (TO_Y, TO_X)[g % 2])
+        for k, (p, g) in enumerate(zip(parent, generation, strict=True))
+    ]
+    return quirk.System([*bodies, *joints], gravity=GRAVITY)
+
+
+def _links(where: Placed, first: quirk.Body | None = None) -> list[quirk.Body]:
+    """Rods at the given places; `first` takes the place of rod 0."""
+    bodies = [] if first is None else [first]
+    count = len(where.position)
+    return bodies + [quirk.Body(f"link{k}", MASS, INERTIA, **where.initial(k)) for k in range(len(bodies), count)]
+
+
+def _ball(
+    k: int, body_i: quirk.Body | quirk.Ground, body_j: quirk.Body, above: np.ndarray, below: np.ndarray
+) -> quirk.Spherical:
+    return quirk.Spherical(f"joint{k}", body_i, body_j, frame_i=quirk.Frame(above), frame_j=quirk.Frame(below))
+
+
+def _hinge_y(k: int, body_i: quirk.Body, body_j: quirk.Body, above: np.ndarray, below: np.ndarray) -> quirk.Revolute:
+    return _hinge(f"joint{k}", body_i, body_j, above, below, TO_Y)
+
+
+def _hinge(name, body_i, body_j, above, below, axis) -> quirk.Revolute:
+    frames = quirk.Frame(above, axis), quirk.Frame(below, axis)
+    return quirk.Revolute(name, body_i, body_j, frame_i=frames[0], frame_j=frames[1])

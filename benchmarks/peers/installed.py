@@ -1,0 +1,20 @@
+"""Which peers are installed."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from types import ModuleType
+
+MODULES = {"Pinocchio": "pinocchio_peer", "MuJoCo": "mujoco_peer", "Exudyn": "exudyn_peer"}
+PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn"}
+
+
+@cache
+def peer(name: str) -> ModuleType | None:
+    """Return the module of a peer, or None, with a note on the screen, if its library cannot be imported."""
+    try:
+        return importlib.import_module(f".{MODULES[name]}", __package__)
+    except ImportError as error:
+        print(f"{name} is left out ({error}): pip install {PACKAGES[name]}")
+        return None

@@ -1,0 +1,108 @@
+"""QuIRK's side of the benchmarks."""
+
+from __future__ import annotations
+
+import time
+
+import numba
+import numpy as np
+from quirk.integrators import TABLEAUX, Statistics
+
+import quirk
+from quirk.compiled import OPTIONS
+from quirk.dynamics.sparse.advance import ADVANCE, Settings, enter
+from quirk.dynamics.sparse.evaluate import evaluate
+from quirk.dynamics.sparse.flow import SparseFlow
+from quirk.dynamics.sparse.layout import state_to_lanes
+from quirk.dynamics.sparse.run import CompiledRun
+
+from .measure import FULL, Effort, Task, timed
+
+NAME = "QuIRK"
+# More steps than any run here takes.
+ENDLESS = 10**9
+
+
+@numba.njit(**OPTIONS)
+def _repeat(count, constants, nodes, pattern, forces, work, y, ydot):
+    """Evaluate again and again, so that no call from Python is in the time."""
+    for _ in range(count):
+        evaluate(constants, nodes, pattern, forces, work, 0.0, y, 0.0, 0.0, ydot)
+
+
+def evaluations(system: quirk.System) -> Task:
+    """Return the task of evaluating all accelerations at the initial state."""
+    solver, y = system.solver(), state_to_lanes(system.initial_state().pack())
+    solver.settle(y)
+    ydot = np.empty_like(y)
+
+    def run(count: int) -> None:
+        _repeat(count, *solver.arrays[:3], solver.applied.table, solver.work, y, ydot)
+
+    return run
+
+
+def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task:
+    """Return the task of taking one step with projection, from where the last one ended."""
+    solver, state = system.solver(), system.initial_state()
+    flow = SparseFlow(solver, state, on_constraints=True)
+    settings = Settings(
+        start=0.0, end=step * ENDLESS, step=step, count=ENDLESS, rtol=0.0, atol=0.0, interval=1, alpha=0.0, beta=0.0,
+        length=system.model.length, every=False,
+    )  # fmt: skip
+    course = CompiledRun(flow, state.pack(), TABLEAUX[method], settings, np.zeros(0), Statistics())
+    course.proceed()
+
+    def run(count: int) -> None:
+        constants, nodes, pattern, work = solver.arrays
+        table, weights = solver.applied.table, course.weights
+        enter(ADVANCE, constants, nodes, pattern, table, weights, settings, work, course.run, count)
+
+    return run
+
+
+def seconds_per_evaluation(system: quirk.System, effort: Effort = FULL) -> float:
+    """Return the median time of an evaluation."""
+    return timed(evaluations(system), effort).median
+
+
+def seconds_per_step(system: quirk.System, method: str = "RK4", step: float = 1e-3, effort: Effort = FULL) -> float:
+    """Return the median time of a step with projection."""
+    return timed(steps(system, method, step), effort).median
+
+
+def error_and_seconds(
+    system: quirk.System,
+    duration: float,
+    positions: np.ndarray,
+    rtol: float,
+    repeats: int = 3,
+    method: str = "DOP853",
+) -> tuple[float, float]:
+    """Integrate with projection, through the public interface.
+
+    Parameters
+    ----------
+    system : quirk.System
+    duration : float
+    positions : (n, 3)
+        Centres of mass at the end, from a reference.
+    rtol : float
+        Relative tolerance; the absolute one is a thousandth of it, as by default.
+    repeats : int
+        The quickest of so many runs counts.
+    method : str
+
+    Returns
+    -------
+    error : float
+        The largest distance of a centre of mass from the reference, m.
+    seconds : float
+    """
+    seconds = np.inf
+    for _ in range(repeats):
+        began = time.perf_counter()
+        result = quirk.simulate(system, duration, method=method, rtol=rtol, atol=1e-3 * rtol, output=duration)
+        seconds = min(seconds, time.perf_counter() - began)
+    end = result.state_at()
+    return float(np.linalg.norm(end.position - positions, axis=1).max()), seconds

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -119,14 +121,38 @@ class EntryCompiler(Compiler):
     lowering = EntryLowering
 
 
+class Notice(event.Listener):
+    """Says once in a process that it will take a while, where numba finds no machine code of an entry."""
+
+    def __init__(self) -> None:
+        self.entries: list[Any] = []
+        self.given = False
+
+    def on_start(self, event: Any) -> None:
+        """Write one line to standard error."""
+        if event.data["dispatcher"] in self.entries and not self.given:
+            self.given = True
+            print("quirk: compiling, for about 15 s, once per installation", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""
+
+
+NOTICE = Notice()
+event.register("numba:compile", NOTICE)
+
+
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function`, which Python calls, at its first call; keep the machine code where that can be written."""
     options = {"pipeline_class": EntryCompiler, "no_cfunc_wrapper": True, **OPTIONS}
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no cache folder is writable: compile anew in each process
-        return numba.njit(**options)(function)
+        compiled = numba.njit(**options)(function)
+        NOTICE.entries.append(compiled)
+        return compiled
     if not numba.config.DISABLE_JIT:
+        NOTICE.entries.append(compiled)
         # numba takes machine code for stale when the function's own file has changed. Entries contain the
         # kernels that they call, which live in other files, so the whole package has to count.
         compiled._cache._cache_file._source_stamp = source_stamp()

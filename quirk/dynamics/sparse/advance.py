@@ -134,6 +134,9 @@ def enter(
                 t, slope = clock[T] + weights.c[stage] * h, run.k[stage * size : (stage + 1) * size]
                 evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                 counts[EVALUATIONS] += 1
+                if stage == stages and projecting and watch(nodes, pattern, work, counts[BEST_RANK]):
+                    evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
+                    counts[EVALUATIONS] += 1
             if run.stop[0] != 0:
                 return STOPPED
             if settings.count == 0:
@@ -146,8 +149,6 @@ def enter(
                 return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
             counts[STEPS] += 1
             counts[WITHIN] = 1
-            if projecting:
-                watch(nodes, pattern, work, counts[BEST_RANK])
         # What is asked for in this step.
         h = clock[T_NEW] - clock[T]
         while wanted(settings, run):

@@ -18,6 +18,7 @@ from .rows import BILINEAR, HUB, Nodes, along, constraint_rows
 # One more solve, for what the first one left, gains as many digits as the smallest pivot has left: needed where
 # pivots are below the first; two where they are below the second.
 ONE_REFINEMENT, TWO_REFINEMENTS = 1e-3, 1e-8
+MOST_REFINEMENTS = 2
 
 
 class Work(NamedTuple):

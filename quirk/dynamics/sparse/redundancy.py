@@ -14,7 +14,7 @@ import numpy as np
 from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
 
-from .evaluate import LEAST, ONE_REFINEMENT, RANK, REFINEMENTS, TRIGGER, TWO_REFINEMENTS, Work
+from .evaluate import LEAST, MOST_REFINEMENTS, ONE_REFINEMENT, RANK, REFINEMENTS, TRIGGER, TWO_REFINEMENTS, Work
 from .factorise import Pattern, factorise
 from .layout import G_FORCE, G_I, G_J, G_SIZE
 from .rows import HUB, Nodes
@@ -63,7 +63,7 @@ def count(nodes: Nodes, work: Work) -> int:
                 least = min(least, 1.0 / (inverse * at(work.lengths, 8 * n + r)))
     put(work.summary, RANK, kept)
     put(work.summary, LEAST, least)
-    put(work.summary, REFINEMENTS, (1 if least < ONE_REFINEMENT else 0) + (1 if least < TWO_REFINEMENTS else 0))
+    put(work.summary, REFINEMENTS, MOST_REFINEMENTS if least < TWO_REFINEMENTS else 1 if least < ONE_REFINEMENT else 0)
     return left_out
 
 
@@ -79,7 +79,7 @@ def factorise_above(nodes: Nodes, pattern: Pattern, work: Work, tolerance: float
 
 @kernel
 def choose(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> bool:
-    """Choose `rank` rows that are far from dependent; False if there are none, and nothing is changed."""
+    """Choose `rank` rows that are far from dependent; False if there are not so many, and the choice stays."""
     tolerance = FIRST_FLOOR
     while tolerance > 0.1 * PIVOT_TOLERANCE:
         if factorise_above(nodes, pattern, work, tolerance) >= rank:
@@ -90,12 +90,20 @@ def choose(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> bool:
             put(work.summary, TRIGGER, min(POOR, WORSE * work.summary[LEAST]))
             return True
         tolerance *= NEXT_FLOOR
+    put(work.summary, REFINEMENTS, MOST_REFINEMENTS)
     return False
 
 
 @kernel
-def watch(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> None:
-    """Look after the choice where the constraints hold and have just been factorised."""
+def watch(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> bool:
+    """Look after the choice where the constraints hold and have just been evaluated.
+
+    Returns whether the evaluation is to be repeated: with other rows, with more refinements, or since the
+    factorisation has been replaced in looking for other rows.
+    """
+    refinements = work.summary[REFINEMENTS]
     measure(nodes, work)
     if count(nodes, work) > 0 and work.summary[LEAST] < work.summary[TRIGGER]:
         choose(nodes, pattern, work, rank)
+        return True
+    return work.summary[REFINEMENTS] > refinements

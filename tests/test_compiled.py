@@ -1,0 +1,193 @@
+"""Compilation: traced functions, machine code kept and renewed, functions of a user called by pointer."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import quirk
+from quirk import compiled, lanes
+from quirk.dynamics.sparse import vectors
+from quirk.traced import traced
+
+ROOT = Path(quirk.__file__).parent
+
+
+def entry_of(function, *arguments):
+    """Run a function of plain arguments both ways."""
+    return numba.njit(function)(*arguments), function(*arguments)
+
+
+def test_lanes():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 16))
+
+    def work(x, y, out):
+        a, b = lanes.load(x, 3), lanes.load(y, 0)
+        lanes.store(out, 0, 2.0 * a - b / 3.0 + a * b - 1.5)
+        lanes.store(out, 8, lanes.greater(lanes.root(a * a), -b))
+        lanes.put(out, 16, lanes.total(a))
+        lanes.put(out, 17, lanes.highest(b))
+        lanes.add(out, 17, lanes.at(x, 2))
+        lanes.store(out, 18, lanes.splat(lanes.at(y, 1)))
+
+    results = [np.zeros(26) for _ in range(2)]
+    numba.njit(work)(x, y, results[0])
+    work(x, y, results[1])
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-14)
+    a, b = x[3:11], y[:8]
+    np.testing.assert_allclose(results[1][:8], 2 * a - b / 3 + a * b - 1.5, rtol=1e-14)
+    np.testing.assert_allclose(results[1][16:18], [a.sum(), b.max() + x[2]], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["plus", "minus", "cross"])
+def test_vectors_of_numbers_and_of_lanes(name):
+    function = getattr(vectors, name)
+    want = {"plus": np.add, "minus": np.subtract, "cross": np.cross}[name]
+    a, b = np.random.default_rng(1).normal(size=(2, 3))
+
+    def work(a, b):
+        return function((a[0], a[1], a[2]), (b[0], b[1], b[2]))
+
+    for got in entry_of(work, a, b):
+        np.testing.assert_allclose(got, want(a, b), rtol=1e-14)
+
+
+def test_traced_functions_write_out_loops_over_constants():
+    @traced
+    def power(x):
+        result = 1.0
+        for _ in range(3):
+            result = result * x
+        return result
+
+    def work(x):
+        return power(x)
+
+    assert entry_of(work, 1.5) == (1.5**3, 1.5**3)
+
+
+def test_lanes_that_are_not_numbers_are_noticed():
+    def work(x):
+        return lanes.total(lanes.load(x, 0))
+
+    x = np.ones(8)
+    x[5] = np.nan
+    assert all(np.isnan(got) for got in entry_of(work, x))
+
+
+SCRIPT = """
+import numpy as np
+from quirk.constraints.primitives import PrimitiveTable, constraint_tower as tower
+table = PrimitiveTable(*(np.zeros(0, int) for _ in range(2)), np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros((0, 2, 3)), np.zeros(0))
+tower(table, np.zeros((1, 3, 3)), np.zeros((1, 2, 3)), np.zeros((1, 1, 3)), np.zeros((3, 2, 3)), np.zeros((0, 2)))
+print(sum(tower.stats.cache_hits.values()), sum(tower.stats.cache_misses.values()))
+"""
+
+
+def test_machine_code_is_renewed_when_any_kernel_changed(tmp_path):
+    """A kernel in another file than the entry that calls it, which numba by itself does not see."""
+    package = tmp_path / "quirk"
+    shutil.copytree(ROOT, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("constraints", "integrators"):
+        folder = package / name
+        if not folder.exists():
+            shutil.copytree(ROOT.parent / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run():
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split(), done.stderr
+
+    (first, notice), (second, silence) = run(), run()
+    assert first == ["0", "1"]
+    assert second == ["1", "0"]
+    assert notice.count("compiling") == 1
+    assert silence == ""
+    with (package / "constraints" / "tower.py").open("a") as file:
+        file.write("\n# changed\n")
+    assert run()[0] == ["0", "1"]
+
+
+def test_nothing_can_be_written(monkeypatch):
+    """Where no folder takes machine code, entries are compiled anew in each process."""
+    original = numba.njit
+
+    def njit(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return original(*args, **options)
+
+    monkeypatch.setattr(compiled.numba, "njit", njit)
+    double = compiled.entry(lambda x: 2 * x)
+    assert double(4) == 8
+
+
+def spinning(torque):
+    body = quirk.Body("top", 1.0, [1, 2, 3], angular_velocity=[0.1, 2, 0.3])
+    return quirk.System([body, quirk.Torque("brake", body, torque)])
+
+
+def brake(t, position, orientation, velocity, angular_velocity):
+    return -0.3 * angular_velocity[0], -0.2 * angular_velocity[1] + t, orientation[0]
+
+
+def test_users_functions_compiled_and_plain():
+    results = [quirk.simulate(spinning(f), 1.0, output=0.1) for f in (brake, numba.njit(brake))]
+    np.testing.assert_allclose(results[0].state.angular_velocity, results[1].state.angular_velocity, rtol=1e-12)
+    assert results[0].statistics.evaluations == results[1].statistics.evaluations
+
+
+def test_users_compiled_functions_of_a_joint():
+    def motor(t, angle, rate):
+        return np.sin(3 * angle) - 0.1 * rate + t
+
+    found = []
+    for function in (motor, numba.njit(motor)):
+        rod = quirk.Body.box("rod", mass=1.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
+        hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        system = quirk.System([rod, hinge, quirk.JointTorque("motor", hinge, function)], gravity=[0, 0, -9.81])
+        found.append(quirk.simulate(system, 1.0, output=0.1)["hinge"].rotation)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-12)
+
+
+def test_keyboard_interrupt_within_a_users_function_ends_the_run_with_what_there_is():
+    def interrupted(t, *motion):
+        if t > 0.5:
+            raise KeyboardInterrupt
+        return [0, 0, 0]
+
+    result = quirk.simulate(spinning(interrupted), 1.0, method="RK4", step=0.01)
+    assert result.status == "interrupted"
+    assert 0.4 < result.time[-1] <= 0.5
+
+
+def test_errors_of_a_users_function_reach_the_user():
+    with pytest.raises(quirk.InputError, match=r'Torque "brake".*failed at t = 0 s: ZeroDivisionError'):
+        quirk.simulate(spinning(lambda t, *motion: 1 / 0), 1.0)
+    with pytest.raises(quirk.SimulationError, match=r'Torque "brake".*must have shape') as error:
+        quirk.simulate(spinning(lambda t, *motion: [0, 0, 0] if t < 0.5 else [0, 0]), 1.0)
+    assert error.value.result.time[-1] == pytest.approx(0.5, abs=1e-3)
+
+
+def test_runs_do_not_share_arrays():
+    """A function that itself asks the system for accelerations does not disturb the run."""
+    rod = quirk.Body.box("rod", mass=1.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    bare = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+
+    def nosy(t, angle, rate):
+        bare.acceleration(bare.initial_state())
+        return 0.0
+
+    system = quirk.System([rod, hinge, quirk.JointTorque("none", hinge, nosy)], gravity=[0, 0, -9.81])
+    one, other = (quirk.simulate(s, 0.2, method="RK4", step=0.01) for s in (bare, system))
+    np.testing.assert_array_equal(one.state.position, other.state.position)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from quirk.compiled import kernel
 from quirk.lanes import greater, highest, load, root, splat, store, total
+from quirk.traced import traced
 
 from .layout import (
     ALPHA,
@@ -45,40 +48,54 @@ POSES, VELOCITIES = range(2)
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill rotation, metric and spin; quaternions of any length stand for the rotation along them."""
     for block in range(y.shape[0] // STATE):
-        s, k, c = block * STATE, block * KIN, block * CON
-        q = s + 8 * ORIENTATION
-        qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
-        scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
-        wx, wy, wz = scale * qw * qx, scale * qw * qy, scale * qw * qz
-        xx, yy, zz = scale * qx * qx, scale * qy * qy, scale * qz * qz
-        xy, xz, yz = scale * qx * qy, scale * qx * qz, scale * qy * qz
-        omega = load3(y, s + 8 * OMEGA)
-        for row in range(3):
-            if row == 0:
-                r = 1.0 - (yy + zz), xy - wz, xz + wy
-            elif row == 1:
-                r = xy + wz, 1.0 - (xx + zz), yz - wx
-            else:
-                r = xz - wy, yz + wx, 1.0 - (xx + yy)
-            store3(kin, k + 8 * (ROTATION + 3 * row), r)
-            store(kin, k + 8 * (SPIN + row), dot(r, omega))
-            store3(kin, k + 8 * (METRIC + 3 * row), columns_times(constants, c + 8 * FACTOR, r))
+        pose(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill what bodies without constraints would do under the applied loads, gravity and their own spin."""
     for block in range(y.shape[0] // STATE):
+        free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
+
+
+@kernel
+def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
+    """Do both at once, where no loads are applied in between."""
+    for block in range(y.shape[0] // STATE):
         s, k, c = block * STATE, block * KIN, block * CON
-        by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
-        store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
-        omega = load3(y, s + 8 * OMEGA)
-        momentum = rows_times(constants, c + 8 * INERTIA, omega)
-        # Torque in body axes and J omega x omega.
-        torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
-        h = columns_times(constants, c + 8 * FACTOR, plus(torque, cross(momentum, omega)))
-        store3(kin, k + 8 * ALPHA_BODY, rows_times(constants, c + 8 * FACTOR, h))
-        store3(kin, k + 8 * ALPHA, rows_times(kin, k + 8 * METRIC, h))
+        pose(constants, y, kin, s, k, c)
+        free_acceleration(constants, y, kin, s, k, c)
+
+
+@traced
+def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
+    """Rotation, metric and spin of one block, of which s, k and c are the first elements."""
+    q = s + 8 * ORIENTATION
+    qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
+    scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
+    wx, wy, wz = scale * qw * qx, scale * qw * qy, scale * qw * qz
+    xx, yy, zz = scale * qx * qx, scale * qy * qy, scale * qz * qz
+    xy, xz, yz = scale * qx * qy, scale * qx * qz, scale * qy * qz
+    R = (1.0 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1.0 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1.0 - (xx + yy))
+    omega = load3(y, s + 8 * OMEGA)
+    for row in range(3):
+        store3(kin, k + 8 * (ROTATION + 3 * row), R[row])
+        store(kin, k + 8 * (SPIN + row), dot(R[row], omega))
+        store3(kin, k + 8 * (METRIC + 3 * row), columns_times(constants, c + 8 * FACTOR, R[row]))
+
+
+@traced
+def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
+    """Accelerations of one block without constraints."""
+    by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
+    store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
+    omega = load3(y, s + 8 * OMEGA)
+    momentum = rows_times(constants, c + 8 * INERTIA, omega)
+    # Torque in body axes and J omega x omega.
+    torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
+    h = columns_times(constants, c + 8 * FACTOR, plus(torque, cross(momentum, omega)))
+    store3(kin, k + 8 * ALPHA_BODY, rows_times(constants, c + 8 * FACTOR, h))
+    store3(kin, k + 8 * ALPHA, rows_times(kin, k + 8 * METRIC, h))
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 from quirk.compiled import inlined, kernel, plain
 from quirk.lanes import add, at, load, splat, store, total
 
-from .bodies import free_accelerations, poses, rates
+from .bodies import free_accelerations, free_motion, poses, rates
 from .factorise import Pattern, factorise, solve
 from .layout import CONSTANTS_SIZE, G_FORCE, G_I, G_J, G_SIZE, INVERSE_MASS, WRENCH_SIZE
 from .loads import Forces, applied_loads
@@ -73,10 +73,12 @@ def evaluate(
 
     `alpha` and `beta` are Baumgarte's rates.
     """
-    poses(constants, y, work.kin)
     if forces.kind.shape[0] > 0:
+        poses(constants, y, work.kin)
         applied_loads(forces, t, y, work.kin)
-    free_accelerations(constants, y, work.kin)
+        free_accelerations(constants, y, work.kin)
+    else:
+        free_motion(constants, y, work.kin)
     _rows(nodes, y, work.kin, alpha, beta, work.G, work.rhs)
     refinements = int(work.summary[REFINEMENTS])
     if refinements > 0:

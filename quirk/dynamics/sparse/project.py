@@ -10,7 +10,7 @@ import numpy as np
 
 from quirk.compiled import kernel
 
-from .bodies import VELOCITIES, displace, free_accelerations, motion_of, poses, reach, speed, subtract
+from .bodies import VELOCITIES, displace, free_motion, motion_of, poses, reach, speed, subtract
 from .evaluate import Work, wrenches
 from .factorise import Pattern, factorise, solve
 from .rows import Nodes, along, constraint_rows, residuals
@@ -33,8 +33,7 @@ MOST_STEPS = 16
 @kernel
 def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, y: np.ndarray) -> None:
     """Factorise the rows at a state; what its applied loads are does not matter."""
-    poses(constants, y, work.kin)
-    free_accelerations(constants, y, work.kin)
+    free_motion(constants, y, work.kin)
     constraint_rows(nodes, y, work.kin, 0.0, 0.0, work.G, work.rhs)
     factorise(pattern, work.G, work.floor, work.B, work.Q, work.D)
 

@@ -98,11 +98,12 @@ def choose(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> bool:
 def watch(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> bool:
     """Look after the choice where the constraints hold and have just been evaluated.
 
+    Lengths of rows are those of the last choice: they change little, and reading all rows would take time.
+
     Returns whether the evaluation is to be repeated: with other rows, with more refinements, or since the
     factorisation has been replaced in looking for other rows.
     """
     refinements = work.summary[REFINEMENTS]
-    measure(nodes, work)
     if count(nodes, work) > 0 and work.summary[LEAST] < work.summary[TRIGGER]:
         choose(nodes, pattern, work, rank)
         return True

@@ -48,7 +48,7 @@ def simulate(
     system: System,
     duration: float,
     *,
-    method: str = "DOP853",
+    method: str = "Vern9",
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
@@ -69,7 +69,7 @@ def simulate(
     duration : float
         s, positive.
     method : str
-        "RK4" (needs `step`), "RK45" or "DOP853" (adaptive, or fixed with `step`); for stiff systems
+        "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); for stiff systems
         SciPy's "Radau", "BDF" or "LSODA".
     rtol, atol : float
         Bounds on the error of a step, relative and absolute (SI units), for each body's position,

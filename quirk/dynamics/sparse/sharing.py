@@ -14,7 +14,7 @@ from quirk.lanes import WIDTH, aligned
 from ..model import Model
 from .factorise import TURNING
 from .layout import G_FORCE, G_I, G_J, G_SIZE
-from .ordering import minimum_degree
+from .ordering import gathered, minimum_degree
 from .tables import SIGNS, Tables, block_pattern, block_size
 
 # Pivots below this part of a diagonal entry are those of freedoms.
@@ -49,7 +49,7 @@ class Sharing:
             if i < n and j < n:
                 coupled[i].add(j)
                 coupled[j].add(i)
-        order, later = minimum_degree(coupled, [set() for _ in range(n)])
+        order, later = gathered(*minimum_degree(coupled, [set() for _ in range(n)]))
         self.position = np.empty(n + 1, dtype=np.int64)
         self.position[order] = np.arange(n)
         self.position[n] = n  # the ground, behind all bodies

@@ -47,7 +47,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     solver, state = system.solver(), system.initial_state()
     flow = SparseFlow(solver, state, on_constraints=True)
     settings = Settings(
-        start=0.0, end=step * ENDLESS, step=step, count=ENDLESS, rtol=0.0, atol=0.0, interval=1, alpha=0.0, beta=0.0,
+        start=0.0, end=step * ENDLESS, step=step, fixed=ENDLESS, rtol=0.0, atol=0.0, interval=1, alpha=0.0, beta=0.0,
         length=system.model.length, every=False,
     )  # fmt: skip
     course = CompiledRun(flow, state.pack(), TABLEAUX[method], settings, np.zeros(0), Statistics())

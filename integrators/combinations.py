@@ -18,7 +18,7 @@ class Weights(NamedTuple):
 
     stages s · buffers s + 1 + x · errors: number of error estimates · exponent: 1 / (order of the estimate) ·
     c (s + 1 + x,) · first (s + 1 + x + errors + 1,) where the weights of each row start: stages, y_new (row s),
-    stages for dense output, error estimates · index, weight: which slopes, and how much of each ·
+    stages for dense output, error estimates · slope, weight: which slopes, and how much of each ·
     dense ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d · binomial (d,)
     """
 
@@ -28,7 +28,7 @@ class Weights(NamedTuple):
     exponent: float
     c: np.ndarray
     first: np.ndarray
-    index: np.ndarray
+    slope: np.ndarray
     weight: np.ndarray
     dense: np.ndarray
     binomial: np.ndarray
@@ -46,7 +46,7 @@ def weights_of(tableau: Tableau) -> Weights:
         exponent=1 / (tableau.error_order + 1),
         c=np.concatenate([tableau.c, [1.0], tableau.extra_c]),
         first=np.concatenate([[0], np.cumsum([len(k) for k in kept])]).astype(np.int64),
-        index=np.concatenate(kept).astype(np.int64),
+        slope=np.concatenate(kept).astype(np.int64),
         weight=np.concatenate([row[k] for row, k in zip(rows, kept, strict=True)]),
         dense=tableau.dense.ravel().copy(),
         binomial=np.array([comb(degree, j) for j in range(1, degree + 1)], dtype=float),
@@ -59,10 +59,10 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
     size = out.shape[0]
     first, last = weights.first[row], weights.first[row + 1]
     for o in range(0, size, 8):
-        slope = splat(0.0)
+        sum_of_slopes = splat(0.0)
         for e in range(first, last):
-            slope = slope + at(weights.weight, e) * load(k, weights.index[e] * size + o)
-        store(out, o, load(y, o) + h * slope)
+            sum_of_slopes = sum_of_slopes + at(weights.weight, e) * load(k, weights.slope[e] * size + o)
+        store(out, o, load(y, o) + h * sum_of_slopes)
 
 
 @kernel
@@ -72,10 +72,10 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
     row = weights.buffers + estimate
     first, last = weights.first[row], weights.first[row + 1]
     for o in range(0, size, 8):
-        slope = splat(0.0)
+        sum_of_slopes = splat(0.0)
         for e in range(first, last):
-            slope = slope + at(weights.weight, e) * load(k, weights.index[e] * size + o)
-        store(out, o, h * slope)
+            sum_of_slopes = sum_of_slopes + at(weights.weight, e) * load(k, weights.slope[e] * size + o)
+        store(out, o, h * sum_of_slopes)
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .step import IntegrationError, Manifold, Sampled
+from .step import IntegrationError, Projection, Sampled
 
 
 class Recorder:
@@ -17,7 +17,7 @@ class Recorder:
     manifold : applied to states between steps, so that they meet the constraints as those at the ends do
     """
 
-    def __init__(self, t: float, y: np.ndarray, times: np.ndarray | None, manifold: Manifold | None) -> None:
+    def __init__(self, t: float, y: np.ndarray, times: np.ndarray | None, manifold: Projection | None) -> None:
         self.start, self.manifold = (t, y), manifold
         self.pending = None if times is None else list(times[::-1])
         self.times: list[float] = []

@@ -14,11 +14,15 @@ from .tableau import Tableau, bernstein
 Function = Callable[[float, np.ndarray], np.ndarray]
 
 
-class Manifold(Protocol):
-    """Where y is known to lie: a hook through which steps are kept there."""
+class Projection(Protocol):
+    """A hook through which states are kept where they are known to lie."""
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return y moved onto the manifold, or None if it is too far from it."""
+
+
+class Manifold(Projection, Protocol):
+    """One that also tells which errors it does not remove."""
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
         """Return the part of an error of the y last projected that projection would not remove."""

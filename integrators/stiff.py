@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .step import Function, IntegrationError, Manifold, Statistics
+from .step import Function, IntegrationError, Projection, Statistics
 
 STIFF_METHODS = ("Radau", "BDF", "LSODA")
 
@@ -36,7 +36,7 @@ def stiff_steps(
     method: str,
     rtol: float,
     atol: float,
-    manifold: Manifold | None,
+    manifold: Projection | None,
     statistics: Statistics,
 ) -> Iterator[StiffStep]:
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.

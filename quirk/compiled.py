@@ -84,7 +84,7 @@ class Lowering(NativeLowering):
 class KernelLowering(Lowering):
     """Lowering of a kernel."""
 
-    _name = "kernel_lowering"
+    _name: Any = "kernel_lowering"
     library = KernelLibrary
 
 
@@ -92,7 +92,7 @@ class KernelLowering(Lowering):
 class EntryLowering(Lowering):
     """Lowering of an entry."""
 
-    _name = "entry_lowering"
+    _name: Any = "entry_lowering"
     library = EntryLibrary
 
 
@@ -119,6 +119,11 @@ class EntryCompiler(Compiler):
     """Compiler of entries."""
 
     lowering = EntryLowering
+
+
+def plain_python() -> bool:
+    """Whether kernels run as plain Python."""
+    return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
 class Notice(event.Listener):
@@ -151,7 +156,7 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled = numba.njit(**options)(function)
         NOTICE.entries.append(compiled)
         return compiled
-    if not numba.config.DISABLE_JIT:
+    if not plain_python():
         NOTICE.entries.append(compiled)
         # numba takes machine code for stale when the function's own file has changed. Entries contain the
         # kernels that they call, which live in other files, so the whole package has to count.

@@ -151,7 +151,7 @@ def simulate(
             start=start,
             end=end,
             step=0.0 if step is None else step,
-            count=0 if step is None else step_count(start, end, step),
+            fixed=0 if step is None else step_count(start, end, step),
             rtol=rtol,
             atol=atol,
             interval=interval if projecting else 0,
@@ -181,7 +181,9 @@ def _stepped(
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
         steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
-    elif step is not None:
+        return SteppedRun(flow, guarded(steps, start, end), Recorder(start, y, times, flow), statistics)
+    assert isinstance(flow, Flow)
+    if step is not None:
         steps = fixed_steps(flow, start, y, end, step, TABLEAUX[method], flow, statistics)
     else:
         tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))

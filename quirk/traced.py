@@ -220,8 +220,9 @@ def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
 
 
 def _given(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    if isinstance(kind, types.BaseTuple):
-        parts = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+    part_kinds = getattr(kind, "types", None)  # of a tuple
+    if part_kinds is not None:
+        parts = zip(part_kinds, cgutils.unpack_tuple(builder, value), strict=True)
         return tuple(_given(context, builder, part_kind, part) for part_kind, part in parts)
     return Traced(context, builder, kind, value)
 

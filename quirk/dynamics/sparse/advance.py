@@ -30,7 +30,7 @@ from .rows import Nodes, residuals
 class Settings(NamedTuple):
     """What a run is asked to do.
 
-    start, end: s · step: s, of `count` fixed steps, or 0 of as many as the tolerances ask for · rtol, atol ·
+    start, end: s · step: s, of so many `fixed` steps, or 0 of as many as the tolerances ask for · rtol, atol ·
     interval: every how many steps the state is projected, 0 for never · alpha, beta: Baumgarte's rates, 1/s ·
     length: size of the system, m · every: whether to keep all steps, or the states at the asked times
     """
@@ -38,7 +38,7 @@ class Settings(NamedTuple):
     start: float
     end: float
     step: float
-    count: int
+    fixed: int
     rtol: float
     atol: float
     interval: int
@@ -139,7 +139,7 @@ def enter(
                     counts[EVALUATIONS] += 1
             if run.stop[0] != 0:
                 return STOPPED
-            if settings.count == 0:
+            if settings.fixed == 0:
                 error = np.inf
                 if arrived:
                     error = step_error(constants, nodes, pattern, weights, settings, work, run, h, constrained)
@@ -206,9 +206,9 @@ def enter(
 def choose_end(settings: Settings, run: Run) -> float:
     """Choose where the next step ends; returns its size."""
     clock = run.clock
-    if settings.count > 0:
+    if settings.fixed > 0:
         n = run.counts[STEPS] + 1
-        clock[T_NEW] = settings.end if n >= settings.count else settings.start + n * settings.step
+        clock[T_NEW] = settings.end if n >= settings.fixed else settings.start + n * settings.step
     else:
         close = clock[T] + 1.01 * clock[H] >= settings.end
         clock[T_NEW] = settings.end if close else clock[T] + clock[H]
@@ -253,7 +253,7 @@ def settle(settings: Settings, run: Run, stages: int) -> bool:
         store(run.k, o, load(run.k, stages * size + o))
     clock[T] = clock[T_NEW]
     counts[WITHIN] = 0
-    if settings.count > 0:
+    if settings.fixed > 0:
         return False
     counts[STALL] += 1
     if counts[STALL] < STALL_STEPS:

@@ -9,6 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from quirk.compiled import plain_python
 from quirk.errors import InputError
 from quirk.forces.element import Value, Wrenches
 from quirk.forces.law import Law
@@ -75,7 +76,7 @@ class Applied:
 
     def _pointer(self, e: int, law: Law) -> Any:
         value: Value = law.function
-        if is_compiled(value.function) and not numba.config.DISABLE_JIT:
+        if is_compiled(value.function) and not plain_python():
             return compiled_pointer(value.function, law.of_joint)
         inputs = self.table.inputs[INPUTS * e : INPUTS * (e + 1)]
         outputs = self.table.outputs[3 * e : 3 * (e + 1)]

@@ -125,7 +125,7 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
         children[parent[k]].append(k)
     size[count] = TOGETHER + 1
     roots = [k for k in range(count) if size[k] <= TOGETHER < size[parent[k]]]
-    places = []
+    places: list[int] = []
     for root in sorted(roots, key=lambda k: order[k]):
         stack, branch = [root], []
         while stack:

@@ -132,7 +132,7 @@ class CompiledRun:
         flow, settings, solver, y = self._flow, self.settings, self.solver, self._start
         slope = flow(settings.start, y)
         self.run.k[: solver.size] = state_to_lanes(slope)
-        if settings.count == 0:
+        if settings.fixed == 0:
             if not np.isfinite(slope).all():
                 raise collapsed(settings.start, y, slope[None])
             tolerance = Tolerance(settings.rtol, settings.atol, vector_starts(solver.bodies))

@@ -200,9 +200,11 @@ def _products(model: Model, placed: Sequence[Joint | None], hubs: dict[int, int]
         scale = 1 / np.sqrt(model.mass[body])
         for k, side in at_body[body]:
             moment, force = G_SIZE * k + SIDES[side], G_SIZE * k + G_FORCE
-            one = (moment, units + SECOND_HALF), (force, units + FIRST_HALF)
-            left, right = ([pair[k > hub] for pair in one], [pair[k < hub] for pair in one])
-            product = (TURNING, left[0], right[0], left[1], right[1], SIGNS[side] * scale)
+            # The unit rows pick the components of the hub: on the left where the hub goes first.
+            moments, forces = (moment, units + SECOND_HALF), (force, units + FIRST_HALF)
+            if hub < k:
+                moments, forces = moments[::-1], forces[::-1]
+            product = (TURNING, *moments, *forces, SIGNS[side] * scale)
             products.setdefault((min(k, hub), max(k, hub)), []).append(product)
     for body, ends in at_body.items():
         if body in hubs or body == len(model.mass):
@@ -237,9 +239,9 @@ def block_pattern(
         terms[block[place]] = those
     updates: list[list[tuple[int, int, int]]] = [[] for _ in column]
     for k, later in enumerate(neighbours):
-        for x, left in enumerate(later):
-            for right in later[x:]:
-                updates[block[left, right]].append((turned[block[k, left]], start[block[k, right]], rows[k]))
+        for x, a in enumerate(later):
+            for b in later[x:]:
+                updates[block[a, b]].append((turned[block[k, a]], start[block[k, b]], rows[k]))
 
     def pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
         return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)

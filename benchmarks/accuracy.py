@@ -94,7 +94,7 @@ def chain(small: bool, long: bool) -> tuple[list[Row], list[Curve]]:
     tolerances = [10.0**-k for k in (range(3, 6) if small else range(3, 13))]
     run = runner(quirk_side)
     run(1e-3)  # compiles
-    ours = curve("QuIRK DOP853", "rtol", run, tolerances, enough)
+    ours = curve("QuIRK Vern9", "rtol", run, tolerances, enough)
     rows, curves = [], [ours]
 
     def compare(side: str, setting: str, module, settings: list[float], again: int, refinements: int) -> None:

@@ -77,9 +77,8 @@ def error_and_seconds(
     positions: np.ndarray,
     rtol: float,
     repeats: int = 3,
-    method: str = "DOP853",
 ) -> tuple[float, float]:
-    """Integrate with projection, through the public interface.
+    """Integrate with projection and the default method, through the public interface.
 
     Parameters
     ----------
@@ -91,7 +90,6 @@ def error_and_seconds(
         Relative tolerance; the absolute one is a thousandth of it, as by default.
     repeats : int
         The quickest of so many runs counts.
-    method : str
 
     Returns
     -------
@@ -102,7 +100,7 @@ def error_and_seconds(
     seconds = np.inf
     for _ in range(repeats):
         began = time.perf_counter()
-        result = quirk.simulate(system, duration, method=method, rtol=rtol, atol=1e-3 * rtol, output=duration)
+        result = quirk.simulate(system, duration, rtol=rtol, atol=1e-3 * rtol, output=duration)
         seconds = min(seconds, time.perf_counter() - began)
     end = result.state_at()
     return float(np.linalg.norm(end.position - positions, axis=1).max()), seconds

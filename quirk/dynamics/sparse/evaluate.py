@@ -52,8 +52,29 @@ class Work(NamedTuple):
 RANK, LEAST, REFINEMENTS, TRIGGER = range(4)
 
 
+@kernel
+def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> None:
+    """Fill `wrench` with what multipliers x exert on each body."""
+    for o in range(0, wrench.shape[0], 8):
+        store(wrench, o, splat(0.0))
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
+        multipliers = load(x, 8 * n)
+        for c in range(3):
+            constant = nodes.kind[n] < BILINEAR
+            force = at(x, 8 * n + c) if constant else total(multipliers * load(G, g + G_FORCE + 8 * c))
+            add(wrench, i + 8 * c, -force)
+            add(wrench, j + 8 * c, force)
+            add(wrench, i + 24 + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))
+            add(wrench, j + 24 + 8 * c, total(multipliers * load(G, g + G_J + 8 * c)))
+
+
 # Copies for the innermost loop: a call of its own would hand over two hundred numbers, addresses and lengths.
-_rows, _factorise, _solve = inlined(plain(constraint_rows)), inlined(plain(factorise)), inlined(plain(solve))
+_rows, _factorise, _solve, _wrenches = (
+    inlined(plain(function)) for function in (constraint_rows, factorise, solve, wrenches)
+)
 
 
 @kernel
@@ -85,7 +106,7 @@ def evaluate(
         copy(work.rhs, work.goal)
     _factorise(pattern, work.G, work.floor, work.B, work.Q, work.D)
     _solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
-    wrenches(nodes, work.G, work.x, work.wrench)
+    _wrenches(nodes, work.G, work.x, work.wrench)
     for _ in range(refinements):
         refine(constants, nodes, pattern, work)
     rates(constants, y, work.kin, work.wrench, ydot)
@@ -121,22 +142,3 @@ def copy(source: np.ndarray, target: np.ndarray) -> None:
     """Copy a flat array whose length is a multiple of eight."""
     for o in range(0, source.shape[0], 8):
         store(target, o, load(source, o))
-
-
-@kernel
-def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> None:
-    """Fill `wrench` with what multipliers x exert on each body."""
-    for o in range(0, wrench.shape[0], 8):
-        store(wrench, o, splat(0.0))
-    for n in range(nodes.rows.shape[0]):
-        if nodes.kind[n] == HUB:
-            continue
-        g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
-        multipliers = load(x, 8 * n)
-        for c in range(3):
-            constant = nodes.kind[n] < BILINEAR
-            force = at(x, 8 * n + c) if constant else total(multipliers * load(G, g + G_FORCE + 8 * c))
-            add(wrench, i + 8 * c, -force)
-            add(wrench, j + 8 * c, force)
-            add(wrench, i + 24 + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))
-            add(wrench, j + 24 + 8 * c, total(multipliers * load(G, g + G_J + 8 * c)))

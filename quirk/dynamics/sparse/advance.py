@@ -194,8 +194,8 @@ def enter(
         elif not choose(nodes, pattern, work, counts[BEST_RANK]):
             return OFF_CONSTRAINTS
     elif task == SOLVE:
-        factorise(pattern, work.G, work.floor, work.B, work.Q, work.D)
-        solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
+        factorise(pattern, work.G, work.floor, work.B, work.Q)
+        solve(pattern, work.B, work.Q, work.rhs, work.x)
     else:
         poses(constants, run.y, work.kin)
         residuals(nodes, run.y, work.kin, 0 if task == PHI else 1, work.rhs)

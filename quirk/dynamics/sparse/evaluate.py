@@ -25,7 +25,7 @@ class Work(NamedTuple):
     """Arrays that evaluations write: no kernel allocates.
 
     kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal, first: rhs and x kept
-    for refinement · B, Q, D: the factorisation · wrench, motion: per body, see `layout` · fresh, held (8 K,): floors
+    for refinement · B, Q: the factorisation · wrench, motion: per body, see `layout` · fresh, held (8 K,): floors
     below which pivots are zero where the constraints hold, and within a step · candidate (8 K,): the next `held` ·
     summary: what `survey` found.
     """
@@ -38,7 +38,6 @@ class Work(NamedTuple):
     first: np.ndarray
     B: np.ndarray
     Q: np.ndarray
-    D: np.ndarray
     wrench: np.ndarray
     motion: np.ndarray
     lengths: np.ndarray
@@ -104,8 +103,8 @@ def evaluate(
     refinements = int(work.summary[REFINEMENTS])
     if refinements > 0:
         copy(work.rhs, work.goal)
-    _factorise(pattern, work.G, work.floor, work.B, work.Q, work.D)
-    _solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
+    _factorise(pattern, work.G, work.floor, work.B, work.Q)
+    _solve(pattern, work.B, work.Q, work.rhs, work.x)
     _wrenches(nodes, work.G, work.x, work.wrench)
     for _ in range(refinements):
         refine(constants, nodes, pattern, work)
@@ -120,7 +119,7 @@ def refine(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) ->
     for o in range(0, work.x.shape[0], 8):
         store(work.rhs, o, load(work.goal, o) - load(work.rhs, o))
         store(work.first, o, load(work.x, o))
-    solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
+    solve(pattern, work.B, work.Q, work.rhs, work.x)
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.x, o) + load(work.first, o))
     wrenches(nodes, work.G, work.x, work.wrench)

@@ -7,8 +7,9 @@ Unknowns are the multipliers lambda of every joint and, scaled by W^-1, what hub
 
 with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Node n of the
 order keeps its blocks B to later nodes as they are when its turn comes, and Q = B^T D^- with D^- the inverse of
-its diagonal block: B has a row for each of its own rows, Q for each of the later node's. D^- is zero in rows that
-depend on rows before them: their pivot, the squared distance of the row from those, has gone below a floor.
+its diagonal block, in whose place it is kept: B has a row for each of its own rows, Q for each of the later
+node's. D^- is zero in rows that depend on rows before them: their pivot, the squared distance of the row from
+those, has gone below a floor.
 """
 
 from __future__ import annotations
@@ -58,47 +59,50 @@ class Pattern(NamedTuple):
 
 
 @kernel
-def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray, D: np.ndarray) -> None:
-    """Fill B, Q and D^- (64 K,); rows with a pivot that is not above `floor` (8 K,) are left out."""
+def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
+    """Fill B, with D^- in place of diagonal blocks, and Q.
+
+    Rows with a pivot that is not above `floor` (8 K,) are left out.
+    """
     for n in range(pattern.rows.shape[0]):
         m, sign = pattern.rows[n], pattern.sign[n]
         begin, end = pattern.first[n], pattern.first[n + 1]
         for block in range(begin, end):
             _form(pattern, block, m, G, B, Q)
-        o, d = pattern.start[begin], 64 * n
+        d = pattern.start[begin]
         if m == 1:
-            _invert_1(sign, 8 * n, o, d, floor, B, D)
+            _invert_1(sign, 8 * n, d, floor, B)
         elif m == 2:
-            _invert_2(sign, 8 * n, o, d, floor, B, D)
+            _invert_2(sign, 8 * n, d, floor, B)
         elif m == 3:
-            _invert_3(sign, 8 * n, o, d, floor, B, D)
+            _invert_3(sign, 8 * n, d, floor, B)
         elif m == 4:
-            _invert_4(sign, 8 * n, o, d, floor, B, D)
+            _invert_4(sign, 8 * n, d, floor, B)
         elif m == 5:
-            _invert_5(sign, 8 * n, o, d, floor, B, D)
+            _invert_5(sign, 8 * n, d, floor, B)
         else:
-            _invert_6(sign, 8 * n, o, d, floor, B, D)
+            _invert_6(sign, 8 * n, d, floor, B)
         for block in range(begin + 1, end):
             o, q = pattern.start[block], pattern.turned[block]
             other = pattern.rows[pattern.column[block]]
             if m == 3 and other == 3:
-                _multiply_3(o, q, d, B, D, Q)
+                _multiply_3(o, q, d, B, Q)
             elif m == 5 and other == 5:
-                _multiply_5(o, q, d, B, D, Q)
+                _multiply_5(o, q, d, B, Q)
             else:
                 for row in range(other):
                     lanes = splat(0.0)
                     for r in range(m):
-                        lanes = lanes + at(B, o + row + 8 * r) * load(D, d + 8 * r)
+                        lanes = lanes + at(B, o + row + 8 * r) * load(B, d + 8 * r)
                     store(Q, q + 8 * row, lanes)
 
 
 def _inversion(m: int) -> Any:
     """Return the inversion of a diagonal block of m rows, written out."""
 
-    def invert(sign: Any, h: Any, o: Any, d: Any, floor: Any, B: Any, D: Any) -> None:
+    def invert(sign: Any, h: Any, d: Any, floor: Any, B: Any) -> None:
         """Exchange steps; rows whose pivot is not above the floor become zero."""
-        rows = [load(B, o + 8 * p) for p in range(m)]
+        rows = [load(B, d + 8 * p) for p in range(m)]
         for r in range(m):
             # Zero leaves the row out: all that follows multiplies with it.
             pivot = lane_of(rows[r], r)
@@ -107,7 +111,7 @@ def _inversion(m: int) -> Any:
             rows = [row if p == r else replaced(row, r, 0.0) - spread(row, r) * mine for p, row in enumerate(rows)]
             rows[r] = mine
         for p in range(m):
-            store(D, d + 8 * p, rows[p])
+            store(B, d + 8 * p, rows[p])
 
     return traced(invert)
 
@@ -115,8 +119,8 @@ def _inversion(m: int) -> Any:
 def _multiplication(m: int) -> Any:
     """Return the product Q = B^T D^- of a square block of m rows, written out."""
 
-    def multiply(o: Any, q: Any, d: Any, B: Any, D: Any, Q: Any) -> None:
-        inverse = [load(D, d + 8 * r) for r in range(m)]
+    def multiply(o: Any, q: Any, d: Any, B: Any, Q: Any) -> None:
+        inverse = [load(B, d + 8 * r) for r in range(m)]
         for row in range(m):
             lanes = at(B, o + row) * inverse[0]
             for r in range(1, m):
@@ -199,14 +203,14 @@ def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q:
 
 
 @kernel
-def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, D: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Fill x (8 K,) with the solution for `rhs` (8 K,), which is used up; left-out rows get zero."""
     count = pattern.rows.shape[0]
     for n in range(count):
-        m = pattern.rows[n]
+        m, d = pattern.rows[n], pattern.start[pattern.first[n]]
         row = splat(0.0)
         for r in range(m):
-            row = row + at(rhs, 8 * n + r) * load(D, 64 * n + 8 * r)
+            row = row + at(rhs, 8 * n + r) * load(B, d + 8 * r)
         store(x, 8 * n, row)
         for block in range(pattern.first[n] + 1, pattern.first[n + 1]):
             o, c = pattern.start[block], 8 * pattern.column[block]

@@ -35,7 +35,7 @@ def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Wo
     """Factorise the rows at a state; what its applied loads are does not matter."""
     free_motion(constants, y, work.kin)
     constraint_rows(nodes, y, work.kin, 0.0, 0.0, work.G, work.rhs)
-    factorise(pattern, work.G, work.floor, work.B, work.Q, work.D)
+    factorise(pattern, work.G, work.floor, work.B, work.Q)
 
 
 @kernel
@@ -61,7 +61,7 @@ def project(
         for _ in range(MOST_STEPS):
             poses(constants, y, work.kin)
             residuals(nodes, y, work.kin, level, work.rhs)
-            solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
+            solve(pattern, work.B, work.Q, work.rhs, work.x)
             wrenches(nodes, work.G, work.x, work.wrench)
             size = displace(constants, y, work.wrench, level, length)
             counts[0] += 1
@@ -101,6 +101,6 @@ def tangential(
     motion_of(constants, y, change, level, work.motion)
     if constrained:
         along(nodes, work.G, work.motion, work.rhs)
-        solve(pattern, work.B, work.Q, work.D, work.rhs, work.x)
+        solve(pattern, work.B, work.Q, work.rhs, work.x)
         wrenches(nodes, work.G, work.x, work.wrench)
         subtract(constants, work.wrench, work.motion)

@@ -48,14 +48,15 @@ def measure(nodes: Nodes, work: Work) -> None:
 
 
 @kernel
-def count(nodes: Nodes, work: Work) -> int:
+def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
     """Note the number of rows kept by the factorisation and their least pivot; returns how many are left out."""
     kept, left_out, least = 0, 0, 1.0
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             continue
+        d = pattern.start[pattern.first[n]]
         for r in range(nodes.rows[n]):
-            inverse = at(work.D, 64 * n + 9 * r)
+            inverse = at(work.B, d + 9 * r)
             if inverse == 0.0:
                 left_out += 1
             else:
@@ -72,8 +73,8 @@ def factorise_above(nodes: Nodes, pattern: Pattern, work: Work, tolerance: float
     """Factorise the rows at hand anew with one tolerance for all pivots; returns how many rows are left."""
     for o in range(0, work.trial.shape[0], 8):
         store(work.trial, o, tolerance * load(work.lengths, o))
-    factorise(pattern, work.G, work.trial, work.B, work.Q, work.D)
-    count(nodes, work)
+    factorise(pattern, work.G, work.trial, work.B, work.Q)
+    count(nodes, pattern, work)
     return int(work.summary[RANK])
 
 
@@ -84,8 +85,9 @@ def choose(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> bool:
     while tolerance > 0.1 * PIVOT_TOLERANCE:
         if factorise_above(nodes, pattern, work, tolerance) >= rank:
             for n in range(nodes.rows.shape[0]):
+                d = pattern.start[pattern.first[n]]
                 for r in range(nodes.rows[n]):
-                    out = nodes.kind[n] != HUB and at(work.D, 64 * n + 9 * r) == 0.0
+                    out = nodes.kind[n] != HUB and at(work.B, d + 9 * r) == 0.0
                     put(work.floor, 8 * n + r, np.inf if out else PIVOT_TOLERANCE * at(work.lengths, 8 * n + r))
             put(work.summary, TRIGGER, min(POOR, WORSE * work.summary[LEAST]))
             return True
@@ -104,7 +106,7 @@ def watch(nodes: Nodes, pattern: Pattern, work: Work, rank: int) -> bool:
     factorisation has been replaced in looking for other rows.
     """
     refinements = work.summary[REFINEMENTS]
-    if count(nodes, work) > 0 and work.summary[LEAST] < work.summary[TRIGGER]:
+    if count(nodes, pattern, work) > 0 and work.summary[LEAST] < work.summary[TRIGGER]:
         choose(nodes, pattern, work, rank)
         return True
     return work.summary[REFINEMENTS] > refinements

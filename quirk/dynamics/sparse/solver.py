@@ -68,7 +68,6 @@ class Solver:
             first=aligned(8 * K),
             B=aligned(self.tables.size),
             Q=aligned(self.tables.size),
-            D=aligned(64 * K),
             wrench=aligned(lanes * WRENCH_SIZE),
             motion=aligned(lanes * WRENCH_SIZE),
             lengths=aligned(8 * K),
@@ -229,7 +228,7 @@ class Solver:
 
         work = self.work._replace(
             G=np.ascontiguousarray(rows.ravel()), floor=sharing.floor(rows), B=aligned(sharing.size),
-            Q=aligned(sharing.size), D=aligned(64 * n), rhs=aligned(WIDTH * n), x=aligned(WIDTH * n),
+            Q=aligned(sharing.size), rhs=aligned(WIDTH * n), x=aligned(WIDTH * n),
         )  # fmt: skip
         with np.errstate(divide="ignore", invalid="ignore"):
             goal = exerted(np.where(scale > 0, lanes / scale, 0.0))

@@ -230,7 +230,7 @@ def block_pattern(
     owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
     sizes = WIDTH * rows[owner]
     start = np.cumsum(sizes) - sizes
-    turned_sizes = WIDTH * rows[column]
+    turned_sizes = np.where(column == owner, 0, WIDTH * rows[column])
     turned = np.cumsum(turned_sizes) - turned_sizes
     block = {(int(k), int(c)): q for q, (k, c) in enumerate(zip(owner, column, strict=True))}
 

@@ -22,7 +22,7 @@ def summary(result: Result) -> str:
         f"{_count(len(system.constraints), 'constraint', 'constraints')} "
         f"({system.model.rows} rows, {result.rank} independent); "
         f"degrees of freedom: {6 * len(system.bodies) - result.rank}",
-        f"{result.status} {result.time[-1]:g} s in {cost.wall_time:.2f} s: {cost.steps} steps, "
+        f"{result.status} {result.time[-1]:g} s in {cost.wall_time:.2g} s: {cost.steps} steps, "
         f"{cost.rejected} rejected, {cost.evaluations} evaluations",
         f"energy drift           {energy.drift:.1e} of the largest kinetic energy, {energy.kinetic.max():.6g} J"
         if result.conservative

@@ -24,10 +24,10 @@ MOST_REFINEMENTS = 2
 class Work(NamedTuple):
     """Arrays that evaluations write: no kernel allocates.
 
-    kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal, first: rhs and x kept
-    for refinement · B, Q: the factorisation · wrench, motion: per body, see `layout` · fresh, held (8 K,): floors
-    below which pivots are zero where the constraints hold, and within a step · candidate (8 K,): the next `held` ·
-    summary: what `survey` found.
+    kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal, first: rhs and x
+    kept for refinement · B, Q: the factorisation · wrench, motion: per body, see `layout` · lengths (8 K,): squares
+    of the rows in the mass metric · floor (8 K,): pivots that are not above it count as zero; infinite for rows
+    that are left out · trial (8 K,): other floors · summary: see below.
     """
 
     kin: np.ndarray

@@ -28,12 +28,11 @@ class Applied:
     ----------
     table : Forces
     stop : (1,) set when a function asks for the end of the run
-    trouble : what a user's function raised last, until one returns again
     """
 
     def __init__(self, model: Model, size: int) -> None:
         self.stop = np.zeros(1, dtype=np.int64)
-        self.trouble: BaseException | None = None
+        self._troubles: dict[Callable[[float], None], BaseException] = {}
         self._model = model
         laws = [(element, rows, element.law()) for element, rows in model.forces]
         self._python = [(element, rows) for element, rows, law in laws if law is None]
@@ -70,6 +69,11 @@ class Applied:
         if self._python:
             self._keep(len(known), pointer_to_python(self._watched(self._all_python)))
 
+    @property
+    def trouble(self) -> BaseException | None:
+        """What a user's function raised when it was last called, None if all returned."""
+        return next(iter(self._troubles.values()), None)
+
     def _keep(self, e: int, pointer: Any) -> None:
         self._pointers.append(pointer)
         self.table.address[e] = address_of(pointer)
@@ -96,11 +100,11 @@ class Applied:
         def watched(t: float) -> None:
             try:
                 function(t)
-                self.trouble = None
+                self._troubles.pop(function, None)
             except InputError as error:
-                self.trouble = error
+                self._troubles[function] = error
             except BaseException as error:
-                self.trouble = error
+                self._troubles[function] = error
                 self.stop[0] = 1
 
         return watched

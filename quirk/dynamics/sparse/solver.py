@@ -141,9 +141,9 @@ class Solver:
         self._keep_all(y)
 
     def choose(self, y: np.ndarray) -> None:
-        """Choose anew which of the redundant rows to leave out, at another state on the constraints."""
-        if self.counts[BEST_RANK] < self.model.rows:
-            self._enter(CHOOSE, y)
+        """Choose anew, at another state on the constraints, which rows to leave out and how often to refine."""
+        if self.model.rows:
+            self._enter(CHOOSE if self.counts[BEST_RANK] < self.model.rows else COUNT, y)
 
     @property
     def rank(self) -> int:

@@ -8,6 +8,8 @@ author's fractions and decimals.
 
 from __future__ import annotations
 
+import numpy as np
+
 from .tableau import Tableau, from_rows
 
 _C = (
@@ -403,31 +405,11 @@ _DENSE = (
         24: 0.10641031965345311,
         25: -0.7570801446005764,
     },
-    {
-        0: 0.014611976858423152,
-        7: -0.3915211862331339,
-        8: 0.23109325002895065,
-        9: 0.12747667699928525,
-        10: 0.2246434176204158,
-        11: 0.5684352689748513,
-        12: 0.058258715572158275,
-        13: 0.13643174034822156,
-        14: 0.030570139830827976,
-        16: -0.1111111111111111,
-    },
-    {
-        0: 0.014611976858423152,
-        7: -0.3915211862331339,
-        8: 0.23109325002895065,
-        9: 0.12747667699928525,
-        10: 0.2246434176204158,
-        11: 0.5684352689748513,
-        12: 0.058258715572158275,
-        13: 0.13643174034822156,
-        14: 0.030570139830827976,
-    },
 )
 _b = from_rows(_B, 16)[0]
+# The last two polynomials give the value and the slope at the end: y_new, and the closing evaluation.
+_end = np.append(_b, np.zeros(10))
+_last_but_one = _end - np.eye(26)[16] / 9
 
 VERN9 = Tableau(
     name="Vern9",
@@ -439,5 +421,5 @@ VERN9 = Tableau(
     error_order=8,
     extra_c=from_rows(_EXTRA_C, 9)[0],
     extra_a=from_rows(_EXTRA_A, 26),
-    dense=from_rows(_DENSE, 26).T,
+    dense=np.vstack([from_rows(_DENSE, 26), _last_but_one, _end]).T,
 )

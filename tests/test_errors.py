@@ -239,4 +239,4 @@ def test_consistent_states_are_accepted_in_any_unit():
             velocity=size * np.array([-1.6, 1.2, 0]),
         )
         joint = quirk.Spherical("ball", quirk.GROUND, rod, point=[origin] * 3)
-        quirk.simulate(quirk.System([rod, joint]), 0.1)
+        assert quirk.simulate(quirk.System([rod, joint]), 0.1).status == "completed"

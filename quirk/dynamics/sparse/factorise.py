@@ -136,23 +136,32 @@ _multiply_3, _multiply_5 = _multiplication(3), _multiplication(5)
 
 
 @inlined
+def _plus_product(
+    r0: Any, r1: Any, r2: Any, r3: Any, r4: Any, r5: Any, m: int, G: np.ndarray, l: int, x: Any, y: Any, z: Any
+) -> Any:
+    """Add to row p of m the lanes x, y and z times elements p of the three rows of G from `l` on."""
+    r0 = r0 + at(G, l) * x + at(G, l + 8) * y + at(G, l + 16) * z
+    if m > 1:
+        r1 = r1 + at(G, l + 1) * x + at(G, l + 9) * y + at(G, l + 17) * z
+    if m > 2:
+        r2 = r2 + at(G, l + 2) * x + at(G, l + 10) * y + at(G, l + 18) * z
+    if m > 3:
+        r3 = r3 + at(G, l + 3) * x + at(G, l + 11) * y + at(G, l + 19) * z
+    if m > 4:
+        r4 = r4 + at(G, l + 4) * x + at(G, l + 12) * y + at(G, l + 20) * z
+    if m > 5:
+        r5 = r5 + at(G, l + 5) * x + at(G, l + 13) * y + at(G, l + 21) * z
+    return r0, r1, r2, r3, r4, r5
+
+
+@inlined
 def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
     """Sum up a block row by row: its products, less what earlier nodes take. Written out to stay in registers."""
     r0 = r1 = r2 = r3 = r4 = r5 = splat(0.0)
     for t in range(pattern.term[block], pattern.term[block + 1]):
         l, r, weight = pattern.left[t], pattern.right[t], pattern.weight[t]
         x, y, z = load(G, r), load(G, r + 8), load(G, r + 16)
-        r0 = r0 + at(G, l) * x + at(G, l + 8) * y + at(G, l + 16) * z
-        if m > 1:
-            r1 = r1 + at(G, l + 1) * x + at(G, l + 9) * y + at(G, l + 17) * z
-        if m > 2:
-            r2 = r2 + at(G, l + 2) * x + at(G, l + 10) * y + at(G, l + 18) * z
-        if m > 3:
-            r3 = r3 + at(G, l + 3) * x + at(G, l + 11) * y + at(G, l + 19) * z
-        if m > 4:
-            r4 = r4 + at(G, l + 4) * x + at(G, l + 12) * y + at(G, l + 20) * z
-        if m > 5:
-            r5 = r5 + at(G, l + 5) * x + at(G, l + 13) * y + at(G, l + 21) * z
+        r0, r1, r2, r3, r4, r5 = _plus_product(r0, r1, r2, r3, r4, r5, m, G, l, x, y, z)
         if pattern.kind[t] == CONSTANT:
             r0 = r0 + weight * load(UNITS, 0)
             r1 = r1 + weight * load(UNITS, 8)
@@ -160,17 +169,7 @@ def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q:
         else:
             l, r = pattern.left_force[t], pattern.right_force[t]
             x, y, z = weight * load(G, r), weight * load(G, r + 8), weight * load(G, r + 16)
-            r0 = r0 + at(G, l) * x + at(G, l + 8) * y + at(G, l + 16) * z
-            if m > 1:
-                r1 = r1 + at(G, l + 1) * x + at(G, l + 9) * y + at(G, l + 17) * z
-            if m > 2:
-                r2 = r2 + at(G, l + 2) * x + at(G, l + 10) * y + at(G, l + 18) * z
-            if m > 3:
-                r3 = r3 + at(G, l + 3) * x + at(G, l + 11) * y + at(G, l + 19) * z
-            if m > 4:
-                r4 = r4 + at(G, l + 4) * x + at(G, l + 12) * y + at(G, l + 20) * z
-            if m > 5:
-                r5 = r5 + at(G, l + 5) * x + at(G, l + 13) * y + at(G, l + 21) * z
+            r0, r1, r2, r3, r4, r5 = _plus_product(r0, r1, r2, r3, r4, r5, m, G, l, x, y, z)
     for u in range(pattern.update[block], pattern.update[block + 1]):
         l, r = pattern.Q[u], pattern.B[u]
         for _ in range(pattern.source[u]):

@@ -7,6 +7,8 @@ null space. They are factorised as the blocks over joints are, with the roles of
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from quirk.lanes import WIDTH, aligned
@@ -67,16 +69,43 @@ class Sharing:
         self.pattern = block_pattern(neighbours, rows, np.ones(n), products)
         self.size = block_size(self.pattern)
         self.ends = self.position[np.array(ends, dtype=np.int64).reshape(-1, 2)]
-        self.inverse_scale = np.zeros((len(ends), 6))
+        # Where each row of the model stands among those of the joints.
+        self.row_scale = model.row_scale
+        joint, row = np.empty((2, model.rows), dtype=np.int64)
         for e, k in enumerate(self.places):
-            joint = tables.joints[k]
-            assert joint is not None
-            self.inverse_scale[e, : len(joint.rows)] = 1 / model.row_scale[joint.rows]
+            rows_of = tables.joints[k].rows  # type: ignore[union-attr]
+            joint[rows_of], row[rows_of] = e, np.arange(len(rows_of))
+        self.row_place = joint, row
+        self.inverse_scale = np.zeros((len(ends), 6))
+        self.inverse_scale[self.row_place] = 1 / model.row_scale
         self.root_mass = np.array(
             [[SIGNS[s] / np.sqrt(model.mass[b]) if b < n else 0.0 for s, b in enumerate(pair)] for pair in ends]
         ).reshape(-1, 2)
 
-    def rows(self, G: np.ndarray) -> np.ndarray:
+    def multipliers(self, x: np.ndarray, G: np.ndarray, solve: Callable[..., np.ndarray]) -> np.ndarray:
+        """Return those (m,) of least norm that exert the same forces as x (m,).
+
+        `G` holds the rows; ``solve(pattern, size, rows, floor, rhs)`` factorises and solves.
+        """
+        rows = self._scaled_rows(G)
+        flat, floor = np.ascontiguousarray(rows.ravel()), self._floor(rows)
+        loads = np.zeros((len(self.ends), 6))
+        loads[self.row_place] = x * self.row_scale
+        found, goal = np.zeros_like(loads), self._exerted(loads, rows)
+        for _ in range(1 + REFINEMENTS):
+            left = goal - self._exerted(found, rows)
+            moved = np.zeros((self.count + 1, WIDTH))
+            moved[:-1] = solve(self.pattern, self.size, flat, floor, left[:-1].ravel()).reshape(-1, WIDTH)
+            found += np.einsum("esrl,esl->er", rows, moved[self.ends])
+        return found[self.row_place] / self.row_scale
+
+    def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """On each body (n + 1, 8), from what the rows of each joint carry (e, 6)."""
+        on_bodies = np.zeros((self.count + 1, WIDTH))
+        np.add.at(on_bodies, self.ends.ravel(), np.einsum("er,esrl->esl", loads, rows).reshape(-1, WIDTH))
+        return on_bodies
+
+    def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
         """Rows D^-1 A W (e, 2, 6, 8) of each joint and side: per row force and moment on that body, in lanes."""
         g = G[: len(G) // G_SIZE * G_SIZE].reshape(-1, G_SIZE)[self.places]
         rows = np.zeros((len(self.places), 2, 6, WIDTH))
@@ -87,7 +116,7 @@ class Sharing:
             rows[:, side, :, 3:6] = np.swapaxes(moment, 1, 2)
         return rows * self.inverse_scale[:, None, :, None]
 
-    def floor(self, rows: np.ndarray) -> np.ndarray:
+    def _floor(self, rows: np.ndarray) -> np.ndarray:
         """Floors (8 n,) of the pivots."""
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.ends.ravel(), (rows**2).sum(axis=2).reshape(-1, WIDTH))

@@ -30,11 +30,12 @@ from .advance import (
     enter,
 )
 from .evaluate import RANK, Work
+from .factorise import Pattern
 from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE, blocks, from_lanes, state_to_lanes
 from .redundancy import PIVOT_TOLERANCE
 from .rows import HINGE, POINT, UNITS
-from .sharing import REFINEMENTS, Sharing
+from .sharing import Sharing
 from .tables import UNIT_ROWS, Tables
 
 # To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
@@ -211,39 +212,17 @@ class Solver:
         """The multipliers of minimum norm that exert the same forces as x (m,)."""
         if self._sharing is None:
             self._sharing = Sharing(self.model, self.tables)
-        sharing, n = self._sharing, self.bodies
-        rows = sharing.rows(self.work.G)
-        scale = sharing.inverse_scale
-        lanes = np.zeros((len(sharing.places), 6))
-        at_rows = [self.tables.joints[k] for k in sharing.places]
-        for e, joint in enumerate(at_rows):
-            assert joint is not None
-            lanes[e, : len(joint.rows)] = x[joint.rows.start : joint.rows.stop]
+        return self._sharing.multipliers(x, self.work.G, self._solve_blocks)
 
-        def exerted(loads: np.ndarray) -> np.ndarray:
-            """(n + 1, 8) on each body, from what the rows of each joint carry (e, 6)."""
-            on_bodies = np.zeros((n + 1, WIDTH))
-            np.add.at(on_bodies, sharing.ends.ravel(), np.einsum("er,esrl->esl", loads, rows).reshape(-1, WIDTH))
-            return on_bodies
-
+    def _solve_blocks(
+        self, pattern: Pattern, size: int, G: np.ndarray, floor: np.ndarray, rhs: np.ndarray
+    ) -> np.ndarray:
+        """Return the solution (8 K,) with blocks of another pattern, of `size` elements, over K nodes."""
         work = self.work._replace(
-            G=np.ascontiguousarray(rows.ravel()), floor=sharing.floor(rows), B=aligned(sharing.size),
-            Q=aligned(sharing.size), rhs=aligned(WIDTH * n), x=aligned(WIDTH * n),
+            G=G, floor=floor, B=aligned(size), Q=aligned(size), rhs=rhs.copy(), x=aligned(len(rhs))
+        )
+        enter(
+            SOLVE, self.tables.constants, self.tables.nodes, pattern, self.applied.table, NO_WEIGHTS,
+            self._settings, work, self._desk, 0,
         )  # fmt: skip
-        with np.errstate(divide="ignore", invalid="ignore"):
-            goal = exerted(np.where(scale > 0, lanes / scale, 0.0))
-        found, left = np.zeros_like(lanes), goal
-        for _ in range(1 + REFINEMENTS):
-            work.rhs[:] = left[:n].ravel()
-            enter(
-                SOLVE, self.tables.constants, self.tables.nodes, sharing.pattern, self.applied.table, NO_WEIGHTS,
-                self._settings, work, self._desk, 0,
-            )  # fmt: skip
-            moved = np.concatenate([work.x.reshape(n, WIDTH), np.zeros((1, WIDTH))])
-            found += np.einsum("esrl,esl->er", rows, moved[sharing.ends])
-            left = goal - exerted(found)
-        result = np.empty_like(x)
-        for e, joint in enumerate(at_rows):
-            assert joint is not None
-            result[joint.rows.start : joint.rows.stop] = (scale[e] * found[e])[: len(joint.rows)]
-        return result
+        return work.x

@@ -13,7 +13,6 @@ from quirk.compiled import OPTIONS
 from quirk.dynamics.sparse.advance import ADVANCE, Settings, enter
 from quirk.dynamics.sparse.evaluate import evaluate
 from quirk.dynamics.sparse.flow import SparseFlow
-from quirk.dynamics.sparse.layout import state_to_lanes
 from quirk.dynamics.sparse.run import CompiledRun
 
 from .measure import FULL, Effort, Task, timed
@@ -32,7 +31,8 @@ def _repeat(count, constants, nodes, pattern, forces, work, y, ydot):
 
 def evaluations(system: quirk.System) -> Task:
     """Return the task of evaluating all accelerations at the initial state."""
-    solver, y = system.solver(), state_to_lanes(system.initial_state().pack())
+    solver = system.solver()
+    y = solver.slots.state_to_lanes(system.initial_state().pack())
     solver.settle(y)
     ydot = np.empty_like(y)
 

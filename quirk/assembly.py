@@ -11,7 +11,6 @@ from .constraints import Constraint
 from .constraints.primitives import DISTANCE, DOT1
 from .dynamics.projection import displaced, factorise, project, with_projected_velocity
 from .dynamics.rows import residuals
-from .dynamics.sparse.layout import state_to_lanes
 from .errors import AssemblyError, InconsistentStateError
 from .state import Kinematics, State
 
@@ -44,7 +43,8 @@ def violations(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np
     Amounts are lengths in m or angles in rad, rates are those per second.
     """
     table = system.model.table
-    phi, phi_dot = system.solver().residuals(state_to_lanes(state.pack())).T
+    solver = system.solver()
+    phi, phi_dot = solver.residuals(solver.slots.state_to_lanes(state.pack())).T
     # Each row's primitive; coincidences have three rows.
     primitive = np.searchsorted(table.row, np.arange(len(phi)), side="right") - 1
     kind, offset = table.kind[primitive], table.offset[primitive]

@@ -17,7 +17,6 @@ from .dynamics.loads import joint_loads
 from .dynamics.model import flatten
 from .dynamics.projection import MassMetric, independent_rows
 from .dynamics.rows import ConstraintRows, constraint_rows
-from .dynamics.sparse.layout import state_to_lanes
 from .dynamics.sparse.motion import constrained_motion
 from .dynamics.sparse.solver import Solver
 from .dynamics.sparse.tables import Tables
@@ -229,7 +228,8 @@ class System:
         if solver == "dense":
             rank = independent_rows(self.model, self.metric, state)
             return kin, equations.motion(self.model, t, kin, rank=rank)
-        compiled, y = self.solver(), state_to_lanes(state.pack())
+        compiled = self.solver()
+        y = compiled.slots.state_to_lanes(state.pack())
         compiled.settle_near(y)
         loads = equations.applied_loads(self.model, t, kin)
         return kin, constrained_motion(compiled, t, kin, y, *loads)

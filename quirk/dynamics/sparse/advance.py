@@ -194,7 +194,7 @@ def enter(
         elif not choose(nodes, pattern, work, counts[BEST_RANK]):
             return OFF_CONSTRAINTS
     elif task == SOLVE:
-        factorise(pattern, work.G, work.floor, work.B, work.Q)
+        factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
         solve(pattern, work.B, work.Q, work.rhs, work.x)
     else:
         poses(constants, run.y, work.kin)

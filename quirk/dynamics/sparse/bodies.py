@@ -52,6 +52,13 @@ def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 
 @kernel
+def rotations(y: np.ndarray, kin: np.ndarray) -> None:
+    """Fill rotation and spin alone, for residuals."""
+    for block in range(y.shape[0] // STATE):
+        rotation(y, kin, block * STATE, block * KIN)
+
+
+@kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill what bodies without constraints would do under the applied loads, gravity and their own spin."""
     for block in range(y.shape[0] // STATE):
@@ -67,9 +74,8 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
         free_acceleration(constants, y, kin, s, k, c)
 
 
-@traced
-def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Rotation, metric and spin of one block, of which s, k and c are the first elements."""
+def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
+    """Fill rotation and spin; returns the rows of the first. For tracing within the functions below."""
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
     scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
@@ -81,7 +87,20 @@ def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
     for row in range(3):
         store3(kin, k + 8 * (ROTATION + 3 * row), R[row])
         store(kin, k + 8 * (SPIN + row), dot(R[row], omega))
-        store3(kin, k + 8 * (METRIC + 3 * row), columns_times(constants, c + 8 * FACTOR, R[row]))
+    return R
+
+
+@traced
+def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
+    """Rotation and spin of one block, of which s and k are the first elements."""
+    _rotation(y, kin, s, k)
+
+
+@traced
+def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
+    """Rotation, spin and metric of one block, of which s, k and c are the first elements."""
+    for row, axes in enumerate(_rotation(y, kin, s, k)):
+        store3(kin, k + 8 * (METRIC + 3 * row), columns_times(constants, c + 8 * FACTOR, axes))
 
 
 @traced

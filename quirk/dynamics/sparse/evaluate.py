@@ -10,7 +10,7 @@ from quirk.compiled import inlined, kernel, plain
 from quirk.lanes import add, at, load, splat, store, total
 
 from .bodies import free_accelerations, free_motion, poses, rates
-from .factorise import Pattern, factorise, solve
+from .factorise import STRETCH, Pattern, backward, factorise, forward, solve
 from .layout import CONSTANTS_SIZE, G_FORCE, G_I, G_J, G_SIZE, INVERSE_MASS, WRENCH_SIZE
 from .loads import Forces, applied_loads
 from .rows import BILINEAR, HUB, Nodes, along, constraint_rows
@@ -71,9 +71,31 @@ def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> 
 
 
 # Copies for the innermost loop: a call of its own would hand over two hundred numbers, addresses and lengths.
-_rows, _factorise, _solve, _wrenches = (
-    inlined(plain(function)) for function in (constraint_rows, factorise, solve, wrenches)
+_rows, _factorise, _forward, _backward, _wrenches = (
+    inlined(plain(function)) for function in (constraint_rows, factorise, forward, backward, wrenches)
 )
+
+
+@kernel
+def sweep(nodes: Nodes, pattern: Pattern, work: Work, y: np.ndarray, alpha: float, beta: float) -> None:
+    """Find rows and their right-hand sides, factorise, and solve forward: all while it is at hand.
+
+    Of large systems each pass over all nodes would wait for memory.
+    """
+    count, ready = pattern.rows.shape[0], 0
+    for begin in range(0, count, STRETCH):
+        end, due = min(begin + STRETCH, count), pattern.due[begin // STRETCH]
+        _rows(nodes, pattern.visits, ready, due, y, work.kin, alpha, beta, work.G, work.rhs)
+        if work.summary[REFINEMENTS] > 0:
+            for visit in range(ready, due):
+                o = 8 * pattern.visits[visit]
+                store(work.goal, o, load(work.rhs, o))
+        _factorise(pattern, begin, end, work.G, work.floor, work.B, work.Q)
+        _forward(pattern, begin, end, work.B, work.rhs, work.x)
+        ready = due
+
+
+_sweep = inlined(plain(sweep))
 
 
 @kernel
@@ -99,14 +121,10 @@ def evaluate(
         free_accelerations(constants, y, work.kin)
     else:
         free_motion(constants, y, work.kin)
-    _rows(nodes, y, work.kin, alpha, beta, work.G, work.rhs)
-    refinements = int(work.summary[REFINEMENTS])
-    if refinements > 0:
-        copy(work.rhs, work.goal)
-    _factorise(pattern, work.G, work.floor, work.B, work.Q)
-    _solve(pattern, work.B, work.Q, work.rhs, work.x)
+    _sweep(nodes, pattern, work, y, alpha, beta)
+    _backward(pattern, work.Q, work.x)
     _wrenches(nodes, work.G, work.x, work.wrench)
-    for _ in range(refinements):
+    for _ in range(int(work.summary[REFINEMENTS])):
         refine(constants, nodes, pattern, work)
     rates(constants, y, work.kin, work.wrench, ydot)
 

@@ -24,6 +24,9 @@ from quirk.traced import traced
 
 from .rows import UNITS
 
+# So many nodes are gone through with all that is done to them at once: what this needs stays in the cache.
+STRETCH = 256
+
 # Products of rows through a body: both with constant forces along the axes of N, or with any forces.
 CONSTANT, TURNING = range(2)
 
@@ -36,7 +39,8 @@ class Pattern(NamedTuple):
     term (L + 1,) first of the products that a block starts from · kind, left, right, left_force,
     right_force (T,) elements of G, three lanes each, of which a product consists · weight (T,) that of the
     forces · update (L + 1,) first of what earlier nodes take from a block · Q, B, source (U,) the elements of both
-    factors and the number of rows of B.
+    factors and the number of rows of B · visits (K,) the nodes in the order in which their rows are needed, by
+    their own elimination or that of an earlier node · due: how many of them after each stretch of the elimination.
     """
 
     rows: np.ndarray
@@ -56,20 +60,24 @@ class Pattern(NamedTuple):
     Q: np.ndarray
     B: np.ndarray
     source: np.ndarray
+    visits: np.ndarray
+    due: np.ndarray
 
 
 @kernel
-def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
-    """Fill B, with D^- in place of diagonal blocks, and Q.
+def factorise(
+    pattern: Pattern, begin: int, end: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray
+) -> None:
+    """Fill B, with D^- in place of diagonal blocks, and Q, for the nodes from `begin` to `end`.
 
     Rows with a pivot that is not above `floor` (8 K,) are left out.
     """
-    for n in range(pattern.rows.shape[0]):
+    for n in range(begin, end):
         m, sign = pattern.rows[n], pattern.sign[n]
-        begin, end = pattern.first[n], pattern.first[n + 1]
-        for block in range(begin, end):
+        diagonal, following = pattern.first[n], pattern.first[n + 1]
+        for block in range(diagonal, following):
             _form(pattern, block, m, G, B, Q)
-        d = pattern.start[begin]
+        d = pattern.start[diagonal]
         if m == 1:
             _invert_1(sign, 8 * n, d, floor, B)
         elif m == 2:
@@ -82,7 +90,7 @@ def factorise(pattern: Pattern, G: np.ndarray, floor: np.ndarray, B: np.ndarray,
             _invert_5(sign, 8 * n, d, floor, B)
         else:
             _invert_6(sign, 8 * n, d, floor, B)
-        for block in range(begin + 1, end):
+        for block in range(diagonal + 1, following):
             o, q = pattern.start[block], pattern.turned[block]
             other = pattern.rows[pattern.column[block]]
             if m == 3 and other == 3:
@@ -202,10 +210,9 @@ def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q:
 
 
 @kernel
-def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is used up; left-out rows get zero."""
-    count = pattern.rows.shape[0]
-    for n in range(count):
+def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+    """Fill x (8 K,) for the nodes from `begin` to `end` with D^- rhs, and take what follows from it from later ones."""
+    for n in range(begin, end):
         m, d = pattern.rows[n], pattern.start[pattern.first[n]]
         row = splat(0.0)
         for r in range(m):
@@ -217,6 +224,12 @@ def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np
             for r in range(m):
                 row = row - at(x, 8 * n + r) * load(B, o + 8 * r)
             store(rhs, c, row)
+
+
+@kernel
+def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
+    """Turn what `forward` has left in x into the solution; left-out rows get zero."""
+    count = pattern.rows.shape[0]
     for k in range(count):
         n = count - 1 - k
         row = load(x, 8 * n)
@@ -225,3 +238,10 @@ def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np
             for r in range(pattern.rows[c]):
                 row = row - at(x, 8 * c + r) * load(Q, q + 8 * r)
         store(x, 8 * n, row)
+
+
+@kernel
+def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is used up; left-out rows get zero."""
+    forward(pattern, 0, pattern.rows.shape[0], B, rhs, x)
+    backward(pattern, Q, x)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.errors import InputError
-from quirk.state import STATE_SIZE, State
+from quirk.state import State
 
-from .layout import from_lanes, state_to_lanes
 from .solver import Solver
 
 
@@ -26,7 +25,7 @@ class SparseFlow:
     ) -> None:
         self.solver, self.baumgarte = solver, baumgarte
         self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
-        self.rank = solver.settle(state_to_lanes(start.pack()))
+        self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()))
         self.evaluations = 0
 
     @property
@@ -37,15 +36,15 @@ class SparseFlow:
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
         self.evaluations += 1
-        lanes = self.solver.rates(t, state_to_lanes(y), self.baumgarte)
+        lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         applied = self.solver.applied
         if applied.trouble is not None and not isinstance(applied.trouble, InputError):
             raise applied.trouble
-        return from_lanes(lanes, self.solver.bodies, STATE_SIZE).ravel()
+        return self.solver.slots.state_from_lanes(lanes)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
-        lanes = state_to_lanes(y)
+        lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, self.on_constraints):
             return None
-        return from_lanes(lanes, self.solver.bodies, STATE_SIZE).ravel()
+        return self.solver.slots.state_from_lanes(lanes)

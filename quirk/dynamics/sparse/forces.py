@@ -17,7 +17,7 @@ from quirk.pointers import address_of, pointer_to_compiled, pointer_to_python
 from quirk.state import STATE_SIZE, Kinematics, State
 
 from ..model import Model
-from .layout import KINEMATICS_SIZE, WRENCH_SIZE, from_lanes, offset, to_lanes
+from .layout import KINEMATICS_SIZE, WRENCH_SIZE, Slots
 from .loads import INPUTS, PYTHON, Forces
 
 
@@ -30,15 +30,14 @@ class Applied:
     stop : (1,) set when a function asks for the end of the run
     """
 
-    def __init__(self, model: Model, size: int) -> None:
+    def __init__(self, model: Model, slots: Slots) -> None:
         self.stop = np.zeros(1, dtype=np.int64)
         self._troubles: dict[Callable[[float], None], BaseException] = {}
-        self._model = model
+        self._slots = slots
         laws = [(element, rows, element.law()) for element, rows in model.forces]
         self._python = [(element, rows) for element, rows, law in laws if law is None]
         known = [(rows, law) for _, rows, law in laws if law is not None]
         count = len(known) + bool(self._python)
-        n = len(model.mass)
         table = Forces(
             kind=np.full(count, PYTHON),
             state=np.zeros(2 * count, dtype=np.int64),
@@ -50,17 +49,17 @@ class Applied:
             address=np.zeros(count, dtype=np.int64),
             inputs=np.zeros(INPUTS * count),
             outputs=np.zeros(3 * count),
-            whole_inputs=np.zeros(size if self._python else 0),
-            whole_outputs=np.zeros(size // STATE_SIZE * WRENCH_SIZE if self._python else 0),
+            whole_inputs=np.zeros(slots.lanes * STATE_SIZE if self._python else 0),
+            whole_outputs=np.zeros(slots.lanes * WRENCH_SIZE if self._python else 0),
         )
         self.table = table
         self._pointers: list[Any] = []
         for e, (rows, law) in enumerate(known):
-            i, j = rows if len(rows) == 2 else (n, rows[0])
+            i, j = rows if len(rows) == 2 else (slots.bodies, rows[0])
             table.kind[e] = law.kind
             table.axis[e] = law.axis
-            table.state[2 * e : 2 * e + 2] = offset(i, STATE_SIZE), offset(j, STATE_SIZE)
-            table.kinematics[2 * e : 2 * e + 2] = offset(i, KINEMATICS_SIZE), offset(j, KINEMATICS_SIZE)
+            table.state[2 * e : 2 * e + 2] = [slots.offset(b, STATE_SIZE) for b in (i, j)]
+            table.kinematics[2 * e : 2 * e + 2] = [slots.offset(b, KINEMATICS_SIZE) for b in (i, j)]
             table.point[6 * e : 6 * e + 6] = [*law.frame_i.origin, *law.frame_j.origin]
             table.frame[18 * e : 18 * e + 18] = [*law.frame_i.matrix.T.ravel(), *law.frame_j.matrix.T.ravel()]
             table.constants[3 * e : 3 * e + 3] = law.constants
@@ -110,13 +109,12 @@ class Applied:
         return watched
 
     def _all_python(self, t: float) -> None:
-        n = len(self._model.mass)
-        state = State.unpack(from_lanes(self.table.whole_inputs, n, STATE_SIZE).ravel())
-        loads = Wrenches(n)
+        state = State.unpack(self._slots.state_from_lanes(self.table.whole_inputs))
+        loads = Wrenches(self._slots.bodies)
         kin = Kinematics.of(state)
         for element, rows in self._python:
             element.add_load(t, kin, rows, loads)
-        self.table.whole_outputs[:] = to_lanes(np.concatenate([loads.force, loads.torque], axis=1)[:-1])
+        self.table.whole_outputs[:] = self._slots.to_lanes(np.concatenate([loads.force, loads.torque], axis=1)[:-1])
 
 
 def is_compiled(function: Any) -> bool:

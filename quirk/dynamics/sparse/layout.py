@@ -1,11 +1,15 @@
 """Where things lie in the flat arrays of the compiled solver.
 
-Bodies come in blocks of eight, a lane each: number c of body b is element `(b // 8) * 8 * size + 8 * c + b % 8`
-of an array with `size` numbers per body. The ground is body n, and blocks are filled up with bodies that never
-move; neither has inverse mass, so that nothing asks which is which.
+Bodies come in blocks of eight, a lane each: number c of the body in slot b is element
+`(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and blocks
+are filled up with bodies that never move; neither has inverse mass, so that nothing asks which is which.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,37 +42,72 @@ G_FORCE, G_I, G_J = 0, 24, 48
 G_SIZE = 72
 
 
-def blocks(bodies: int) -> int:
-    """How many blocks hold `bodies` and the ground."""
-    return bodies // WIDTH + 1
+@dataclass(frozen=True)
+class Slots:
+    """Where each body stands.
+
+    Attributes
+    ----------
+    slot : (n + 1,) of each body, the ground last; bodies of one block are read together
+    """
+
+    slot: np.ndarray
+
+    @staticmethod
+    def along(joints: Sequence[tuple[int, int]], n: int) -> Slots:
+        """Let bodies that are met together stand together: in the order in which `joints` name them."""
+        order = dict.fromkeys(body for pair in joints for body in pair if body != n)
+        slot = np.empty(n + 1, dtype=np.int64)
+        slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
+        return Slots(slot)
+
+    @property
+    def bodies(self) -> int:
+        """How many there are besides the ground."""
+        return len(self.slot) - 1
+
+    @property
+    def lanes(self) -> int:
+        """How many there would be, the ground among them, if all blocks were full."""
+        return (self.bodies // WIDTH + 1) * WIDTH
+
+    def offset(self, body: int, size: int) -> int:
+        """First element of a body in an array of `size` numbers per body."""
+        slot = int(self.slot[body])
+        return slot // WIDTH * WIDTH * size + slot % WIDTH
+
+    def to_lanes(self, rows: np.ndarray) -> np.ndarray:
+        """Flat array in blocks of eight from a row for each body, (n, size); zero for the ground and what fills up."""
+        size = rows.shape[1]
+        padded = np.zeros((self.lanes, size))
+        padded[self.slot[:-1]] = rows
+        flat = aligned(padded.size)
+        flat[:] = padded.reshape(-1, WIDTH, size).swapaxes(1, 2).ravel()
+        return flat
+
+    def from_lanes(self, flat: np.ndarray, size: int) -> np.ndarray:
+        """Rows (..., n, size) from flat arrays (..., lanes * size) in blocks of eight."""
+        lead = flat.shape[:-1]
+        rows = flat.reshape(*lead, -1, size, WIDTH).swapaxes(-1, -2)
+        return rows.reshape(*lead, -1, size)[..., self.slot[:-1], :]
+
+    def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
+        """The flat state (13 n,) in blocks of eight; the ground and what fills up stand at the origin."""
+        flat = self.to_lanes(y.reshape(-1, STATE_SIZE))
+        # Bodies without a slot come last.
+        flat.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, self.bodies % WIDTH :] = IDENTITY[0]
+        return flat
+
+    def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
+        """Flat states (..., 13 n) from blocks of eight."""
+        rows = self.from_lanes(flat, STATE_SIZE)
+        return rows.reshape(*rows.shape[:-2], -1)
 
 
-def offset(body: int, size: int) -> int:
-    """First element of a body in an array of `size` numbers per body."""
-    return body // WIDTH * WIDTH * size + body % WIDTH
-
-
-def to_lanes(rows: np.ndarray) -> np.ndarray:
-    """Flat array in blocks of eight from one row (n, size) for each body; what fills up is zero."""
-    n, size = rows.shape
-    padded = np.zeros((blocks(n) * WIDTH, size))
-    padded[:n] = rows
-    flat = aligned(padded.size)
-    flat[:] = padded.reshape(-1, WIDTH, size).swapaxes(1, 2).ravel()
-    return flat
-
-
-def from_lanes(flat: np.ndarray, n: int, size: int) -> np.ndarray:
-    """Rows (..., n, size) from flat arrays (..., blocks * 8 * size) in blocks of eight."""
-    lead = flat.shape[:-1]
-    rows = flat.reshape(*lead, -1, size, WIDTH).swapaxes(-1, -2)
-    return rows.reshape(*lead, -1, size)[..., :n, :].copy()
-
-
-def state_to_lanes(y: np.ndarray) -> np.ndarray:
-    """The flat state (13 n,) in blocks of eight; the ground and what fills up stand at the origin."""
-    lanes = to_lanes(y.reshape(-1, STATE_SIZE))
-    n = len(y) // STATE_SIZE
-    for body in range(n, blocks(n) * WIDTH):
-        lanes[offset(body, STATE_SIZE) + WIDTH * ORIENTATION] = IDENTITY[0]
-    return lanes
+def compact(table: Any) -> Any:
+    """A named tuple of arrays with integers of half the length: large systems wait for the memory that they fill."""
+    arrays = table._asdict()
+    large = max(int(a.max(initial=0)) for a in arrays.values() if a.dtype.kind == "i")
+    if large > np.iinfo(np.int32).max:
+        raise MemoryError(f"the system needs blocks of {large:.2g} numbers, more than {np.iinfo(np.int32).max:.2g}")
+    return table._replace(**{name: a.astype(np.int32) for name, a in arrays.items() if a.dtype.kind == "i"})

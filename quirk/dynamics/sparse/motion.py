@@ -9,7 +9,7 @@ from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE, Kinematics, State
 
 from ..udwadia_kalaba import ConstrainedMotion, quaternion_mass
-from .layout import G_SIZE, from_lanes, state_to_lanes
+from .layout import G_SIZE
 from .solver import Solver
 
 
@@ -20,8 +20,7 @@ def constrained_motion(
 
     `force` (n, 3) in N and `torque` (n, 3) in body axes are the applied loads, for the constraint forces.
     """
-    n = solver.bodies
-    rates = from_lanes(solver.rates(t, y), n, STATE_SIZE)
+    rates = solver.slots.from_lanes(solver.rates(t, y), STATE_SIZE)
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
     # qdd = T^T omega_dot / 4 - |qdot|^2 q
     qdd = rotation.rate(q, rates[:, 10:]) - 0.25 * (omega**2).sum(axis=1)[:, None] * q
@@ -40,18 +39,18 @@ def motion_along(
     solver: Solver, times: np.ndarray, states: State
 ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
-    n = solver.bodies
+    slots = solver.slots
     parts = np.concatenate(list(vars(states).values()), axis=2)
-    accelerations = np.empty((len(times), n, 6))
+    accelerations = np.empty((len(times), slots.bodies, 6))
     loads = JointLoads(solver)
     forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
     for row, t in enumerate(times):
-        y = state_to_lanes(parts[row].ravel())
+        y = slots.state_to_lanes(parts[row].ravel())
         if row == 0:
             solver.settle(y)
         solver.choose(y)
-        accelerations[row] = from_lanes(solver.rates(t, y), n, STATE_SIZE)[:, 7:]
+        accelerations[row] = slots.from_lanes(solver.rates(t, y), STATE_SIZE)[:, 7:]
         forces[row], torques[row] = loads.read(parts[row])
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     return accelerations[..., :3], accelerations[..., 3:], by_joint
@@ -62,7 +61,7 @@ def residuals_along(solver: Solver, states: State) -> np.ndarray:
     parts = np.concatenate(list(vars(states).values()), axis=2)
     if not solver.model.rows:
         return np.zeros((len(parts), 0, 2))
-    return np.array([solver.residuals(state_to_lanes(part.ravel())) for part in parts])
+    return np.array([solver.residuals(solver.slots.state_to_lanes(part.ravel())) for part in parts])
 
 
 class JointLoads:
@@ -77,7 +76,7 @@ class JointLoads:
         placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
         self.nodes = [k for k, _ in placed]
         self.bodies = np.array([joint.bodies for _, joint in placed], dtype=np.int64).reshape(-1, 2)
-        self.upper = self.bodies[:, 1] < solver.bodies
+        self.upper = self.bodies[:, 1] < solver.slots.bodies
         self.near = np.where(self.upper, self.bodies[:, 1], self.bodies[:, 0])
         self.arm = np.array([model.table.arm[joint.primitives[0], 1] for _, joint in placed]).reshape(-1, 3)
         self.which = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed], dtype=np.int64)

@@ -10,10 +10,10 @@ import numpy as np
 
 from quirk.compiled import kernel
 
-from .bodies import VELOCITIES, displace, free_motion, motion_of, poses, reach, speed, subtract
-from .evaluate import Work, wrenches
-from .factorise import Pattern, factorise, solve
-from .rows import Nodes, along, constraint_rows, residuals
+from .bodies import VELOCITIES, displace, free_motion, motion_of, reach, rotations, speed, subtract
+from .evaluate import Work, sweep, wrenches
+from .factorise import Pattern, solve
+from .rows import Nodes, along, residuals
 
 # Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
 # in the last place of the largest position.
@@ -34,8 +34,7 @@ MOST_STEPS = 16
 def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, y: np.ndarray) -> None:
     """Factorise the rows at a state; what its applied loads are does not matter."""
     free_motion(constants, y, work.kin)
-    constraint_rows(nodes, y, work.kin, 0.0, 0.0, work.G, work.rhs)
-    factorise(pattern, work.G, work.floor, work.B, work.Q)
+    sweep(nodes, pattern, work, y, 0.0, 0.0)
 
 
 @kernel
@@ -59,7 +58,7 @@ def project(
             round_off = (round_off + ROUND_OFF) * speed(y, length)
         previous, rate, renewed, done = np.inf, 1.0, False, False
         for _ in range(MOST_STEPS):
-            poses(constants, y, work.kin)
+            rotations(y, work.kin)
             residuals(nodes, y, work.kin, level, work.rhs)
             solve(pattern, work.B, work.Q, work.rhs, work.x)
             wrenches(nodes, work.G, work.x, work.wrench)

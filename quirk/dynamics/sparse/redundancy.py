@@ -73,7 +73,7 @@ def factorise_above(nodes: Nodes, pattern: Pattern, work: Work, tolerance: float
     """Factorise the rows at hand anew with one tolerance for all pivots; returns how many rows are left."""
     for o in range(0, work.trial.shape[0], 8):
         store(work.trial, o, tolerance * load(work.lengths, o))
-    factorise(pattern, work.G, work.trial, work.B, work.Q)
+    factorise(pattern, 0, pattern.rows.shape[0], work.G, work.trial, work.B, work.Q)
     count(nodes, pattern, work)
     return int(work.summary[RANK])
 

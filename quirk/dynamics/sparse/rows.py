@@ -50,14 +50,24 @@ UNITS = np.eye(3, 8).ravel()
 
 @kernel
 def constraint_rows(
-    nodes: Nodes, y: np.ndarray, kin: np.ndarray, alpha: float, beta: float, G: np.ndarray, rhs: np.ndarray
+    nodes: Nodes,
+    visits: np.ndarray,
+    begin: int,
+    end: int,
+    y: np.ndarray,
+    kin: np.ndarray,
+    alpha: float,
+    beta: float,
+    G: np.ndarray,
+    rhs: np.ndarray,
 ) -> None:
-    """Fill per node G (force on j, scaled moments on i and j) and rhs = b - A a of the free accelerations a.
+    """Fill for nodes visits[begin:end] G (force on j, scaled moments on i and j) and rhs = b - A a.
 
-    Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
+    a are the free accelerations. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
     """
     stabilised = alpha > 0.0 or beta > 0.0
-    for n in range(nodes.rows.shape[0]):
+    for visit in range(begin, end):
+        n = visits[visit]
         if nodes.kind[n] == HUB:
             store(rhs, 8 * n, splat(0.0))
             continue
@@ -127,7 +137,16 @@ def residuals(nodes: Nodes, y: np.ndarray, kin: np.ndarray, order: int, out: np.
         arm, lanes, direction = 6 * n, nodes.lanes[n], 48 * n
         s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
         s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
-        d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_j, s_i))
+        w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
+        d = d1 = minus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_i, s_j))
+        if order == 1:
+            v_i, v_j = three(y, si + 8 * VELOCITY), three(y, sj + 8 * VELOCITY)
+            d1 = plus(minus(v_j, v_i), minus(cross(w_j, s_j), cross(w_i, s_i)))
+        if nodes.kind[n] == POINT:
+            put(out, 8 * n, d1[0])
+            put(out, 8 * n + 1, d1[1])
+            put(out, 8 * n + 2, d1[2])
+            continue
         in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
         u = turned(kin, ki, load3(nodes.direction, direction))
         v = turned(kin, kj, load3(nodes.direction, direction + 24))
@@ -136,9 +155,6 @@ def residuals(nodes: Nodes, y: np.ndarray, kin: np.ndarray, order: int, out: np.
         if order == 0:
             store(out, 8 * n, dot(x, y_) - load(nodes.offset, 8 * n))
         else:
-            w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
-            v_i, v_j = three(y, si + 8 * VELOCITY), three(y, sj + 8 * VELOCITY)
-            d1 = plus(minus(v_j, v_i), minus(cross(w_j, s_j), cross(w_i, s_i)))
             x1, y1 = plus(cross(w_i, u), times(d1, in_x)), plus(cross(w_j, v), times(d1, in_y))
             store(out, 8 * n, dot(x1, y_) + dot(x, y1))
 

@@ -14,7 +14,7 @@ from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.lanes import aligned
-from quirk.state import STATE_SIZE, vector_starts
+from quirk.state import vector_starts
 
 from .advance import (
     ADVANCE,
@@ -46,7 +46,6 @@ from .advance import (
     enter,
 )
 from .flow import SparseFlow
-from .layout import from_lanes, state_to_lanes
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
 ENTRY_TIME = 0.1
@@ -88,7 +87,7 @@ class CompiledRun:
         solver.counts[:BEST_RANK] = 0
         solver.counts[STALL] = 0
         self.run = Run(
-            y=state_to_lanes(y),
+            y=solver.slots.state_to_lanes(y),
             y_new=aligned(solver.size),
             stage=aligned(solver.size),
             change=aligned(solver.size),
@@ -131,11 +130,11 @@ class CompiledRun:
         """Evaluate at the start and choose a first step."""
         flow, settings, solver, y = self._flow, self.settings, self.solver, self._start
         slope = flow(settings.start, y)
-        self.run.k[: solver.size] = state_to_lanes(slope)
+        self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
         if settings.fixed == 0:
             if not np.isfinite(slope).all():
                 raise collapsed(settings.start, y, slope[None])
-            tolerance = Tolerance(settings.rtol, settings.atol, vector_starts(solver.bodies))
+            tolerance = Tolerance(settings.rtol, settings.atol, vector_starts(solver.slots.bodies))
             self.run.clock[H] = starting_step(flow, settings.start, y, slope, settings.end, self._tableau, tolerance)
         self._begun = True
 
@@ -179,8 +178,7 @@ class CompiledRun:
 
     def _rows(self, lanes: np.ndarray) -> np.ndarray:
         """States (k, 13 n) from lanes (k size,)."""
-        n = self.solver.bodies
-        return from_lanes(lanes.reshape(-1, self.solver.size), n, STATE_SIZE).reshape(-1, STATE_SIZE * n)
+        return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
     def _count(self) -> None:
         counts, statistics = self.run.counts, self.statistics

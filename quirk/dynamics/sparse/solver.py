@@ -6,7 +6,7 @@ import numpy as np
 
 from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
-from quirk.lanes import WIDTH, aligned
+from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
 from quirk.state import STATE_SIZE, State
 
@@ -32,7 +32,7 @@ from .advance import (
 from .evaluate import RANK, Work
 from .factorise import Pattern
 from .forces import Applied
-from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE, blocks, from_lanes, state_to_lanes
+from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from .redundancy import PIVOT_TOLERANCE
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
@@ -55,11 +55,11 @@ class Solver:
 
     def __init__(self, model: Model, tables: Tables) -> None:
         self.model, self.tables = model, tables
-        self.bodies = len(model.mass)
+        self.slots = tables.slots
         nodes = self.tables.nodes
-        K, lanes = len(nodes.rows), blocks(self.bodies) * WIDTH
+        K, lanes = len(nodes.rows), tables.slots.lanes
         self.size = lanes * STATE_SIZE
-        self.applied = Applied(model, self.size)
+        self.applied = Applied(model, tables.slots)
         self.work = Work(
             kin=aligned(lanes * KINEMATICS_SIZE),
             G=aligned(G_SIZE * (K + 1)),
@@ -160,13 +160,14 @@ class Solver:
     def _nearby(self, y: np.ndarray) -> list[np.ndarray]:
         """States on the constraints around a state; fewer where the way to them is not found."""
         random = np.random.default_rng(0)
-        state = State.unpack(from_lanes(y, self.bodies, STATE_SIZE).ravel())
+        state = State.unpack(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
         found = []
         for _ in range(NEARBY_STATES):
             position = state.position + NEARBY * length * random.normal(size=shape)
             orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
-            lanes = state_to_lanes(State(position, orientation, state.velocity, state.angular_velocity).pack())
+            moved = State(position, orientation, state.velocity, state.angular_velocity)
+            lanes = self.slots.state_to_lanes(moved.pack())
             if self.project(lanes):
                 found.append(lanes)
         return found

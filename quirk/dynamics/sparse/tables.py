@@ -12,7 +12,7 @@ from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE
 
 from ..model import Model
-from .factorise import CONSTANT, TURNING, Pattern
+from .factorise import CONSTANT, STRETCH, TURNING, Pattern
 from .layout import (
     CONSTANTS_SIZE,
     FACTOR,
@@ -26,8 +26,8 @@ from .layout import (
     INVERSE_MASS,
     KINEMATICS_SIZE,
     WRENCH_SIZE,
-    offset,
-    to_lanes,
+    Slots,
+    compact,
 )
 from .ordering import eliminate
 from .rows import BILINEAR, HINGE, HUB, POINT, Nodes
@@ -65,6 +65,7 @@ class Tables:
 
     Attributes
     ----------
+    slots : where each body stands
     constants : of bodies, in blocks of eight
     nodes, pattern : what kernels read
     joints : what each node is made of, None for hubs
@@ -73,6 +74,7 @@ class Tables:
     size : elements of all blocks, of B or of Q, whichever has more
     """
 
+    slots: Slots
     constants: np.ndarray
     nodes: Nodes
     pattern: Pattern
@@ -89,7 +91,8 @@ def flatten(model: Model) -> Tables:
     elimination = eliminate([joint.bodies for joint in joints], n)
     placed = [joints[u] if u < len(joints) else None for u in elimination.order]
     hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
-    nodes = _nodes(model, placed)
+    slots = Slots.along([joint.bodies for joint in placed if joint is not None], n)
+    nodes = _nodes(model, placed, slots)
     units = G_SIZE * len(placed)
     products = _products(model, placed, hubs, units)
     pattern = block_pattern(elimination.neighbours, nodes.rows, np.where(nodes.kind == HUB, -1.0, 1.0), products)
@@ -97,7 +100,8 @@ def flatten(model: Model) -> Tables:
     for k, joint in enumerate(placed):
         if joint is not None:
             row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
-    return Tables(to_lanes(_constants(model)), nodes, pattern, placed, row_lane, units, block_size(pattern))
+    constants = slots.to_lanes(_constants(model))
+    return Tables(slots, constants, nodes, pattern, placed, row_lane, units, block_size(pattern))
 
 
 def _joints(model: Model) -> Iterable[Joint]:
@@ -115,19 +119,19 @@ def _joints(model: Model) -> Iterable[Joint]:
 
 
 def _constants(model: Model) -> np.ndarray:
-    """Constants of each body and, last, of the ground, which has no inverse mass."""
+    """Constants of each body; the ground has none."""
     n = len(model.mass)
     W = np.swapaxes(np.linalg.inv(np.linalg.cholesky(model.inertia)), 1, 2)
-    constants = np.zeros((n + 1, CONSTANTS_SIZE))
-    constants[:n, INVERSE_MASS] = 1 / model.mass
-    constants[:n, GRAVITY : GRAVITY + 3] = model.gravity
-    constants[:n, INERTIA : INERTIA + 9] = model.inertia.reshape(n, 9)
-    constants[:n, FACTOR : FACTOR + 9] = W.reshape(n, 9)
-    constants[:n, INVERSE_FACTOR : INVERSE_FACTOR + 9] = np.linalg.inv(W).reshape(n, 9)
+    constants = np.zeros((n, CONSTANTS_SIZE))
+    constants[:, INVERSE_MASS] = 1 / model.mass
+    constants[:, GRAVITY : GRAVITY + 3] = model.gravity
+    constants[:, INERTIA : INERTIA + 9] = model.inertia.reshape(n, 9)
+    constants[:, FACTOR : FACTOR + 9] = W.reshape(n, 9)
+    constants[:, INVERSE_FACTOR : INVERSE_FACTOR + 9] = np.linalg.inv(W).reshape(n, 9)
     return constants
 
 
-def _nodes(model: Model, placed: Sequence[Joint | None]) -> Nodes:
+def _nodes(model: Model, placed: Sequence[Joint | None], slots: Slots) -> Nodes:
     K, t = len(placed), model.table
     nodes = Nodes(
         rows=np.full(K, 6),
@@ -149,9 +153,9 @@ def _nodes(model: Model, placed: Sequence[Joint | None]) -> Nodes:
             continue
         ends = slice(2 * k, 2 * k + 2)
         nodes.rows[k] = len(joint.rows)
-        nodes.state[ends] = [offset(b, STATE_SIZE) for b in joint.bodies]
-        nodes.kinematics[ends] = [offset(b, KINEMATICS_SIZE) for b in joint.bodies]
-        nodes.wrench[ends] = [offset(b, WRENCH_SIZE) for b in joint.bodies]
+        nodes.state[ends] = [slots.offset(b, STATE_SIZE) for b in joint.bodies]
+        nodes.kinematics[ends] = [slots.offset(b, KINEMATICS_SIZE) for b in joint.bodies]
+        nodes.wrench[ends] = [slots.offset(b, WRENCH_SIZE) for b in joint.bodies]
         nodes.arm[6 * k : 6 * k + 6] = t.arm[joint.primitives[0]].ravel()
         nodes.inverse_mass[k] = inverse_mass[list(joint.bodies)].sum()
         direction = nodes.direction[48 * k : 48 * k + 48].reshape(2, 3, WIDTH)
@@ -171,7 +175,7 @@ def _nodes(model: Model, placed: Sequence[Joint | None]) -> Nodes:
                 direction[1, :, row] = t.direction[p, 1]
         nodes.lanes[k] = patterns.setdefault(lanes.tobytes(), 5 * WIDTH * len(patterns))
         nodes.kind[k] = _kind(list(t.kind[joint.primitives]))
-    return nodes._replace(patterns=np.frombuffer(b"".join(patterns)).copy())
+    return compact(nodes._replace(patterns=np.frombuffer(b"".join(patterns)).copy()))
 
 
 def _kind(primitives: list[int]) -> int:
@@ -249,7 +253,12 @@ def block_pattern(
     flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 6)
     flat_updates = np.array([update for those in updates for update in those], dtype=np.int64).reshape(-1, 3)
     kind, left, right, left_force, right_force = (flat_terms[:, c].astype(np.int64) for c in range(5))
-    return Pattern(
+    # Rows are needed by the first of all eliminations that couple to them.
+    needed = np.arange(len(neighbours))
+    np.minimum.at(needed, column, owner)
+    visits = np.argsort(needed, kind="stable")
+    ends = STRETCH * np.arange(1, 2 + len(neighbours) // STRETCH)
+    pattern = Pattern(
         rows=rows,
         sign=sign,
         first=first,
@@ -267,7 +276,10 @@ def block_pattern(
         Q=flat_updates[:, 0].copy(),
         B=flat_updates[:, 1].copy(),
         source=flat_updates[:, 2].copy(),
+        visits=visits,
+        due=np.searchsorted(needed[visits], ends),
     )
+    return compact(pattern)
 
 
 def block_size(pattern: Pattern) -> int:

@@ -22,6 +22,7 @@ from quirk.frame import Frame, axes_with_z
 from quirk.sealed import Sealed
 
 from .primitives import Primitive
+from .relation import Relation
 
 
 class Constraint(Sealed):
@@ -35,11 +36,11 @@ class Constraint(Sealed):
         The joint frames, each in its own body's coordinates. The joint load acts at frame j's origin.
     active : bool
         An inactive constraint contributes no rows and carries no load.
-    primitives : tuple of Primitive
+    primitives : tuple of Primitive or Relation
         Its rows, in order; axes are those of the two frames.
     """
 
-    primitives: Sequence[Primitive] = ()
+    primitives: Sequence[Primitive | Relation] = ()
     # Axes (X, Y, Z) of frame j that must point along, not against, those of frame i. Rows that keep axes
     # perpendicular hold for both, so this is checked where bodies are placed; no motion goes from one to
     # the other.
@@ -62,9 +63,14 @@ class Constraint(Sealed):
         self.active = validate.flag(str(self), "active", active)
 
     @property
-    def bodies(self) -> tuple[Body | Ground, Body | Ground]:
-        """Body i and body j."""
-        return self.body_i, self.body_j
+    def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
+        """The bodies and frames that relations get: i and j, and others if there are more."""
+        return (self.body_i, self.frame_i), (self.body_j, self.frame_j)
+
+    @property
+    def bodies(self) -> tuple[Body | Ground, ...]:
+        """Body i, body j, and others if there are more."""
+        return tuple(body for body, _ in self.ends)
 
     def __str__(self) -> str:
         return f'{type(self).__name__} "{self.name}"'

@@ -65,6 +65,40 @@ class Fixed(Joint):
     required = ()
 
 
+class Planar(Joint):
+    """A plane of body j stays in a plane of body i, 3 rows: free to slide along x and y and to turn about z.
+
+    Parameters
+    ----------
+    normal : (3,)
+        Of the plane, in N at the initial poses: another name for `axis`. Other parameters as `Joint`.
+    """
+
+    primitives = (*_parallel_axes, dot2(Z))
+    aligned_axes = (Z,)
+    rotation_axis = Z
+
+    def __init__(self, name: str, body_i: Body | Ground, body_j: Body | Ground, **placement: Any) -> None:
+        if "normal" in placement:
+            if "axis" in placement:
+                raise InputError(f'Planar "{name}": normal and axis are the same thing; give one')
+            placement["axis"] = placement.pop("normal")
+        super().__init__(name, body_i, body_j, **placement)
+
+
+class PointOnLine(Joint):
+    """A point of body j stays on a line of body i, along z, 2 rows; free to turn and to slide along it."""
+
+    primitives = (dot2(X), dot2(Y))
+    translation_axis = Z
+
+
+class PointOnPlane(Joint):
+    """A point of body j stays in a plane of body i with normal z, 1 row; free to turn and to slide in it."""
+
+    primitives = (dot2(Z),)
+
+
 class Free(Joint):
     """No constraint, 0 rows: relative coordinates of two bodies under a name."""
 

@@ -6,17 +6,9 @@ import pkgutil
 # `import quirk` find the checkout while an installed copy is also on the path, they are found there.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
+from . import constraints
 from .body import GROUND, Body
-from .constraints import (
-    Cylindrical,
-    Distance,
-    Fixed,
-    Free,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from .constraints import *  # noqa: F403
 from .errors import (
     AssemblyError,
     InconsistentStateError,
@@ -27,6 +19,7 @@ from .errors import (
 )
 from .forces import Force, JointForce, JointTorque, Spring, Torque
 from .frame import Frame
+from .motion import Motion
 from .result import Result
 from .simulate import simulate
 from .state import State
@@ -38,27 +31,21 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Body",
-    "Cylindrical",
-    "Distance",
-    "Fixed",
     "Force",
     "Frame",
-    "Free",
     "InconsistentStateError",
     "InputError",
     "JointForce",
     "JointTorque",
-    "Prismatic",
+    "Motion",
     "QuirkError",
     "Result",
-    "Revolute",
     "SimulationError",
-    "Spherical",
     "Spring",
     "State",
     "System",
     "Torque",
-    "Universal",
     "UnknownNameError",
     "simulate",
 ]
+__all__ += constraints.__all__

@@ -37,23 +37,23 @@ MAX_STEPS = 1000
 LONGEST_STEP = 0.5
 
 
-def violations(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How far each row is from satisfied: amount (m,), rate (m,), and whether they are angles (m,).
 
     Amounts are lengths in m or angles in rad, rates are those per second.
     """
-    table = system.model.table
+    model = system.model
     solver = system.solver()
-    phi, phi_dot = solver.residuals(solver.slots.state_to_lanes(state.pack())).T
-    # Each row's primitive; coincidences have three rows.
-    primitive = np.searchsorted(table.row, np.arange(len(phi)), side="right") - 1
-    kind, offset = table.kind[primitive], table.offset[primitive]
-    angular, squared = kind == DOT1, kind == DISTANCE
+    phi, phi_dot = solver.residuals(solver.slots.state_to_lanes(state.pack()), t).T
+    # A number behind the last one for rows without a primitive.
+    kind = np.append(model.table.kind, -1)[model.row_primitive]
+    offset = np.append(model.table.offset, 0.0)[model.row_primitive]
+    sine, squared = kind == DOT1, kind == DISTANCE
     # a.b is the sine of the angle that is missing to the right one; d.d - l^2 belongs to the length |d| - l.
     length = np.sqrt(np.where(squared, phi + offset, 1.0).clip(0.0))
-    amount = np.where(angular, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - np.sqrt(offset), phi))
+    amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - np.sqrt(offset), phi))
     rate = np.where(squared, phi_dot / (length + np.sqrt(offset)), phi_dot)
-    return np.abs(amount), np.abs(rate), angular
+    return np.abs(amount), np.abs(rate), model.row_torque
 
 
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
@@ -70,12 +70,12 @@ def turned_over(system: System, state: State) -> tuple[Constraint, float] | None
     return worst
 
 
-def check_consistent(system: System, state: State) -> None:
+def check_consistent(system: System, state: State, t: float) -> None:
     """Raise InconsistentStateError if poses or velocities violate a constraint."""
     if not system.model.rows:
         return
     length, reach, spin = system.model.length, np.abs(state.position).max(), np.abs(state.angular_velocity).max()
-    amount, rate, angular = violations(system, state)
+    amount, rate, angular = violations(system, state, t)
     cure = "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints"
     over = turned_over(system, state)
     if over is not None:
@@ -100,7 +100,7 @@ def check_consistent(system: System, state: State) -> None:
             )
 
 
-def assemble(system: System, start: State) -> State:
+def assemble(system: System, start: State, t: float) -> State:
     """Return the state nearest to `start` that satisfies all constraints.
 
     Newton steps onto the constraints together with steps along them back towards `start`.
@@ -117,8 +117,8 @@ def assemble(system: System, start: State) -> State:
     previous = np.inf
     for _ in range(MAX_STEPS):
         kin = Kinematics.of(state)
-        pseudo_inverse = factorise(model, metric, kin)
-        normal = pseudo_inverse.solve(-residuals(model, kin, 0)[:, 0])
+        pseudo_inverse = factorise(model, metric, kin, t)
+        normal = pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0])
         away = metric.coordinates(*_gradient(system, start, state))
         back = pseudo_inverse.Vt.T @ (pseudo_inverse.Vt @ away) - away
         translation, turn = metric.vector(normal + damping * back)
@@ -132,11 +132,11 @@ def assemble(system: System, start: State) -> State:
         scale = min(1.0, LONGEST_STEP / size)
         state = displaced(state, scale * translation, scale * turn)
     # However slowly the way back converged, the constraints themselves are met.
-    projected = project(model, metric, state)
+    projected = project(model, metric, state, t)
     state = state if projected is None else projected.state
-    _check_assembled(system, state)
+    _check_assembled(system, state, t)
     kin = Kinematics.of(state)
-    return with_projected_velocity(model, metric, state, kin, factorise(model, metric, kin))
+    return with_projected_velocity(model, metric, state, kin, t, factorise(model, metric, kin, t))
 
 
 def righted(system: System, start: State) -> State:
@@ -184,8 +184,8 @@ def _gradient(system: System, start: State, state: State) -> tuple[np.ndarray, n
     return state.position - start.position, turn
 
 
-def _check_assembled(system: System, state: State) -> None:
-    amount, _, angular = violations(system, state)
+def _check_assembled(system: System, state: State, t: float) -> None:
+    amount, _, angular = violations(system, state, t)
     size = np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
     miss = amount / size
     worst = int(np.nanargmax(miss)) if np.isfinite(miss).any() else 0

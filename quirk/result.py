@@ -121,7 +121,8 @@ class Result:
     @property
     def conservative(self) -> bool:
         """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
-        return all(element.conservative for element, _ in self._model.forces)
+        driven = any(placed.relation.motions for placed in self._model.relations)
+        return not driven and all(element.conservative for element, _ in self._model.forces)
 
     @cached_property
     def momentum(self) -> Momentum:
@@ -133,7 +134,7 @@ class Result:
     @cached_property
     def residual(self) -> Residual:
         """How well the constraints are satisfied over time."""
-        worst = np.abs(residuals_along(self.system.solver(), self.state)).max(axis=1, initial=0.0)
+        worst = np.abs(residuals_along(self.system.solver(), self.time, self.state)).max(axis=1, initial=0.0)
         return Residual(worst[:, 0], worst[:, 1])
 
     @cached_property

@@ -129,15 +129,15 @@ def simulate(
     end = start + duration
     times = output_times(output, start, end)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
-    check_consistent(system, state)
+    check_consistent(system, state, start)
 
     projecting = stabilization == "projection"
     rates = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
     flow: Flow | SparseFlow
     if solver == "dense":
-        flow = Flow(system.model, system.metric, state, on_constraints=projecting, baumgarte=rates)
+        flow = Flow(system.model, system.metric, state, start, on_constraints=projecting, baumgarte=rates)
     else:
-        flow = SparseFlow(system.solver(), state, on_constraints=projecting, baumgarte=rates)
+        flow = SparseFlow(system.solver(), state, start, on_constraints=projecting, baumgarte=rates)
     y = flow.project(start, state.pack())
     if y is None:
         raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=start)

@@ -154,10 +154,9 @@ class System:
     def constraint_rows(self, state: State, t: float = 0.0) -> ConstraintRows:
         """Return A (m, 7 n), b, Phi, Phi_dot (m,) and labels of all active constraints at a state.
 
-        A is over (rdd_0, qdd_0, rdd_1, ...) with A xdd = b; no constraint depends on `t` yet.
+        A is over (rdd_0, qdd_0, rdd_1, ...) with A xdd = b.
         """
-        self._time(t)
-        return constraint_rows(self.model, Kinematics.of(self.checked(state)))
+        return constraint_rows(self.model, Kinematics.of(self.checked(state)), self._time(t))
 
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
         """Return the accelerations of all bodies at a state; "dense" is the reference, for small systems."""
@@ -183,10 +182,10 @@ class System:
         is the least possible.
         """
         kin, motion = self._motion(state, t, solver)
-        loads = joint_loads(self.model, kin, motion.multipliers)
+        loads = joint_loads(self.model, kin, self._time(t), motion.multipliers)
         return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
 
-    def assemble(self, state: State | None = None) -> State:
+    def assemble(self, state: State | None = None, t: float = 0.0) -> State:
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
         Runs start there from now on. From poses far away, other assembled ones may be nearer still: what is found
@@ -198,6 +197,8 @@ class System:
         ----------
         state : State, optional
             Where to start from; default: the present initial state.
+        t : float
+            s, for constraints that depend on time.
 
         Returns
         -------
@@ -211,7 +212,7 @@ class System:
         """
         from .assembly import assemble
 
-        self._initial = assemble(self, self._initial if state is None else self.checked(state))
+        self._initial = assemble(self, self._initial if state is None else self.checked(state), self._time(t))
         return self.initial_state()
 
     def checked(self, state: State) -> State:
@@ -226,11 +227,11 @@ class System:
         state, t = self.checked(state), self._time(t)
         kin = Kinematics.of(state)
         if solver == "dense":
-            rank = independent_rows(self.model, self.metric, state)
+            rank = independent_rows(self.model, self.metric, state, t)
             return kin, equations.motion(self.model, t, kin, rank=rank)
         compiled = self.solver()
         y = compiled.slots.state_to_lanes(state.pack())
-        compiled.settle_near(y)
+        compiled.settle_near(y, t)
         loads = equations.applied_loads(self.model, t, kin)
         return kin, constrained_motion(compiled, t, kin, y, *loads)
 

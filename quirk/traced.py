@@ -66,6 +66,11 @@ class Traced:
         zeros = ir.Constant(ir.VectorType(INT, WIDTH), [0] * WIDTH)
         return self.like(LANES, self.builder.shuffle_vector(one, undefined, zeros))
 
+    @property
+    def zero(self) -> Traced:
+        """The number zero, in the same kernel."""
+        return self._constant(0.0)
+
     def number(self) -> Traced:
         """Return an integer or double as a double."""
         return self.like(types.float64, self.context.cast(self.builder, self.value, self.kind, types.float64))
@@ -136,13 +141,24 @@ class Traced:
         function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.sqrt.v{WIDTH}f64")
         return self.like(LANES, self.builder.call(function, [self.value]))
 
+    def function(self, name: str, *numbers: Any) -> Traced:
+        """Return a function of doubles, one of those of `math` or "rint"."""
+        values = [self._constant(x).number().value for x in numbers]
+        kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
+        # Two are instructions of the processor; the others are found in the C library.
+        symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint") else name
+        function = cgutils.get_or_insert_function(self.builder.module, kind, symbol)
+        return self.like(types.float64, self.builder.call(function, values))
+
     def _constant(self, x: Any) -> Traced:
         if isinstance(x, Traced):
             return x
         kind = types.intp if isinstance(x, int) else types.float64
         return self.like(kind, self.context.get_constant(kind, x))
 
-    def _with(self, other: Any, name: str, turned: bool = False) -> Traced:
+    def _with(self, other: Any, name: str, turned: bool = False) -> Any:
+        if not isinstance(other, Traced | int | float):
+            return NotImplemented
         a, b = self, self._constant(other)
         if turned:
             a, b = b, a

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 
 import quirk
@@ -38,21 +40,83 @@ def random_unit(rng):
     return v / np.linalg.norm(v)
 
 
+# Joints of which random mechanisms are made.
+COMMON = [quirk.Spherical, quirk.Revolute, quirk.Universal, quirk.Cylindrical, quirk.Prismatic,
+          quirk.Distance, quirk.Fixed]  # fmt: skip
+
+# What constraints ask for, by the name of the parameter; a new one that asks for nothing else needs no line here.
+ARGUMENTS = {
+    "point_i": lambda rng, size: 0.3 * size * random_unit(rng),
+    "point_j": lambda rng, size: 0.3 * size * random_unit(rng),
+    "lead": lambda rng, size: size * rng.uniform(0.2, 0.5),
+    "ratio": lambda rng, size: -5 / 12,
+    "radius": lambda rng, size: size * rng.uniform(0.3, 0.6),
+}
+
+
 def random_joint(rng, name, body_i, body_j, kind=None, size=1.0):
-    """A joint of the given or a random kind, satisfied by the initial poses."""
-    kinds = [quirk.Spherical, quirk.Revolute, quirk.Universal, quirk.Cylindrical, quirk.Prismatic,
-             quirk.Distance, quirk.Fixed]  # fmt: skip
-    kind = kind or kinds[rng.integers(len(kinds))]
-    point = size * rng.uniform(-1, 1, size=3)
-    axis = random_unit(rng)
-    if kind is quirk.Distance:
-        return kind(name, body_i, body_j, point_i=0.3 * size * random_unit(rng), point_j=0.3 * size * random_unit(rng))
-    if kind is quirk.Universal:
-        other = np.cross(axis, random_unit(rng))
-        return kind(name, body_i, body_j, point=point, axis_i=axis, axis_j=other / np.linalg.norm(other))
-    if kind in (quirk.Spherical, quirk.Fixed):
-        return kind(name, body_i, body_j, point=point)
-    return kind(name, body_i, body_j, point=point, axis=axis)
+    """A constraint of the given or a random kind, satisfied by the initial poses at t = 0."""
+    kind = kind or COMMON[rng.integers(len(COMMON))]
+    point, axis = size * rng.uniform(-1, 1, size=3), random_unit(rng)
+    if kind in SPECIAL:
+        return SPECIAL[kind](rng, name, body_i, body_j, size)
+    parameters = inspect.signature(kind.__init__).parameters
+    arguments = {parameter: ARGUMENTS[parameter](rng, size) for parameter in parameters if parameter in ARGUMENTS}
+    if "axis_i" in parameters:
+        across = np.cross(axis, random_unit(rng))
+        arguments |= {"point": point, "axis_i": axis, "axis_j": across / np.linalg.norm(across)}
+    elif issubclass(kind, quirk.constraints.Joint):
+        arguments |= {"point": point} if kind in (quirk.Spherical, quirk.Fixed) else {"point": point, "axis": axis}
+    elif "axis" in parameters:
+        arguments["axis"] = axis
+    return kind(name, body_i, body_j, **arguments)
+
+
+def _polynomial(rng, start):
+    """A motion that starts where the bodies are."""
+    return quirk.Motion.polynomial([start, *rng.normal(size=4)])
+
+
+def _drive(rng, name, body_i, body_j, size):
+    joint = random_joint(rng, "bearing", body_i, body_j, quirk.Revolute, size)
+    return quirk.Drive(name, joint, _polynomial(rng, 0.0))
+
+
+def _distance_drive(rng, name, body_i, body_j, size):
+    ends = 0.3 * size * rng.normal(size=(2, 3))
+    d = point_of(body_j, ends[1]) - point_of(body_i, ends[0])
+    motion = _polynomial(rng, np.linalg.norm(d))
+    return quirk.DistanceDrive(name, body_i, body_j, motion, point_i=ends[0], point_j=ends[1])
+
+
+def _trajectory_drive(rng, name, body_i, body_j, size):
+    point = 0.3 * size * rng.normal(size=3)
+    start = rotation.matrix(body_i.orientation).T @ (point_of(body_j, point) - body_i.position)
+    return quirk.TrajectoryDrive(name, body_i, body_j, *(_polynomial(rng, x) for x in start), point=point)
+
+
+def _rolling_disk(rng, name, body_i, body_j, size):
+    axis, normal, radius = random_unit(rng), random_unit(rng), 0.5 * size
+    world = rotation.matrix(body_j.orientation) @ axis
+    down = (normal @ world) * world - normal
+    point = body_j.position + radius * down / np.linalg.norm(down)
+    return quirk.RollingDisk(
+        name, body_i, body_j, radius=radius, disk_axis=axis, plane_point=point, plane_normal=normal
+    )
+
+
+def point_of(body, local):
+    """Where in N a point of a body is at its initial pose."""
+    return body.position + rotation.matrix(body.orientation) @ local
+
+
+# Constraints whose arguments follow from where the bodies are.
+SPECIAL = {
+    quirk.Drive: _drive,
+    quirk.DistanceDrive: _distance_drive,
+    quirk.TrajectoryDrive: _trajectory_drive,
+    quirk.RollingDisk: _rolling_disk,
+}
 
 
 def random_system(rng, bodies=4, loops=1, gravity=(0.3, -0.2, -9.81), size=1.0, mass=1.0, extra=()):

@@ -19,6 +19,25 @@ JOINTS = {
 }
 
 
+def joint(j, ends, items):
+    where = {key: j[key] for key in ("point", "axis") if key in j}
+    pair = ends.get(j.get("A")), ends[j["B"]]
+    if j["type"] == "universal":
+        return quirk.Universal(j["name"], *pair, point=j["point"], axis_i=j["axis_on_A"], axis_j=j["axis_on_B"])
+    if j["type"] == "screw":
+        return quirk.Screw(j["name"], *pair, lead=2 * np.pi * j["lead_per_radian"], **where)
+    if j["type"] == "gear":
+        one, two = (ends[name] for name in j["gear_bodies"])
+        a, b = j["gear_coeffs"]
+        return quirk.Gear(j["name"], one, two, ratio=-a / b, axis=j["axis_dir"])
+    if j["type"] == "rolling_disk":
+        return quirk.RollingDisk(j["name"], *pair, radius=j["radius"], disk_axis=j["disk_axis_body"])
+    if j["type"] == "constant_speed_drive":
+        driven = next(i for i in items if isinstance(i, quirk.Revolute) and (i.body_i, i.body_j) == pair)
+        return quirk.Drive(j["name"], driven, quirk.Motion.constant_rate(j["speed"]))
+    return JOINTS[j["type"]](j["name"], *pair, **where)
+
+
 def load(name):
     return json.loads((FOLDER / f"{name}.json").read_text())
 
@@ -46,8 +65,7 @@ def build(data):
     ends = {**bodies, "ground": quirk.GROUND}
     items = list(bodies.values())
     for j in data["joints"]:
-        placement = {key: j[key] for key in ("point", "axis") if key in j}
-        items.append(JOINTS[j["type"]](j["name"], ends[j["A"]], ends[j["B"]], **placement))
+        items.append(joint(j, ends, items))
     for k, f in enumerate(data["forces"]):
         items.append(FORCES[f["type"]](f.get("name", f"force{k}"), f, ends, items))
     return quirk.System(items, gravity=data["gravity"])

@@ -13,7 +13,8 @@ ACCELERATIONS = 1e-8
 
 SYSTEMS = [
     "torque_free", "heavy_top", "pendulum", "spatial_double_pendulum", "ball_chain10", "bricard",
-    "cylindrical_incline", "prismatic_spring", "slider_rotating_rod_free", "gyrostat",
+    "cylindrical_incline", "prismatic_spring", "slider_rotating_rod_free", "gyrostat", "screw_joint", "gear_pair",
+    "rolling_disk_steady", "slider_crank3d_driven",
 ]  # fmt: skip
 
 
@@ -36,8 +37,9 @@ def test_reference(name):
         assert miss.get("loads", 0.0) < LOADS
     assert result.residual.position.max() <= 1e-11
     assert result.residual.velocity.max() <= 1e-11
-    assert result.conservative
-    assert result.energy.drift <= 1e-9
+    assert result.conservative == (name not in ("gear_pair", "slider_crank3d_driven"))
+    if result.conservative:
+        assert result.energy.drift <= 1e-9
 
 
 def test_singular_configurations_are_passed():

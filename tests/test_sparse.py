@@ -53,7 +53,7 @@ def condition(system):
     from quirk.dynamics.projection import factorise
     from quirk.state import Kinematics
 
-    found = factorise(system.model, system.metric, Kinematics.of(system.initial_state()))
+    found = factorise(system.model, system.metric, Kinematics.of(system.initial_state()), 0.0)
     return float(found.s[0] / found.s[-1]) if found.s.size else 1.0
 
 

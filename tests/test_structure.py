@@ -15,7 +15,7 @@ FLOORS = [
     {"lanes", "pointers"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation"},
-    {"frame", "shapes", "body", "state"},
+    {"frame", "shapes", "body", "state", "motion"},
     {"constraints"},
     {"forces"},
     {"dynamics"},

@@ -29,7 +29,7 @@ def motion(
     rank: int | None = None,
 ) -> ConstrainedMotion:
     """Solve the equations of motion at one state."""
-    return constrained_motion(model, kin, *applied_loads(model, t, kin), baumgarte, rank)
+    return constrained_motion(model, kin, t, *applied_loads(model, t, kin), baumgarte, rank)
 
 
 def angular_acceleration(motion: ConstrainedMotion, kin: Kinematics) -> np.ndarray:

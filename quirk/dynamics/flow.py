@@ -33,11 +33,18 @@ class Flow:
     """
 
     def __init__(
-        self, model: Model, metric: MassMetric, start: State, *, on_constraints: bool, baumgarte: tuple[float, float]
+        self,
+        model: Model,
+        metric: MassMetric,
+        start: State,
+        t: float,
+        *,
+        on_constraints: bool,
+        baumgarte: tuple[float, float],
     ) -> None:
         self.model, self.metric = model, metric
         self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
-        self.rank = generic_rank(model, metric, start)
+        self.rank = generic_rank(model, metric, start, t)
         self.evaluations = 0
         self.trouble: Exception | None = None
         self._projected: Projected | None = None
@@ -72,7 +79,7 @@ class Flow:
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
             try:
-                self._projected = project(self.model, self.metric, state, self.rank)
+                self._projected = project(self.model, self.metric, state, t, self.rank)
             except np.linalg.LinAlgError:
                 self._projected = None
             if self._projected is None:
@@ -101,7 +108,7 @@ class Flow:
         return self.metric.vector(z - Vt.T @ (Vt @ z))
 
 
-def generic_rank(model: Model, metric: MassMetric, state: State) -> int:
+def generic_rank(model: Model, metric: MassMetric, state: State, t: float) -> int:
     """Rank of the rows at `state` or, where that is singular, at nearby states on the constraints."""
     if not model.rows:
         return 0
@@ -110,7 +117,7 @@ def generic_rank(model: Model, metric: MassMetric, state: State) -> int:
     shape = state.position.shape
     for _ in range(NEARBY_STATES):
         moved = displaced(state, NEARBY * model.length * random.normal(size=shape), NEARBY * random.normal(size=shape))
-        projected = project(model, metric, moved)
+        projected = project(model, metric, moved, t)
         if projected is not None:
             near.append(projected.state)
-    return max(factorise(model, metric, Kinematics.of(x)).rank(RANK_TOLERANCE) for x in near)
+    return max(factorise(model, metric, Kinematics.of(x), t).rank(RANK_TOLERANCE) for x in near)

@@ -11,9 +11,28 @@ import numpy as np
 from quirk.body import Body, Ground
 from quirk.constraints import Constraint
 from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
+from quirk.constraints.relation import TORQUE, Relation, frame_numbers
 
 if TYPE_CHECKING:
     from quirk.forces import ForceElement
+
+
+@dataclass(frozen=True)
+class PlacedRelation:
+    """A relation in a system.
+
+    Attributes
+    ----------
+    relation : Relation
+    rows : of the model
+    bodies : of its frames
+    frames : (f, 12) where these are in their bodies
+    """
+
+    relation: Relation
+    rows: slice
+    bodies: tuple[int, ...]
+    frames: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -28,7 +47,9 @@ class Model:
     gravity : (3,) N, m/s^2
     table : PrimitiveTable
         Body n stands for the ground.
-    row_body : (m, 2) bodies i and j of each row
+    relations : all rows that are not of primitives
+    row_primitive : (m,) the primitive of each row, -1 in relations
+    row_torque : (m,) whether a row's multiplier is a torque and its Phi an angle
     labels : m strings
     joint_rows : for each active constraint its name and the slice of its rows
     joint_bodies : each active constraint with its two bodies
@@ -44,7 +65,9 @@ class Model:
     inertia: np.ndarray
     gravity: np.ndarray
     table: PrimitiveTable
-    row_body: np.ndarray
+    relations: list[PlacedRelation]
+    row_primitive: np.ndarray
+    row_torque: np.ndarray
     labels: list[str]
     joint_rows: dict[str, slice]
     joint_bodies: list[tuple[Constraint, tuple[int, int]]]
@@ -73,7 +96,9 @@ def flatten(
 
     entries: list[tuple] = []
     labels: list[str] = []
-    row_body: list[tuple[int, int]] = []
+    relations: list[PlacedRelation] = []
+    row_primitive: list[int] = []
+    row_torque: list[bool] = []
     joint_rows: dict[str, slice] = {}
     joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
     arms: list[float] = []
@@ -84,10 +109,20 @@ def flatten(
         frames = constraint.frame_i, constraint.frame_j
         first = len(labels)
         for primitive in constraint.primitives:
+            count = len(primitive.labels)
+            if isinstance(primitive, Relation):
+                ends = constraint.ends
+                rows = slice(len(row_primitive), len(row_primitive) + count)
+                places = np.array([frame_numbers(frame) for _, frame in ends])
+                relations.append(PlacedRelation(primitive, rows, tuple(index(body) for body, _ in ends), places))
+                row_primitive += [-1] * count
+                row_torque += [unit == TORQUE for unit in primitive.units]
+                continue
             axes = frames[0].matrix[:, primitive.axis_i], frames[1].matrix[:, primitive.axis_j]
             origins = frames[0].origin, frames[1].origin
-            entries.append((primitive.kind, len(row_body), (i, j), origins, axes, primitive.offset))
-            row_body += [(i, j)] * len(primitive.labels)
+            row_primitive += [len(entries)] * count
+            row_torque += [primitive.kind == DOT1] * count
+            entries.append((primitive.kind, len(row_primitive) - count, (i, j), origins, axes, primitive.offset))
         labels += constraint.labels
         joint_rows[constraint.name] = slice(first, len(labels))
         joint_bodies.append((constraint, (i, j)))
@@ -108,20 +143,21 @@ def flatten(
         inertia=np.array([b.inertia for b in bodies], dtype=float).reshape(-1, 3, 3),
         gravity=gravity,
         table=table,
-        row_body=np.array(row_body, dtype=np.int64).reshape(-1, 2),
+        relations=relations,
+        row_primitive=np.array(row_primitive, dtype=np.int64),
+        row_torque=np.array(row_torque, dtype=bool),
         labels=labels,
         joint_rows=joint_rows,
         joint_bodies=joint_bodies,
         forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
-        row_scale=_row_scale(table, len(labels), length if load_length is None else load_length),
+        row_scale=_row_scale(table, np.array(row_torque, dtype=bool), length if load_length is None else load_length),
         length=length,
     )
 
 
-def _row_scale(table: PrimitiveTable, rows: int, load_length: float) -> np.ndarray:
+def _row_scale(table: PrimitiveTable, torque: np.ndarray, load_length: float) -> np.ndarray:
     """Force that a unit multiplier of each row exerts: 1, a torque of 1 over the length, or 2 l along a distance."""
-    scale = np.ones(rows)
-    scale[table.row[table.kind == DOT1]] = 1 / load_length
+    scale = np.where(torque, 1 / load_length, 1.0)
     distances = table.kind == DISTANCE
     scale[table.row[distances]] = 2 * np.sqrt(table.offset[distances])
     return scale

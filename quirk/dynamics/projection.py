@@ -14,7 +14,7 @@ from quirk import rotation
 from quirk.state import Kinematics, State
 
 from .model import Model
-from .rows import residuals, tangent_rows, wrenches
+from .rows import residuals, tangent_rows
 from .udwadia_kalaba import RANK_TOLERANCE, PseudoInverse
 
 # Gauss-Newton converges quadratically: a correction below this part of the size of the system leaves a
@@ -67,10 +67,9 @@ def displaced(state: State, translation: np.ndarray, turn: np.ndarray) -> State:
     return State(state.position + translation, turned, state.velocity, state.angular_velocity)
 
 
-def factorise(model: Model, metric: MassMetric, kin: Kinematics, rank: int | None = None) -> PseudoInverse:
+def factorise(model: Model, metric: MassMetric, kin: Kinematics, t: float, rank: int | None = None) -> PseudoInverse:
     """Return the pseudo-inverse of the rows in the mass metric over (v, omega), of at most the given rank."""
-    A = tangent_rows(wrenches(model, kin), model, kin)
-    return PseudoInverse.of(metric.rows(A), RANK_TOLERANCE, rank)
+    return PseudoInverse.of(metric.rows(tangent_rows(model, kin, t)), RANK_TOLERANCE, rank)
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Projected:
     rank: int
 
 
-def project(model: Model, metric: MassMetric, state: State, rank: int | None = None) -> Projected | None:
+def project(model: Model, metric: MassMetric, state: State, t: float, rank: int | None = None) -> Projected | None:
     """Return the nearest state on the constraints, or None if `state` is too far from them.
 
     Parameters
@@ -100,11 +99,11 @@ def project(model: Model, metric: MassMetric, state: State, rank: int | None = N
         How many rows are known to be independent on the constraints; see `constrained_motion`.
     """
     kin = Kinematics.of(state)
-    pseudo_inverse = factorise(model, metric, kin, rank)
+    pseudo_inverse = factorise(model, metric, kin, t, rank)
     distance = previous = np.inf
     small = SMALL_CORRECTION + ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
     for _ in range(MAX_CORRECTIONS):
-        translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, 0)[:, 0]))
+        translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0]))
         size = max(np.abs(turn).max(), np.abs(translation).max() / model.length)
         if not size < max(previous, small):  # also when it is not a number
             return None
@@ -112,36 +111,36 @@ def project(model: Model, metric: MassMetric, state: State, rank: int | None = N
         state = displaced(state, translation, turn)
         kin = Kinematics.of(state)
         if size > SAME_ROWS:
-            pseudo_inverse = factorise(model, metric, kin, rank)
+            pseudo_inverse = factorise(model, metric, kin, t, rank)
             distance = np.inf
         if size < small:
-            state = with_projected_velocity(model, metric, state, kin, pseudo_inverse)
+            state = with_projected_velocity(model, metric, state, kin, t, pseudo_inverse)
             return Projected(state, pseudo_inverse, pseudo_inverse.rank(max(RANK_TOLERANCE, distance)))
     return None
 
 
-def independent_rows(model: Model, metric: MassMetric, state: State) -> int | None:
+def independent_rows(model: Model, metric: MassMetric, state: State, t: float) -> int | None:
     """How many rows are independent where the constraints hold, next to a state that may violate them a little.
 
     None if the state is far from them: then its rows stand for themselves.
     """
     if model.rows == 0:
         return None
-    projected = project(model, metric, state)
+    projected = project(model, metric, state, t)
     if projected is None or np.abs(projected.state.position - state.position).max() > NEAR * model.length:
         return None
-    return factorise(model, metric, Kinematics.of(projected.state)).rank(RANK_TOLERANCE)
+    return factorise(model, metric, Kinematics.of(projected.state), t).rank(RANK_TOLERANCE)
 
 
 def with_projected_velocity(
-    model: Model, metric: MassMetric, state: State, kin: Kinematics, pseudo_inverse: PseudoInverse
+    model: Model, metric: MassMetric, state: State, kin: Kinematics, t: float, pseudo_inverse: PseudoInverse
 ) -> State:
     """Return the state with the nearest velocities for which Phi_dot = 0.
 
     The rows may be those of a pose nearby, so that a second correction removes what the first one leaves.
     """
     for _ in range(2):
-        translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, 1)[:, 1]))
+        translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 1)[:, 1]))
         state = State(state.position, state.orientation, state.velocity + translation, state.angular_velocity + turn)
         kin = Kinematics.of(state)
     return state

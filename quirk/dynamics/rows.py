@@ -8,9 +8,10 @@ import numpy as np
 
 from quirk import rotation
 from quirk.constraints.primitives import constraint_tower, constraint_wrenches
+from quirk.constraints.relation import Layout, differentiate, layout_of
 from quirk.state import Kinematics
 
-from .model import Model
+from .model import Model, PlacedRelation
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,16 @@ class ConstraintRows:
     labels: list[str]
 
 
-def constraint_rows(model: Model, kin: Kinematics) -> ConstraintRows:
+def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
     """Evaluate all rows; A_q = A_omega T as in the ball-joint notes, where T's rate drops out."""
-    phi = residuals(model, kin, 2)
-    A_body = tangent_rows(wrenches(model, kin), model, kin).reshape(model.rows, len(model.mass), 6)
+    phi = residuals(model, kin, t, 2)
+    A_body = tangent_rows(model, kin, t).reshape(model.rows, len(model.mass), 6)
     T = rotation.T_matrix(kin.orientation[:-1])
     A = np.concatenate([A_body[..., :3], np.einsum("mni,nij->mnj", A_body[..., 3:], T)], axis=2)
     return ConstraintRows(A.reshape(model.rows, 7 * len(model.mass)), -phi[:, 2], phi[:, 0], phi[:, 1], model.labels)
 
 
-def residuals(model: Model, kin: Kinematics, order: int) -> np.ndarray:
+def residuals(model: Model, kin: Kinematics, t: float, order: int) -> np.ndarray:
     """Phi and its derivatives up to `order` (m, order + 1), for bodies without acceleration.
 
     Column 2 is then -b: what is left of Phi's second derivative when A xdd is taken away.
@@ -56,24 +57,58 @@ def residuals(model: Model, kin: Kinematics, order: int) -> np.ndarray:
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
     constraint_tower(model.table, kin.rotation, translation, spin, scratch, phi)
+    for placed in model.relations:
+        # At least one derivative: relations of velocities have nothing else.
+        phi[placed.rows] = relation_rows(placed, kin, t, max(order, 1))[0][:, : order + 1]
     return phi
 
 
-def wrenches(model: Model, kin: Kinematics) -> np.ndarray:
-    """Per row the force on j and the moments on i and j about their centres of mass (m, 3, 3), N."""
+def relation_rows(placed: PlacedRelation, kin: Kinematics, t: float, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (rows, order + 1) of Phi for bodies without acceleration, and gradients (rows, frames, 6) in N."""
+    relation = placed.relation
+    layout = layout_of(relation, len(placed.bodies), order)
+    outputs = np.zeros(layout.outputs)
+    differentiate(relation, layout, True, t, _inputs(placed, layout, kin, t), outputs)
+    rows = layout.rows
+    derivatives = outputs[: layout.first_gradient].reshape(rows, order + 1)
+    return derivatives, outputs[layout.first_gradient :].reshape(rows, layout.frames, 8)[..., :6]
+
+
+def _inputs(placed: PlacedRelation, layout: Layout, kin: Kinematics, t: float) -> np.ndarray:
+    """What `differentiate` reads; see `Layout`."""
+    relation, order = placed.relation, layout.order
+    parts = [np.array(relation.numbers)]
+    factorial = np.cumprod([1.0, *range(1, order + 1)])
+    parts += [motion.derivatives(t, order) / factorial for motion in relation.motions]
+    for body, frame in zip(placed.bodies, placed.frames, strict=True):
+        position, spin = np.zeros((order + 1, 3)), np.zeros((order, 3))
+        position[0], position[1], spin[0] = kin.position[body], kin.velocity[body], kin.spin[body]
+        parts += [frame, position.ravel(), kin.rotation[body].ravel(), spin.ravel()]
+    return np.concatenate(parts)
+
+
+def spatial_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
+    """Rows (m, n + 1, 6) over velocities and angular velocities in N; body n is the ground.
+
+    A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about
+    its centre of mass.
+    """
+    rows = np.zeros((model.rows, len(kin.position), 6))
     wrench = np.zeros((model.rows, 3, 3))
     constraint_wrenches(model.table, kin.rotation, kin.position, np.zeros((4, 1, 3)), wrench)
-    return wrench
+    m = np.flatnonzero(model.row_primitive >= 0)
+    i, j = model.table.body[model.row_primitive[m]].T
+    rows[m, i, :3], rows[m, i, 3:] = -wrench[m, 0], wrench[m, 1]
+    rows[m, j, :3], rows[m, j, 3:] = wrench[m, 0], wrench[m, 2]
+    for placed in model.relations:
+        gradient = relation_rows(placed, kin, t, 1)[1]
+        for f, body in enumerate(placed.bodies):
+            rows[placed.rows, body] += gradient[:, f]
+    return rows
 
 
-def tangent_rows(wrench: np.ndarray, model: Model, kin: Kinematics) -> np.ndarray:
+def tangent_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
     """Rows (m, 6 n) over (v_0, omega_0, v_1, ...), v in N and omega in body axes."""
-    m = model.rows
-    i, j = model.row_body.T
-    A = np.zeros((m, len(kin.position), 6))
-    rows = np.arange(m)
-    A[rows, i, :3] = -wrench[:, 0]
-    A[rows, j, :3] = wrench[:, 0]
-    A[rows, i, 3:] = np.einsum("mkl,mk->ml", kin.rotation[i], wrench[:, 1])
-    A[rows, j, 3:] = np.einsum("mkl,mk->ml", kin.rotation[j], wrench[:, 2])
-    return A[:, :-1].reshape(m, 6 * len(model.mass))
+    A = spatial_rows(model, kin, t)[:, :-1]
+    turned = np.einsum("nkl,mnk->mnl", kin.rotation[:-1], A[..., 3:])
+    return np.concatenate([A[..., :3], turned], axis=2).reshape(model.rows, 6 * len(model.mass))

@@ -82,6 +82,7 @@ class PseudoInverse:
 def constrained_motion(
     model: Model,
     kin: Kinematics,
+    t: float,
     force: np.ndarray,
     torque: np.ndarray,
     baumgarte: tuple[float, float] = (0.0, 0.0),
@@ -91,6 +92,7 @@ def constrained_motion(
 
     Parameters
     ----------
+    t : s
     force : (n, 3) applied forces in N
     torque : (n, 3) applied torques about the centres of mass, body axes
     baumgarte : alpha and beta, 1/s: b is lowered by 2 alpha Phi_dot + beta^2 Phi
@@ -101,7 +103,7 @@ def constrained_motion(
     """
     n = len(model.mass)
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
-    rows = constraint_rows(model, kin)
+    rows = constraint_rows(model, kin, t)
     alpha, beta = baumgarte
     b = rows.b - 2 * alpha * rows.phi_dot - beta**2 * rows.phi
 

@@ -123,15 +123,16 @@ def enter(
             arrived = True
             for stage in range(1, stages + 1):
                 y = run.y_new if stage == stages else run.stage
+                t = clock[T] + weights.c[stage] * h
                 combine(weights, stage, run.k, h, run.y, y)
                 if stage == stages:
                     arrived = finite(y)
                     normalise(y)
                     if arrived and projecting:
-                        arrived = project(constants, nodes, pattern, work, y, length, counts)
+                        arrived = project(constants, nodes, pattern, work, t, y, length, counts)
                     if not arrived:
                         break
-                t, slope = clock[T] + weights.c[stage] * h, run.k[stage * size : (stage + 1) * size]
+                slope = run.k[stage * size : (stage + 1) * size]
                 evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                 counts[EVALUATIONS] += 1
                 if stage == stages and projecting and watch(nodes, pattern, work, counts[BEST_RANK]):
@@ -170,7 +171,7 @@ def enter(
             else:
                 copy(run.y_new, state)
             astray = constrained and (t < clock[T_NEW] or counts[STEPS] % settings.interval != 0)
-            if astray and not project(constants, nodes, pattern, work, state, length, counts):
+            if astray and not project(constants, nodes, pattern, work, t, state, length, counts):
                 return OFF_BETWEEN
             run.times[counts[KEPT]] = t
             counts[KEPT] += 1
@@ -183,11 +184,11 @@ def enter(
     elif task == PROJECT:
         normalise(run.y)
         if constrained:
-            factorise_at(constants, nodes, pattern, work, run.y)
-            if not project(constants, nodes, pattern, work, run.y, length, counts):
+            factorise_at(constants, nodes, pattern, work, clock[T], run.y)
+            if not project(constants, nodes, pattern, work, clock[T], run.y, length, counts):
                 return OFF_CONSTRAINTS
     elif task in (COUNT, CHOOSE):
-        factorise_at(constants, nodes, pattern, work, run.y)
+        factorise_at(constants, nodes, pattern, work, clock[T], run.y)
         measure(nodes, work)
         if task == COUNT:
             factorise_above(nodes, pattern, work, GENERIC_TOLERANCE)
@@ -198,7 +199,7 @@ def enter(
         solve(pattern, work.B, work.Q, work.rhs, work.x)
     else:
         poses(constants, run.y, work.kin)
-        residuals(nodes, run.y, work.kin, 0 if task == PHI else 1, work.rhs)
+        residuals(nodes, clock[T], run.y, work.kin, 0 if task == PHI else 1, work.rhs)
     return DONE
 
 

@@ -13,7 +13,8 @@ from .bodies import free_accelerations, free_motion, poses, rates
 from .factorise import STRETCH, Pattern, backward, factorise, forward, solve
 from .layout import CONSTANTS_SIZE, G_FORCE, G_I, G_J, G_SIZE, INVERSE_MASS, WRENCH_SIZE
 from .loads import Forces, applied_loads
-from .rows import BILINEAR, HUB, Nodes, along, constraint_rows
+from .relations import relation_wrenches
+from .rows import BILINEAR, HUB, RELATION, Nodes, along, constraint_rows
 
 # One more solve, for what the first one left, gains as many digits as the smallest pivot has left: needed where
 # pivots are below the first; two where they are below the second.
@@ -59,6 +60,9 @@ def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> 
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             continue
+        if nodes.kind[n] == RELATION:
+            relation_wrenches(nodes.relations, nodes.lanes[n], G, x, 8 * n, wrench)
+            continue
         g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
         multipliers = load(x, 8 * n)
         for c in range(3):
@@ -77,7 +81,7 @@ _rows, _factorise, _forward, _backward, _wrenches = (
 
 
 @kernel
-def sweep(nodes: Nodes, pattern: Pattern, work: Work, y: np.ndarray, alpha: float, beta: float) -> None:
+def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Find rows and their right-hand sides, factorise, and solve forward: all while it is at hand.
 
     Of large systems each pass over all nodes would wait for memory.
@@ -85,7 +89,7 @@ def sweep(nodes: Nodes, pattern: Pattern, work: Work, y: np.ndarray, alpha: floa
     count, ready = pattern.rows.shape[0], 0
     for begin in range(0, count, STRETCH):
         end, due = min(begin + STRETCH, count), pattern.due[begin // STRETCH]
-        _rows(nodes, pattern.visits, ready, due, y, work.kin, alpha, beta, work.G, work.rhs)
+        _rows(nodes, pattern.visits, ready, due, t, y, work.kin, alpha, beta, work.G, work.rhs)
         if work.summary[REFINEMENTS] > 0:
             for visit in range(ready, due):
                 o = 8 * pattern.visits[visit]
@@ -121,7 +125,7 @@ def evaluate(
         free_accelerations(constants, y, work.kin)
     else:
         free_motion(constants, y, work.kin)
-    _sweep(nodes, pattern, work, y, alpha, beta)
+    _sweep(nodes, pattern, work, t, y, alpha, beta)
     _backward(pattern, work.Q, work.x)
     _wrenches(nodes, work.G, work.x, work.wrench)
     for _ in range(int(work.summary[REFINEMENTS])):

@@ -21,11 +21,17 @@ class SparseFlow:
     """
 
     def __init__(
-        self, solver: Solver, start: State, *, on_constraints: bool, baumgarte: tuple[float, float] = (0.0, 0.0)
+        self,
+        solver: Solver,
+        start: State,
+        t: float,
+        *,
+        on_constraints: bool,
+        baumgarte: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.solver, self.baumgarte = solver, baumgarte
         self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
-        self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()))
+        self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()), t)
         self.evaluations = 0
 
     @property
@@ -45,6 +51,6 @@ class SparseFlow:
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
         lanes = self.solver.slots.state_to_lanes(y)
-        if not self.solver.project(lanes, self.on_constraints):
+        if not self.solver.project(lanes, t, self.on_constraints):
             return None
         return self.solver.slots.state_from_lanes(lanes)

@@ -54,9 +54,9 @@ class Slots:
     slot: np.ndarray
 
     @staticmethod
-    def along(joints: Sequence[tuple[int, int]], n: int) -> Slots:
+    def along(joints: Sequence[tuple[int, ...]], n: int) -> Slots:
         """Let bodies that are met together stand together: in the order in which `joints` name them."""
-        order = dict.fromkeys(body for pair in joints for body in pair if body != n)
+        order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
         slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
         return Slots(slot)
@@ -106,7 +106,7 @@ class Slots:
 
 def compact(table: Any) -> Any:
     """A named tuple of arrays with integers of half the length: large systems wait for the memory that they fill."""
-    arrays = table._asdict()
+    arrays = {name: a for name, a in table._asdict().items() if isinstance(a, np.ndarray)}
     large = max(int(a.max(initial=0)) for a in arrays.values() if a.dtype.kind == "i")
     if large > np.iinfo(np.int32).max:
         raise MemoryError(f"the system needs blocks of {large:.2g} numbers, more than {np.iinfo(np.int32).max:.2g}")

@@ -48,58 +48,73 @@ def motion_along(
     for row, t in enumerate(times):
         y = slots.state_to_lanes(parts[row].ravel())
         if row == 0:
-            solver.settle(y)
-        solver.choose(y)
+            solver.settle(y, t)
+        solver.choose(y, t)
         accelerations[row] = slots.from_lanes(solver.rates(t, y), STATE_SIZE)[:, 7:]
         forces[row], torques[row] = loads.read(parts[row])
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 
 
-def residuals_along(solver: Solver, states: State) -> np.ndarray:
+def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
     """Phi and its rate (nt, m, 2) at all times."""
     parts = np.concatenate(list(vars(states).values()), axis=2)
     if not solver.model.rows:
         return np.zeros((len(parts), 0, 2))
-    return np.array([solver.residuals(solver.slots.state_to_lanes(part.ravel())) for part in parts])
+    lanes = (solver.slots.state_to_lanes(part.ravel()) for part in parts)
+    return np.array([solver.residuals(y, t) for y, t in zip(lanes, times, strict=True)])
 
 
 class JointLoads:
-    """Reads the loads of all constraints off the multipliers of a solver's last evaluation.
-
-    The moment is read off a body that is not the ground, and moved to the joint point of body j.
-    """
+    """Reads the loads of all constraints off the multipliers of a solver's last evaluation."""
 
     def __init__(self, solver: Solver) -> None:
         self.solver, self.count = solver, len(solver.model.joint_rows)
-        model, tables = solver.model, solver.tables
+        model, tables, n = solver.model, solver.tables, solver.slots.bodies
         placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
+        frames = [(j, constraint.frame_j.origin) for constraint, (_, j) in model.joint_bodies]
+        self.j = np.array([j for j, _ in frames], dtype=np.int64)
+        self.arm = np.array([arm for _, arm in frames]).reshape(-1, 3)
+        self.relations = [
+            (k, joint.relation, int(solver.joint_of_row[joint.rows.start]))
+            for k, joint in placed
+            if joint.relation is not None
+        ]
+        placed = [(k, joint) for k, joint in placed if joint.relation is None]
         self.nodes = [k for k, _ in placed]
-        self.bodies = np.array([joint.bodies for _, joint in placed], dtype=np.int64).reshape(-1, 2)
-        self.upper = self.bodies[:, 1] < solver.slots.bodies
-        self.near = np.where(self.upper, self.bodies[:, 1], self.bodies[:, 0])
-        self.arm = np.array([model.table.arm[joint.primitives[0], 1] for _, joint in placed]).reshape(-1, 3)
         self.which = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed], dtype=np.int64)
+        ends = np.array([joint.bodies for _, joint in placed], dtype=np.int64).reshape(-1, 2)
+        # The moment is read off a body that is not the ground.
+        self.upper = ends[:, 1] < n
+        self.near = np.where(self.upper, ends[:, 1], ends[:, 0])
         # Scaled moments are W^T R^T times the moment, and J = L L^T with L = W^-T.
         self.unscaled = np.linalg.cholesky(model.inertia)[self.near]
 
     def read(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Force and torque (j, 3) in N on body j at the joint point of j; `state` (n, 13) was evaluated last."""
         force, torque = np.zeros((2, self.count, 3))
-        if not self.nodes:
+        if not self.count:
             return force, torque
         solver, tables = self.solver, self.solver.tables
         K = len(tables.joints)
         lanes = np.zeros(WIDTH * K)
         lanes[tables.row_lane] = solver.multipliers()
-        carried = solver.work.G[: G_SIZE * K].reshape(K, 9, WIDTH)[self.nodes]
-        carried = np.einsum("kcl,kl->kc", carried, lanes.reshape(K, WIDTH)[self.nodes])
-        on_j, scaled = carried[:, :3], np.where(self.upper[:, None], carried[:, 6:], carried[:, 3:6])
+        lanes = lanes.reshape(K, WIDTH)
         R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
         position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
-        j = self.bodies[:, 1]
-        moment = np.einsum("kij,kjl,kl->ki", R[self.near], self.unscaled, scaled)
-        away = np.cross(position[j] + np.einsum("kij,kj->ki", R[j], self.arm) - position[self.near], on_j)
-        np.add.at(force, self.which, on_j)
-        np.add.at(torque, self.which, np.where(self.upper[:, None], moment - away, -moment - away))
-        return force, torque
+        if self.nodes:
+            carried = solver.work.G[: G_SIZE * K].reshape(K, 9, WIDTH)[self.nodes]
+            carried = np.einsum("kcl,kl->kc", carried, lanes[self.nodes])
+            on_j, scaled = carried[:, :3], np.where(self.upper[:, None], carried[:, 6:], carried[:, 3:6])
+            moment = np.einsum("kij,kjl,kl->ki", R[self.near], self.unscaled, scaled)
+            # About the origin, for now.
+            moment = np.where(self.upper[:, None], moment, -moment) + np.cross(position[self.near], on_j)
+            np.add.at(force, self.which, on_j)
+            np.add.at(torque, self.which, moment)
+        for k, relation, which in self.relations:
+            gradient = solver.relation_gradient(relation)[:, 1]
+            wrench = lanes[k, : len(gradient)] @ gradient
+            force[which] += wrench[:3]
+            torque[which] += wrench[3:] + np.cross(position[self.j[which]], wrench[:3])
+        points = position[self.j] + np.einsum("kij,kj->ki", R[self.j], self.arm)
+        return force, torque - np.cross(points, force)

@@ -8,6 +8,7 @@ coupled to each joint once, and the branches that hang on it are eliminated befo
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,12 +35,12 @@ class Elimination:
     neighbours: list[list[int]]
 
 
-def eliminate(joints: Sequence[tuple[int, int]], bodies: int) -> Elimination:
-    """Order the unknowns of `joints`, pairs of bodies; body number `bodies` is the ground."""
+def eliminate(joints: Sequence[tuple[int, ...]], bodies: int) -> Elimination:
+    """Order the unknowns of `joints`, given by their bodies; body number `bodies` is the ground."""
     m = len(joints)
     at_body: list[list[int]] = [[] for _ in range(bodies + 1)]
-    for joint, pair in enumerate(joints):
-        for body in pair:
+    for joint, ends in enumerate(joints):
+        for body in ends:
             at_body[body].append(joint)
     crowded = [body for body in range(bodies) if len(at_body[body]) > MOST_JOINTS]
     parents = branches(joints, bodies) if crowded else {}
@@ -136,16 +137,21 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
     return [order[k] for k in places], [later[k] for k in places]
 
 
-def branches(joints: Sequence[tuple[int, int]], bodies: int) -> dict[int, int]:
+def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
     """Return the joints that carry a branch, each with the body on which the branch hangs.
 
     A branch is what comes off when its joint is opened, and what then moves freely: it does not hold the
     ground. Depth-first search with low points (Tarjan), from the ground and then from any body not reached.
     """
     at_body: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
-    for joint, (i, j) in enumerate(joints):
-        at_body[i].append((joint, j))
-        at_body[j].append((joint, i))
+    owner: list[int] = []
+    for joint, ends in enumerate(joints):
+        # One body is tied to the ground; three and more hold each other in a ring, of which no branch comes off.
+        ring = [*ends, bodies] if len(ends) == 1 else [*ends, ends[0]] if len(ends) > 2 else ends
+        for a, b in itertools.pairwise(ring):
+            at_body[a].append((len(owner), b))
+            at_body[b].append((len(owner), a))
+            owner.append(joint)
     entered = [-1] * (bodies + 1)
     low = [0] * (bodies + 1)
     clock = 0
@@ -158,13 +164,13 @@ def branches(joints: Sequence[tuple[int, int]], bodies: int) -> dict[int, int]:
         stack = [(root, -1, iter(at_body[root]))]
         while stack:
             body, arrived_by, rest = stack[-1]
-            for joint, other in rest:
-                if joint == arrived_by:
+            for edge, other in rest:
+                if edge == arrived_by:
                     continue
                 if entered[other] < 0:
                     entered[other] = low[other] = clock
                     clock += 1
-                    stack.append((other, joint, iter(at_body[other])))
+                    stack.append((other, edge, iter(at_body[other])))
                     break
                 low[body] = min(low[body], entered[other])
             else:
@@ -173,5 +179,5 @@ def branches(joints: Sequence[tuple[int, int]], bodies: int) -> dict[int, int]:
                     parent = stack[-1][0]
                     low[parent] = min(low[parent], low[body])
                     if low[body] > entered[parent]:
-                        carries[arrived_by] = parent
+                        carries[owner[arrived_by]] = parent
     return carries

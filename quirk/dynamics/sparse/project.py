@@ -31,10 +31,10 @@ MOST_STEPS = 16
 
 
 @kernel
-def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, y: np.ndarray) -> None:
+def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
     """Factorise the rows at a state; what its applied loads are does not matter."""
     free_motion(constants, y, work.kin)
-    sweep(nodes, pattern, work, y, 0.0, 0.0)
+    sweep(nodes, pattern, work, t, y, 0.0, 0.0)
 
 
 @kernel
@@ -43,6 +43,7 @@ def project(
     nodes: Nodes,
     pattern: Pattern,
     work: Work,
+    t: float,
     y: np.ndarray,
     length: float,
     counts: np.ndarray,
@@ -59,7 +60,7 @@ def project(
         previous, rate, renewed, done = np.inf, 1.0, False, False
         for _ in range(MOST_STEPS):
             rotations(y, work.kin)
-            residuals(nodes, y, work.kin, level, work.rhs)
+            residuals(nodes, t, y, work.kin, level, work.rhs)
             solve(pattern, work.B, work.Q, work.rhs, work.x)
             wrenches(nodes, work.G, work.x, work.wrench)
             size = displace(constants, y, work.wrench, level, length)
@@ -75,7 +76,7 @@ def project(
                 if renewed and rate >= 0.5:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(y, length))
                     break
-                factorise_at(constants, nodes, pattern, work, y)
+                factorise_at(constants, nodes, pattern, work, t, y)
                 counts[1] += 1
                 renewed = True
                 size = np.inf

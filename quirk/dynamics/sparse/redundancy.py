@@ -17,7 +17,8 @@ from quirk.lanes import at, load, put, splat, store
 from .evaluate import LEAST, MOST_REFINEMENTS, ONE_REFINEMENT, RANK, REFINEMENTS, TRIGGER, TWO_REFINEMENTS, Work
 from .factorise import Pattern, factorise
 from .layout import G_FORCE, G_I, G_J, G_SIZE
-from .rows import HUB, Nodes
+from .relations import relation_lengths
+from .rows import HUB, RELATION, Nodes
 
 # Pivots that are not above this count as zero. Singular values of 1e-6 of the largest correspond to it.
 PIVOT_TOLERANCE = 1e-12
@@ -39,6 +40,9 @@ def measure(nodes: Nodes, work: Work) -> None:
     """Fill the squared lengths of all rows."""
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
+        if nodes.kind[n] == RELATION:
+            relation_lengths(nodes.relations, nodes.lanes[n], work.G, work.lengths, 8 * n)
+            continue
         if nodes.kind[n] != HUB:
             for c in range(3):
                 g = G_SIZE * n + 8 * c

@@ -14,17 +14,19 @@ from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
 
 from .layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, POSITION, SPIN, VELOCITY
+from .relations import Relations, relation_along, relation_residuals, relation_rows
 from .vectors import cross, dot, load3, measured, minus, plus, store3, three, times, turned
 
 
 class Nodes(NamedTuple):
     """Joints as the kernels see them, in the order of elimination; entries of hub bodies are unused.
 
-    rows (K,) number of rows · kind (K,) POINT, HINGE, BILINEAR or HUB · lanes (K,) where in `patterns` the lanes
-    of this kind of joint start · state, kinematics, wrench (2 K,) where bodies i and j start in arrays of that
-    size · arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per row the direction fixed in
-    body i and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j · patterns: five times
-    eight lanes each: which rows have the axes x, y and z of N in x, which have d in x, which have d in y.
+    rows (K,) number of rows · kind (K,) POINT, HINGE, BILINEAR, RELATION or HUB · lanes (K,) where in `patterns` the
+    lanes of this kind of joint start, or the number of a relation · state, kinematics, wrench (2 K,) where bodies i
+    and j start in arrays of that size · arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per
+    row the direction fixed in body i and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j ·
+    patterns: five times eight lanes each: which rows have the axes x, y and z of N in x, which have d in x, which
+    have d in y · relations: what is not made of primitives.
     """
 
     rows: np.ndarray
@@ -38,11 +40,13 @@ class Nodes(NamedTuple):
     offset: np.ndarray
     inverse_mass: np.ndarray
     patterns: np.ndarray
+    relations: Relations
 
 
-# A node that is nothing but a coincidence; one with directions kept perpendicular besides; any other; a hub body,
-# which has no rows. The first two are what BILINEAR says of them, with less to compute: their forces are constant.
-POINT, HINGE, BILINEAR, HUB = range(4)
+# A node that is nothing but a coincidence; one with directions kept perpendicular besides; any other of primitives;
+# one of a relation; a hub body, which has no rows. The first two are what BILINEAR says of them, with less to
+# compute: their forces are constant.
+POINT, HINGE, BILINEAR, RELATION, HUB = range(5)
 
 # Lanes of a coincidence: row c holds component c of d.
 UNITS = np.eye(3, 8).ravel()
@@ -54,6 +58,7 @@ def constraint_rows(
     visits: np.ndarray,
     begin: int,
     end: int,
+    t: float,
     y: np.ndarray,
     kin: np.ndarray,
     alpha: float,
@@ -70,6 +75,9 @@ def constraint_rows(
         n = visits[visit]
         if nodes.kind[n] == HUB:
             store(rhs, 8 * n, splat(0.0))
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_rows(nodes.relations, nodes.lanes[n], t, y, kin, alpha, beta, G, rhs, 8 * n)
             continue
         ki, kj, g = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], G_SIZE * n
         # Arms in N, their rates, and the acceleration of each joint point without constraints.
@@ -126,11 +134,14 @@ def constraint_rows(
 
 
 @kernel
-def residuals(nodes: Nodes, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
+def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
     """Fill `out` (8 K,) with Phi for order 0 and with Phi_dot for order 1."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_residuals(nodes.relations, nodes.lanes[n], t, y, kin, order, out, 8 * n)
             continue
         ki, kj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1]
         si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
@@ -165,6 +176,9 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_along(nodes.relations, nodes.lanes[n], G, motion, out, 8 * n)
             continue
         i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
         row = dot(minus(three(motion, j), three(motion, i)), load3(G, g + G_FORCE))

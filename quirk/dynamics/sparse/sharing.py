@@ -15,9 +15,10 @@ from quirk.lanes import WIDTH, aligned
 
 from ..model import Model
 from .factorise import TURNING
-from .layout import G_FORCE, G_I, G_J, G_SIZE
+from .layout import G_FORCE, G_SIZE
 from .ordering import gathered, minimum_degree
-from .tables import SIGNS, Tables, block_pattern, block_size
+from .relations import SIDE_FORCE, SIDE_MOMENT
+from .tables import SIDES, SIGNS, Tables, block_pattern, block_size
 
 # Pivots below this part of a diagonal entry are those of freedoms.
 FREEDOM = 1e-11
@@ -44,23 +45,27 @@ class Sharing:
 
     def __init__(self, model: Model, tables: Tables) -> None:
         self.count = n = len(model.mass)
-        self.places = [k for k, joint in enumerate(tables.joints) if joint is not None]
-        ends = [joint.bodies for joint in tables.joints if joint is not None]
+        self.relations = tables.nodes.relations
+        self.placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
+        sides = [(e, s, body) for e, (_, joint) in enumerate(self.placed) for s, body in enumerate(joint.bodies)]
+        at_joint: list[list[tuple[int, int]]] = [[] for _ in self.placed]
+        for number, (e, _, body) in enumerate(sides):
+            if body < n:
+                at_joint[e].append((number, body))
         coupled: list[set[int]] = [set() for _ in range(n)]
-        for i, j in ends:
-            if i < n and j < n:
-                coupled[i].add(j)
-                coupled[j].add(i)
+        for those in at_joint:
+            for _, body in those:
+                coupled[body].update(other for _, other in those if other != body)
         order, later = gathered(*minimum_degree(coupled, [set() for _ in range(n)]))
-        self.position = np.empty(n + 1, dtype=np.int64)
-        self.position[order] = np.arange(n)
-        self.position[n] = n  # the ground, behind all bodies
-        neighbours = [sorted(int(self.position[b]) for b in others) for others in later]
+        position = np.empty(n + 1, dtype=np.int64)
+        position[order] = np.arange(n)
+        position[n] = n  # the ground, behind all bodies
+        neighbours = [sorted(int(position[b]) for b in others) for others in later]
         products: dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]] = {}
-        for e, pair in enumerate(ends):
-            sides = [(int(self.position[b]), 2 * WIDTH * 6 * e + WIDTH * 6 * s) for s, b in enumerate(pair) if b < n]
-            for a, left in sides:
-                for b, right in sides:
+        for those in at_joint:
+            places = [(int(position[body]), 6 * WIDTH * number) for number, body in those]
+            for a, left in places:
+                for b, right in places:
                     if a <= b:
                         # Rows 0 to 2 by the first product, rows 3 to 5 by the second.
                         product = (TURNING, left, right, left + 3 * WIDTH, right + 3 * WIDTH, 1.0)
@@ -68,19 +73,18 @@ class Sharing:
         rows = np.full(n, 6)
         self.pattern = block_pattern(neighbours, rows, np.ones(n), products)
         self.size = block_size(self.pattern)
-        self.ends = self.position[np.array(ends, dtype=np.int64).reshape(-1, 2)]
+        # Of each side its joint, its number among the sides of that, and the place of its body.
+        self.joint, self.side, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
+        self.place = position[bodies]
+        self.root_mass = np.append(1 / np.sqrt(model.mass), 0.0)[bodies]
         # Where each row of the model stands among those of the joints.
         self.row_scale = model.row_scale
-        joint, row = np.empty((2, model.rows), dtype=np.int64)
-        for e, k in enumerate(self.places):
-            rows_of = tables.joints[k].rows  # type: ignore[union-attr]
-            joint[rows_of], row[rows_of] = e, np.arange(len(rows_of))
-        self.row_place = joint, row
-        self.inverse_scale = np.zeros((len(ends), 6))
+        of_row, row = np.empty((2, model.rows), dtype=np.int64)
+        for e, (_, joint) in enumerate(self.placed):
+            of_row[joint.rows], row[joint.rows] = e, np.arange(len(joint.rows))
+        self.row_place = of_row, row
+        self.inverse_scale = np.zeros((len(self.placed), 6))
         self.inverse_scale[self.row_place] = 1 / model.row_scale
-        self.root_mass = np.array(
-            [[SIGNS[s] / np.sqrt(model.mass[b]) if b < n else 0.0 for s, b in enumerate(pair)] for pair in ends]
-        ).reshape(-1, 2)
 
     def multipliers(self, x: np.ndarray, G: np.ndarray, solve: Callable[..., np.ndarray]) -> np.ndarray:
         """Return those (m,) of least norm that exert the same forces as x (m,).
@@ -89,37 +93,43 @@ class Sharing:
         """
         rows = self._scaled_rows(G)
         flat, floor = np.ascontiguousarray(rows.ravel()), self._floor(rows)
-        loads = np.zeros((len(self.ends), 6))
+        loads = np.zeros((len(self.placed), 6))
         loads[self.row_place] = x * self.row_scale
         found, goal = np.zeros_like(loads), self._exerted(loads, rows)
         for _ in range(1 + REFINEMENTS):
             left = goal - self._exerted(found, rows)
             moved = np.zeros((self.count + 1, WIDTH))
             moved[:-1] = solve(self.pattern, self.size, flat, floor, left[:-1].ravel()).reshape(-1, WIDTH)
-            found += np.einsum("esrl,esl->er", rows, moved[self.ends])
+            np.add.at(found, self.joint, np.einsum("srl,sl->sr", rows, moved[self.place]))
         return found[self.row_place] / self.row_scale
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """On each body (n + 1, 8), from what the rows of each joint carry (e, 6)."""
         on_bodies = np.zeros((self.count + 1, WIDTH))
-        np.add.at(on_bodies, self.ends.ravel(), np.einsum("er,esrl->esl", loads, rows).reshape(-1, WIDTH))
+        np.add.at(on_bodies, self.place, np.einsum("sr,srl->sl", loads[self.joint], rows))
         return on_bodies
 
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
-        """Rows D^-1 A W (e, 2, 6, 8) of each joint and side: per row force and moment on that body, in lanes."""
-        g = G[: len(G) // G_SIZE * G_SIZE].reshape(-1, G_SIZE)[self.places]
-        rows = np.zeros((len(self.places), 2, 6, WIDTH))
-        for side, start in enumerate((G_I, G_J)):
-            force = g[:, G_FORCE : G_FORCE + 24].reshape(-1, 3, WIDTH)[:, :, :6]
-            moment = g[:, start : start + 24].reshape(-1, 3, WIDTH)[:, :, :6]
-            rows[:, side, :, :3] = np.swapaxes(force, 1, 2) * self.root_mass[:, side, None, None]
-            rows[:, side, :, 3:6] = np.swapaxes(moment, 1, 2)
-        return rows * self.inverse_scale[:, None, :, None]
+        """Rows D^-1 A W (s, 6, 8) of each side: per row force and moment on that body, in lanes."""
+        rows = np.zeros((len(self.joint), 6, WIDTH))
+        starts, signs = np.empty((2, len(self.joint)), dtype=np.int64), np.ones(len(self.joint))
+        for s, (e, side) in enumerate(zip(self.joint, self.side, strict=True)):
+            k, joint = self.placed[e]
+            if joint.relation is None:
+                starts[:, s], signs[s] = (G_SIZE * k + G_FORCE, G_SIZE * k + SIDES[side]), SIGNS[side]
+            else:
+                start = self.relations.rows_at[self.relations.side[joint.relation] + side]
+                starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
+        lanes = WIDTH * np.arange(3)[None, :, None] + np.arange(6)[None, None, :]
+        force, moment = G[starts[0, :, None, None] + lanes], G[starts[1, :, None, None] + lanes]
+        rows[..., :3] = np.swapaxes(force, 1, 2) * (signs * self.root_mass)[:, None, None]
+        rows[..., 3:6] = np.swapaxes(moment, 1, 2)
+        return rows * self.inverse_scale[self.joint][..., None]
 
     def _floor(self, rows: np.ndarray) -> np.ndarray:
         """Floors (8 n,) of the pivots."""
         diagonal = np.zeros((self.count + 1, WIDTH))
-        np.add.at(diagonal, self.ends.ravel(), (rows**2).sum(axis=2).reshape(-1, WIDTH))
+        np.add.at(diagonal, self.place, (rows**2).sum(axis=1))
         floor = aligned(WIDTH * self.count)
         floor[:] = FREEDOM * diagonal[:-1].ravel()
         return floor

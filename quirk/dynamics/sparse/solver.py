@@ -34,6 +34,7 @@ from .factorise import Pattern
 from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from .redundancy import PIVOT_TOLERANCE
+from .related import Related
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
 from .tables import UNIT_ROWS, Tables
@@ -56,13 +57,14 @@ class Solver:
     def __init__(self, model: Model, tables: Tables) -> None:
         self.model, self.tables = model, tables
         self.slots = tables.slots
-        nodes = self.tables.nodes
+        self.related = Related(model, tables.nodes.relations)
+        self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
         self.size = lanes * STATE_SIZE
         self.applied = Applied(model, tables.slots)
         self.work = Work(
             kin=aligned(lanes * KINEMATICS_SIZE),
-            G=aligned(G_SIZE * (K + 1)),
+            G=aligned(tables.rows_size),
             rhs=aligned(8 * K),
             x=aligned(8 * K),
             goal=aligned(8 * K),
@@ -78,7 +80,7 @@ class Solver:
         )
         for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
             self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS
-        self.work.G[self.tables.units :] = UNIT_ROWS.ravel()
+        self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
         self.counts = np.zeros(COUNTS, dtype=np.int64)
         self.joint_of_row = np.repeat(
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
@@ -102,18 +104,19 @@ class Solver:
     @property
     def arrays(self) -> tuple:
         """The first arguments of most kernels: constants, nodes, pattern and work."""
-        return self.tables.constants, self.tables.nodes, self.tables.pattern, self.work
+        return self.tables.constants, self.nodes, self.tables.pattern, self.work
 
-    def settle(self, y: np.ndarray) -> int:
+    def settle(self, y: np.ndarray, t: float) -> int:
         """Find which rows to leave out near a state (size,) on the constraints; returns how many are left.
 
         Rows that are dependent everywhere are left out from here on; those of a singular configuration are not.
         """
         if not len(self.tables.nodes.rows):
             return 0
+        self._desk.clock[T] = t
         self.work.summary[:] = 0.0
         self._keep_all(y)
-        states = [*self._nearby(y), y]
+        states = [*self._nearby(y, t), y]
         ranks = []
         for state in states:
             self._enter(COUNT, state)
@@ -124,25 +127,27 @@ class Solver:
             self._enter(CHOOSE, states[int(np.argmax(ranks))])
         return max(ranks)
 
-    def settle_near(self, y: np.ndarray) -> None:
+    def settle_near(self, y: np.ndarray, t: float) -> None:
         """Settle where the constraints hold next to a state that may violate them a little.
 
         Far from them its rows stand for themselves.
         """
         if not len(self.tables.nodes.rows):
             return
+        self._desk.clock[T] = t
         self.work.summary[:] = 0.0
         self._keep_all(y)
         near = y.copy()
-        if self.project(near) and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length):
-            self.settle(near)
+        if self.project(near, t) and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length):
+            self.settle(near, t)
             return
         self._enter(COUNT, y)
         self.counts[BEST_RANK] = self.rank
         self._keep_all(y)
 
-    def choose(self, y: np.ndarray) -> None:
+    def choose(self, y: np.ndarray, t: float) -> None:
         """Choose anew, at another state on the constraints, which rows to leave out and how often to refine."""
+        self._desk.clock[T] = t
         if self.model.rows:
             self._enter(CHOOSE if self.counts[BEST_RANK] < self.model.rows else COUNT, y)
 
@@ -157,7 +162,7 @@ class Solver:
         self._enter(COUNT, y)
         self.work.floor[:] = PIVOT_TOLERANCE * self.work.lengths
 
-    def _nearby(self, y: np.ndarray) -> list[np.ndarray]:
+    def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
         """States on the constraints around a state; fewer where the way to them is not found."""
         random = np.random.default_rng(0)
         state = State.unpack(self.slots.state_from_lanes(y))
@@ -168,15 +173,16 @@ class Solver:
             orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
             moved = State(position, orientation, state.velocity, state.angular_velocity)
             lanes = self.slots.state_to_lanes(moved.pack())
-            if self.project(lanes):
+            if self.project(lanes, t):
                 found.append(lanes)
         return found
 
-    def project(self, y: np.ndarray, on_constraints: bool = True) -> bool:
+    def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
         """Bring quaternions to unit length and, if asked for, a state (size,) onto the constraints, in place.
 
         Returns False if it is too far from them.
         """
+        self._desk.clock[T] = t
         return bool(self._enter(PROJECT, y, self._settings._replace(interval=int(on_constraints))) == DONE)
 
     def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
@@ -190,19 +196,27 @@ class Solver:
         run = self._desk
         run.y[:] = y
         outcome = enter(
-            task, self.tables.constants, self.tables.nodes, self.tables.pattern, self.applied.table, NO_WEIGHTS,
+            task, self.tables.constants, self.nodes, self.tables.pattern, self.applied.table, NO_WEIGHTS,
             settings or self._settings, self.work, run, 0,
         )  # fmt: skip
         y[:] = run.y
         return outcome
 
-    def residuals(self, y: np.ndarray) -> np.ndarray:
+    def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
         """Phi and its rate (m, 2) at a state (size,)."""
+        self._desk.clock[T] = t
         columns = []
         for task in (PHI, PHI_RATE):
             self._enter(task, y)
             columns.append(self.work.rhs[self.tables.row_lane])
         return np.stack(columns, axis=1)
+
+    def relation_gradient(self, relation: int) -> np.ndarray:
+        """Gradients (rows, frames, 6) in N of a relation, at the last evaluation."""
+        table, layout = self.nodes.relations, self.related.layouts[relation]
+        first = table.output[relation] + layout.first_gradient
+        gradient = table.outputs[first : table.output[relation] + layout.outputs]
+        return gradient.reshape(layout.rows, layout.frames, 8)[..., :6]
 
     def multipliers(self) -> np.ndarray:
         """Multipliers (m,) of the last evaluation; of minimum norm in the model's row scale where not unique."""
@@ -223,7 +237,7 @@ class Solver:
             G=G, floor=floor, B=aligned(size), Q=aligned(size), rhs=rhs.copy(), x=aligned(len(rhs))
         )
         enter(
-            SOLVE, self.tables.constants, self.tables.nodes, pattern, self.applied.table, NO_WEIGHTS,
+            SOLVE, self.tables.constants, self.nodes, pattern, self.applied.table, NO_WEIGHTS,
             self._settings, work, self._desk, 0,
         )  # fmt: skip
         return work.x

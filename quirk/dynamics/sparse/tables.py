@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,9 @@ from .layout import (
     compact,
 )
 from .ordering import eliminate
-from .rows import BILINEAR, HINGE, HUB, POINT, Nodes
+from .relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
+from .rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
+from .tables_of_relations import flat_relations
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
@@ -49,14 +52,16 @@ class Joint:
 
     Attributes
     ----------
-    bodies : i and j
+    bodies : i and j, or those of a relation
     rows : of the model, in order
-    primitives : into the model's table
+    primitives : into the model's table, empty for a relation
+    relation : into the model's relations, None for primitives
     """
 
-    bodies: tuple[int, int]
+    bodies: tuple[int, ...]
     rows: range
     primitives: range
+    relation: int | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ class Tables:
     joints : what each node is made of, None for hubs
     row_lane : (m,) where each row of the model lies among the lanes (8 K,) of all nodes
     units : element of G where the rows of the unit matrix start
+    rows_size : elements of G
     size : elements of all blocks, of B or of Q, whichever has more
     """
 
@@ -81,6 +87,7 @@ class Tables:
     joints: list[Joint | None]
     row_lane: np.ndarray
     units: int
+    rows_size: int
     size: int
 
 
@@ -92,30 +99,39 @@ def flatten(model: Model) -> Tables:
     placed = [joints[u] if u < len(joints) else None for u in elimination.order]
     hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
     slots = Slots.along([joint.bodies for joint in placed if joint is not None], n)
-    nodes = _nodes(model, placed, slots)
     units = G_SIZE * len(placed)
-    products = _products(model, placed, hubs, units)
+    relations = flat_relations(model, slots, units + UNIT_ROWS.size)
+    nodes = _nodes(model, placed, slots, relations)
+    products = _products(model, placed, hubs, units, relations)
     pattern = block_pattern(elimination.neighbours, nodes.rows, np.where(nodes.kind == HUB, -1.0, 1.0), products)
     row_lane = np.zeros(model.rows, dtype=np.int64)
     for k, joint in enumerate(placed):
         if joint is not None:
             row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
     constants = slots.to_lanes(_constants(model))
-    return Tables(slots, constants, nodes, pattern, placed, row_lane, units, block_size(pattern))
+    rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.rows_at)
+    return Tables(slots, constants, nodes, pattern, placed, row_lane, units, rows_size, block_size(pattern))
 
 
 def _joints(model: Model) -> Iterable[Joint]:
-    """Cut constraints into pieces of at most MOST_ROWS rows, between primitives."""
-    ends = np.append(model.table.row[1:], model.rows)
+    """Cut constraints into relations and pieces of at most MOST_ROWS rows of primitives, between these."""
+    relations = {placed.rows.start: k for k, placed in enumerate(model.relations)}
     for (_, bodies), rows in zip(model.joint_bodies, model.joint_rows.values(), strict=True):
-        first, last = np.searchsorted(model.table.row, (rows.start, rows.stop))
-        start, begin = rows.start, first
-        for p in range(first, last):
-            if ends[p] - start > MOST_ROWS:
-                yield Joint(bodies, range(start, int(model.table.row[p])), range(begin, p))
-                start, begin = int(model.table.row[p]), p
-        if rows.stop > start:
-            yield Joint(bodies, range(start, rows.stop), range(begin, last))
+        row = rows.start
+        while row < rows.stop:
+            if row in relations:
+                placed = model.relations[relations[row]]
+                yield Joint(placed.bodies, range(row, placed.rows.stop), range(0), relations[row])
+                row = placed.rows.stop
+                continue
+            begin = p = int(model.row_primitive[row])
+            start = row
+            while row < rows.stop and model.row_primitive[row] >= 0:
+                end = row + int((model.row_primitive[rows.start : rows.stop] == p).sum())
+                if end - start > MOST_ROWS:
+                    break
+                row, p = end, p + 1
+            yield Joint(bodies, range(start, row), range(begin, p))
 
 
 def _constants(model: Model) -> np.ndarray:
@@ -131,7 +147,7 @@ def _constants(model: Model) -> np.ndarray:
     return constants
 
 
-def _nodes(model: Model, placed: Sequence[Joint | None], slots: Slots) -> Nodes:
+def _nodes(model: Model, placed: Sequence[Joint | None], slots: Slots, relations: Relations) -> Nodes:
     K, t = len(placed), model.table
     nodes = Nodes(
         rows=np.full(K, 6),
@@ -145,14 +161,18 @@ def _nodes(model: Model, placed: Sequence[Joint | None], slots: Slots) -> Nodes:
         offset=np.zeros(WIDTH * K),
         inverse_mass=np.zeros(K),
         patterns=np.zeros(0),
+        relations=relations,
     )
     inverse_mass = np.append(1 / model.mass, 0.0)
     patterns: dict[bytes, int] = {}
     for k, joint in enumerate(placed):
         if joint is None:
             continue
-        ends = slice(2 * k, 2 * k + 2)
         nodes.rows[k] = len(joint.rows)
+        if joint.relation is not None:
+            nodes.kind[k], nodes.lanes[k] = RELATION, joint.relation
+            continue
+        ends = slice(2 * k, 2 * k + 2)
         nodes.state[ends] = [slots.offset(b, STATE_SIZE) for b in joint.bodies]
         nodes.kinematics[ends] = [slots.offset(b, KINEMATICS_SIZE) for b in joint.bodies]
         nodes.wrench[ends] = [slots.offset(b, WRENCH_SIZE) for b in joint.bodies]
@@ -190,39 +210,60 @@ def _kind(primitives: list[int]) -> int:
 Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
-def _products(model: Model, placed: Sequence[Joint | None], hubs: dict[int, int], units: int) -> Products:
+def _products(
+    model: Model, placed: Sequence[Joint | None], hubs: dict[int, int], units: int, relations: Relations
+) -> Products:
     """What S and the couplings to hubs consist of: products of rows through each body."""
-    at_body: dict[int, list[tuple[int, int]]] = {}
-    constant = [joint is not None and _kind(list(model.table.kind[joint.primitives])) != BILINEAR for joint in placed]
+    at_body: dict[int, list[Side]] = {}
     for k, joint in enumerate(placed):
-        for side in range(0 if joint is None else 2):
-            at_body.setdefault(placed[k].bodies[side], []).append((k, side))  # type: ignore[union-attr]
+        if joint is not None:
+            for body, side in zip(joint.bodies, _sides(model, k, joint, relations), strict=True):
+                at_body.setdefault(body, []).append(side)
     products: Products = {}
     for body, hub in hubs.items():
         # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
         products[hub, hub] = [(TURNING, units + SECOND_HALF, units + MINUS_SECOND_HALF, units, units, -1.0)]
         scale = 1 / np.sqrt(model.mass[body])
-        for k, side in at_body[body]:
-            moment, force = G_SIZE * k + SIDES[side], G_SIZE * k + G_FORCE
+        for side in at_body[body]:
             # The unit rows pick the components of the hub: on the left where the hub goes first.
-            moments, forces = (moment, units + SECOND_HALF), (force, units + FIRST_HALF)
+            moments, forces = (side.moment, units + SECOND_HALF), (side.force, units + FIRST_HALF)
+            k = side.node
             if hub < k:
                 moments, forces = moments[::-1], forces[::-1]
-            product = (TURNING, *moments, *forces, SIGNS[side] * scale)
+            product = (TURNING, *moments, *forces, side.sign * scale)
             products.setdefault((min(k, hub), max(k, hub)), []).append(product)
-    for body, ends in at_body.items():
+    for body, sides in at_body.items():
         if body in hubs or body == len(model.mass):
             continue
-        for k, side in ends:
-            for other, other_side in ends:
-                if other < k:
+        for one in sides:
+            for two in sides:
+                if two.node < one.node:
                     continue
-                kind = CONSTANT if constant[k] and constant[other] else TURNING
-                left, right = G_SIZE * k, G_SIZE * other
-                weight = SIGNS[side] * SIGNS[other_side] / model.mass[body]
-                product = (kind, left + SIDES[side], right + SIDES[other_side], left + G_FORCE, right + G_FORCE, weight)
-                products.setdefault((k, other), []).append(product)
+                kind = CONSTANT if one.constant and two.constant else TURNING
+                weight = one.sign * two.sign / model.mass[body]
+                product = (kind, one.moment, two.moment, one.force, two.force, weight)
+                products.setdefault((one.node, two.node), []).append(product)
     return products
+
+
+class Side(NamedTuple):
+    """What a node does to one of its bodies: where in G its moment and its force are, and the sign of the latter."""
+
+    node: int
+    moment: int
+    force: int
+    sign: float
+    constant: bool
+
+
+def _sides(model: Model, k: int, joint: Joint, relations: Relations) -> list[Side]:
+    if joint.relation is not None:
+        first, last = relations.side[joint.relation], relations.side[joint.relation + 1]
+        starts = [int(start) for start in relations.rows_at[first:last]]
+        return [Side(k, start + SIDE_MOMENT, start + SIDE_FORCE, 1.0, False) for start in starts]
+    constant = _kind(list(model.table.kind[joint.primitives])) != BILINEAR
+    force = G_SIZE * k + G_FORCE
+    return [Side(k, G_SIZE * k + at, force, sign, constant) for at, sign in zip(SIDES, SIGNS, strict=True)]
 
 
 def block_pattern(

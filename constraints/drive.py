@@ -1,0 +1,198 @@
+"""Drivers: joint coordinates, distances and points that follow a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+from quirk.motion import Motion
+
+from .angle import angles_123, twist
+from .constraint import Constraint, Joint, checked_ends
+from .jets import Jet
+from .primitives import X, Y, Z
+from .relation import FORCE, TORQUE, MovingFrame, Relation
+
+LETTERS = "xyz"
+
+
+def _turn(axis: int) -> Any:
+    def turn(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+        """Relative angle less the motion; which turn it is, the motion tells."""
+        i, j = frames
+        return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
+
+    return turn
+
+
+def _tilt(axis: int) -> Any:
+    def tilt(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+        """One of the 1-2-3 angles less the motion."""
+        i, j = frames
+        return [(angles_123(i, j)[axis] - motions[0]).wrapped(2 * np.pi)]
+
+    return tilt
+
+
+def _slide(axis: int) -> Any:
+    def slide(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+        """Displacement along an axis of frame i less the motion."""
+        i, j = frames
+        return [i.rotation[:, axis] @ (j.position - i.position) - motions[0]]
+
+    return slide
+
+
+# One function object for each coordinate, so that what is compiled for one joint serves all.
+TURN, TILT, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn, _tilt, _slide))
+
+
+def separation(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    """Distance of two points less the motion."""
+    d = frames[1].position - frames[0].position
+    return [(d @ d).sqrt() - motions[0]]
+
+
+def trajectory(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    """Coordinates of a point in frame i less the motions."""
+    i, j = frames
+    return list(i.rotation.T @ (j.position - i.position) - np.array(motions, dtype=object))
+
+
+class Drive(Constraint):
+    """A motor or actuator that moves a joint coordinate as prescribed, 1 row; its load is the driving torque or force.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint
+    motion : Motion
+        rad or m, of the coordinate as `result[joint]` shows it: zero where both frames are alike. Angles may go on
+        over any number of turns.
+    coordinate : str, optional
+        "rotation" or "translation" for a joint with one of each; for others with an axis, "rotation x" (1-2-3 angles)
+        or "translation z" (in frame i).
+    """
+
+    def __init__(
+        self, name: str, joint: Joint, motion: Motion, coordinate: str | None = None, *, active: bool = True
+    ) -> None:
+        owner = f'Drive "{validate.name("Drive", name)}"'
+        if not isinstance(joint, Constraint):
+            raise InputError(f"{owner}: joint must be a joint; got {joint!r}")
+        self.motion = checked_motion(owner, "motion", motion)
+        kind, axis = driven_coordinate(owner, joint, coordinate)
+        super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active)
+        self.joint, self.coordinate = joint, f"{kind} {LETTERS[axis]}"
+        if kind == "rotation":
+            function = (TURN if axis == getattr(joint, "rotation_axis", None) else TILT)[axis]
+            relation = Relation(function, (f"angle {LETTERS[axis]}",), (TORQUE,), motions=(self.motion,))
+        else:
+            relation = Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(self.motion,))
+        self.primitives = (relation,)
+
+
+def driven_coordinate(owner: str, joint: Constraint, coordinate: str | None) -> tuple[str, int]:
+    """Return "rotation" or "translation" and the axis that a coordinate of a joint means."""
+    own = {"rotation": getattr(joint, "rotation_axis", None), "translation": getattr(joint, "translation_axis", None)}
+    if coordinate is None:
+        free = [(kind, axis) for kind, axis in own.items() if axis is not None]
+        if len(free) != 1:
+            raise InputError(
+                f"{owner}: {joint} has {'both a rotation and a translation' if free else 'no single axis'}: say which "
+                'coordinate is driven, "rotation" or "translation", if need be with an axis, as in "rotation x"'
+            )
+        return free[0]
+    words = coordinate.split() if isinstance(coordinate, str) else []
+    if len(words) in (1, 2) and words[0] in own and all(word in tuple(LETTERS) for word in words[1:]):
+        axis = LETTERS.index(words[1]) if len(words) == 2 else own[words[0]]
+        if axis is not None:
+            return words[0], axis
+        raise InputError(f"{owner}: {joint} has no single axis of {words[0]}: name one, as in {words[0] + ' x'!r}")
+    raise InputError(
+        f'{owner}: coordinate must be "rotation" or "translation", if need be with an axis, as in "rotation x"; '
+        f"got {coordinate!r}"
+    )
+
+
+def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
+    """Return `motion` if it is a Motion."""
+    if not isinstance(motion, Motion):
+        raise InputError(
+            f"{owner}: {argument} must be a quirk.Motion, such as Motion.constant_rate(2.0) or "
+            f"Motion.function(f, f_t, f_tt); got {motion!r}"
+        )
+    return motion
+
+
+class DistanceDrive(Constraint):
+    """A telescopic strut: the distance of two points follows a motion, 1 row; its load is along the strut.
+
+    Parameters
+    ----------
+    motion : Motion
+        m, positive.
+    point_i, point_j : (3,)
+        The ends in the coordinates of body i and j, m.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        motion: Motion,
+        *,
+        point_i: Any = (0, 0, 0),
+        point_j: Any = (0, 0, 0),
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("DistanceDrive", name, body_i, body_j)
+        frame_i = Frame(validate.array(owner, "point_i", point_i, (3,)))
+        frame_j = Frame(validate.array(owner, "point_j", point_j, (3,)))
+        super().__init__(name, body_i, body_j, frame_i, frame_j, active)
+        self.motion = checked_motion(owner, "motion", motion)
+        self.primitives = (Relation(separation, ("distance",), (FORCE,), motions=(self.motion,)),)
+
+
+class TrajectoryDrive(Constraint):
+    """A point of body j follows a path given in a frame of body i, 3 rows; its load is the force that it takes.
+
+    Parameters
+    ----------
+    x, y, z : Motion
+        Coordinates of the point in frame i, m.
+    point : (3,)
+        The point, in the coordinates of body j, m.
+    frame_i : Frame
+        In body i; default: its own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        x: Motion,
+        y: Motion,
+        z: Motion,
+        *,
+        point: Any = (0, 0, 0),
+        frame_i: Frame | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("TrajectoryDrive", name, body_i, body_j)
+        frame_i = Frame() if frame_i is None else frame_i
+        if not isinstance(frame_i, Frame):
+            raise InputError(f"{owner}: frame_i must be a quirk.Frame in body coordinates; got {frame_i!r}")
+        frame_j = Frame(validate.array(owner, "point", point, (3,)))
+        super().__init__(name, body_i, body_j, frame_i, frame_j, active)
+        self.motions = tuple(checked_motion(owner, LETTERS[k], motion) for k, motion in enumerate((x, y, z)))
+        labels = tuple(f"coordinate {LETTERS[k]}" for k in (X, Y, Z))
+        self.primitives = (Relation(trajectory, labels, (FORCE,) * 3, motions=self.motions),)

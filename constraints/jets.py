@@ -1,0 +1,268 @@
+"""Jets: numbers that carry their derivatives, so that a constraint is written once and differentiated exactly.
+
+A jet is a quantity along a motion: its value, its first K derivatives with respect to time as Taylor coefficients
+x, x', x''/2, ..., and, of the value alone, the gradient with respect to small displacements of the bodies. Sums,
+products and the usual functions of jets are jets; each follows from Leibniz' rule or from a recurrence for
+truncated Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
+
+The numbers inside are floats or, while a kernel is being compiled, instructions of that kernel (`quirk.traced`):
+the same lines of a constraint serve both. So a function of jets must not ask whether one is larger than another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.traced import Traced
+
+
+class Jet:
+    """A quantity with its derivatives.
+
+    Attributes
+    ----------
+    taylor : K + 1 numbers
+        Value, rate, half the second derivative, ...: the k-th derivative over k!. The integer 0 stands for what is
+        zero for all motions, and costs nothing.
+    gradient : one for each body
+        Lanes of eight, of which six count: derivatives of the value with respect to a translation of the body in N
+        and a turn of it about the axes of N; or None where the value does not depend on that body.
+    """
+
+    def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
+        self.taylor, self.gradient = list(taylor), list(gradient)
+
+    @property
+    def value(self) -> Any:
+        """The number itself."""
+        return self.taylor[0]
+
+    @property
+    def rate(self) -> Jet:
+        """Derivative with respect to time: a jet of one order less, without gradient."""
+        coefficients = [_times(k, c) for k, c in enumerate(self.taylor)][1:]
+        return Jet(coefficients, [None] * len(self.gradient))
+
+    def shifted(self, x: Any) -> Jet:
+        """Return this plus a constant number."""
+        return Jet([_plus(self.value, x), *self.taylor[1:]], self.gradient)
+
+    def _chain(self, taylor: Sequence[Any], slope: Any) -> Jet:
+        """Return a function of this jet whose derivative at the value is `slope`."""
+        return Jet(taylor, [None if g is None else g * slope for g in self.gradient])
+
+    def _constant(self, x: Any) -> Jet:
+        return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
+
+    def __neg__(self) -> Jet:
+        return self * -1.0
+
+    def __pos__(self) -> Jet:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if not isinstance(other, Jet):
+            return self.shifted(other)
+        taylor = [_plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
+        return Jet(taylor, _added(self, other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if not isinstance(other, Jet):
+            return self._chain([_times(c, other) for c in self.taylor], other)
+        order = min(len(self.taylor), len(other.taylor))
+        taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
+        return Jet(taylor, _added(self._chain(taylor, other.value), other._chain(taylor, self.value)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self * (other.reciprocal() if isinstance(other, Jet) else 1.0 / other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.reciprocal() * other
+
+    def __pow__(self, exponent: Any) -> Jet:
+        if isinstance(exponent, int) and exponent < 0:
+            return (self**-exponent).reciprocal()
+        if isinstance(exponent, int):
+            power = self._constant(1.0)
+            for _ in range(exponent):
+                power = power * self
+            return power
+        return (self.log() * exponent).exp()
+
+    def reciprocal(self) -> Jet:
+        """1 / x."""
+        first = _inverse(self.value)
+        taylor = [first]
+        for k in range(1, len(self.taylor)):
+            taylor.append(_times(_convolution(self.taylor, taylor, 1, k), -first))
+        return self._chain(taylor, -first * first)
+
+    def sqrt(self) -> Jet:
+        """Square root."""
+        taylor = [_apply("sqrt", self.value)]
+        half = 0.5 * _inverse(taylor[0])
+        for k in range(1, len(self.taylor)):
+            inner = _total([_times(taylor[m], taylor[k - m]) for m in range(1, k)])
+            taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), half))
+        return self._chain(taylor, half)
+
+    def exp(self) -> Jet:
+        """e^x."""
+        taylor = [_apply("exp", self.value)]
+        for k in range(1, len(self.taylor)):
+            taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
+        return self._chain(taylor, taylor[0])
+
+    def log(self) -> Jet:
+        """Natural logarithm."""
+        inverse = _inverse(self.value)
+        taylor = [_apply("log", self.value)]
+        for k in range(1, len(self.taylor)):
+            inner = _convolution(_weighted(taylor, k), [*self.taylor[:k], 0], 1, k - 1)
+            taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), inverse))
+        return self._chain(taylor, inverse)
+
+    def sine_and_cosine(self) -> tuple[Jet, Jet]:
+        """Both at once."""
+        sine, cosine = [_apply("sin", self.value)], [_apply("cos", self.value)]
+        for k in range(1, len(self.taylor)):
+            weights = _weighted(self.taylor, k)
+            sine.append(_convolution(weights, cosine, 1, k))
+            cosine.append(_times(_convolution(weights, sine, 1, k), -1.0))
+        return self._chain(sine, cosine[0]), self._chain(cosine, -sine[0])
+
+    def sin(self) -> Jet:
+        """Sine."""
+        return self.sine_and_cosine()[0]
+
+    def cos(self) -> Jet:
+        """Cosine."""
+        return self.sine_and_cosine()[1]
+
+    def tan(self) -> Jet:
+        """Tangent."""
+        sine, cosine = self.sine_and_cosine()
+        return sine / cosine
+
+    def arctan2(self, x: Any) -> Jet:
+        """Angle of the point (x, self) from the first axis, in (-pi, pi]."""
+        x = x if isinstance(x, Jet) else self._constant(x)
+        # (x^2 + y^2) angle' = x y' - y x', for rates and gradients alike.
+        scale = (self * self + x * x).reciprocal()
+        by_y, by_x = x * scale, -self * scale
+        rate = by_y * self.rate + by_x * x.rate
+        taylor = [_apply("atan2", self.value, x.value), *(_times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
+        return Jet(taylor, _added(self._chain(taylor, by_y.value), x._chain(taylor, by_x.value)))
+
+    def arctan(self) -> Jet:
+        """Arc tangent."""
+        return self.arctan2(1.0)
+
+    def arcsin(self) -> Jet:
+        """Arc sine."""
+        return self.arctan2((1.0 - self * self).sqrt())
+
+    def arccos(self) -> Jet:
+        """Arc cosine."""
+        return (1.0 - self * self).sqrt().arctan2(self)
+
+    def wrapped(self, period: Any) -> Jet:
+        """Return this less as many periods as bring it closest to zero."""
+        turns = _apply("rint", self.value * _inverse(period))
+        return self.shifted(-period * turns)
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "a function that is to be differentiated got a jet, not a number: use +, -, *, /, ** and numpy's sin, cos, "
+            "tan, arcsin, arccos, arctan, arctan2, sqrt, exp and log on its arguments, not those of math"
+        )
+
+    def _compared(self, *_: Any) -> bool:
+        raise TypeError(
+            "a function that is to be differentiated must not compare or branch on its arguments: its value and "
+            "derivatives are found together, whatever the arguments are"
+        )
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+
+
+def _is_zero(x: Any) -> bool:
+    return type(x) is int and x == 0
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return b if _is_zero(a) else a if _is_zero(b) else a + b
+
+
+def _times(a: Any, b: Any) -> Any:
+    return 0 if _is_zero(a) or _is_zero(b) else a * b
+
+
+def _inverse(x: Any) -> Any:
+    """1 / x, not a number where that is not defined: as in compiled code, without exceptions."""
+    return 1.0 / x if isinstance(x, Traced) or x != 0 else math.nan
+
+
+def _total(parts: Sequence[Any]) -> Any:
+    result: Any = 0
+    for part in parts:
+        result = _plus(result, part)
+    return result
+
+
+def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
+    """Sum of a_m b_(k-m) over m from `first` to k."""
+    return _total([_times(a[m], b[k - m]) for m in range(first, min(k + 1, len(a)))])
+
+
+def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
+    """The coefficients times m / k."""
+    return [_times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
+
+
+def _added(one: Jet, two: Jet) -> list[Any]:
+    """The sums of their gradients."""
+    pairs = zip(one.gradient, two.gradient, strict=True)
+    return [b if a is None else a if b is None else a + b for a, b in pairs]
+
+
+def _apply(name: str, *numbers: Any) -> Any:
+    """A function of numbers that may be those of a kernel."""
+    if any(isinstance(x, Traced) for x in numbers):
+        return next(x for x in numbers if isinstance(x, Traced)).function(name, *numbers)
+    return float(np.rint(numbers[0])) if name == "rint" else _FUNCTIONS[name](*map(float, numbers))
+
+
+def _guarded(function: Any) -> Any:
+    """Like compiled code, without exceptions: what is not defined is not a number."""
+
+    def guarded(*x: float) -> float:
+        try:
+            return float(function(*x))
+        except (ValueError, OverflowError):
+            return math.nan
+
+    return guarded
+
+
+_FUNCTIONS = {name: _guarded(getattr(math, name)) for name in ("sqrt", "exp", "log", "sin", "cos", "atan2")}

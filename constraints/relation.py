@@ -1,0 +1,250 @@
+"""Rows given by a function of the bodies' poses or velocities, differentiated exactly.
+
+A relation is what the bilinear primitives cannot say: angles, gears, rolling, what a user writes. Its function gets
+moving frames made of jets and returns one jet per row, which holds Phi with all its derivatives along the motion
+and its gradient, the row of A. Where it relates velocities, the gradient is that with respect to them.
+
+The same function is run on floats, by the dense reference, and on the instructions of a kernel while that is being
+compiled (`quirk.dynamics.sparse`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from quirk.frame import Frame
+from quirk.lanes import at, put, replaced, splat, store
+from quirk.motion import Motion
+from quirk.traced import Traced
+
+from .jets import Jet
+
+FORCE, TORQUE = range(2)
+# Lanes of a gradient: three of a translation, three of a turn.
+TRANSLATION, TURN = 0, 3
+LANES = 8
+
+
+class MovingFrame:
+    """A frame of a body along a motion.
+
+    Attributes
+    ----------
+    position : (3,) jets, m, in N
+    rotation : (3, 3) jets
+        Its axes as columns, in N.
+    velocity : (3,) jets, m/s, in N
+        Of its origin; in relations of velocities alone.
+    spin : (3,) jets, rad/s, in N
+        Angular velocity; in relations of velocities alone.
+    """
+
+    def __init__(
+        self, position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray | None, spin: np.ndarray | None
+    ) -> None:
+        self.position, self.rotation = position, rotation
+        self._velocity, self._spin = velocity, spin
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Velocity of the origin."""
+        return self._of_velocities(self._velocity)
+
+    @property
+    def spin(self) -> np.ndarray:
+        """Angular velocity in N."""
+        return self._of_velocities(self._spin)
+
+    @staticmethod
+    def _of_velocities(value: np.ndarray | None) -> np.ndarray:
+        if value is None:
+            raise TypeError("velocities are given to relations of velocities alone (level='velocity')")
+        return value
+
+    def point(self, local: Any) -> np.ndarray:
+        """Return the point at `local` (3,) of this frame: (3,) jets in N."""
+        return self.position + self.direction(local)
+
+    def direction(self, local: Any) -> np.ndarray:
+        """Return the vector with components `local` (3,) in this frame: (3,) jets in N."""
+        return self.rotation @ np.asarray(local, dtype=object)
+
+    def velocity_of(self, local: Any) -> np.ndarray:
+        """Return the velocity of the point at `local` (3,) of this frame: (3,) jets in N."""
+        return self.velocity + np.cross(self.spin, self.direction(local))
+
+    def carried(self, origin: Any, axes: Any) -> MovingFrame:
+        """Return the frame at `origin` (3,) with `axes` (3, 3) as columns, both in this frame, that moves with it."""
+        rotation = self.rotation @ np.asarray(axes, dtype=object)
+        if self._velocity is None:
+            return MovingFrame(self.point(origin), rotation, None, None)
+        return MovingFrame(self.point(origin), rotation, self.velocity_of(origin), self.spin)
+
+
+# function(t, frames, numbers, motions) -> one jet for each row
+Function = Callable[[Jet, list[MovingFrame], Sequence[Any], list[Jet]], Sequence[Jet]]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One entry of a constraint's recipe.
+
+    Attributes
+    ----------
+    function : gets the time, the moving frames, the numbers and the motions; returns a jet per row
+    labels : what each row holds
+    units : of each row FORCE or TORQUE: what its multiplier is
+    numbers : constants of this constraint; code compiled for `function` serves all
+    motions : functions of time that take part
+    of_velocities : whether the function relates velocities instead of poses
+    """
+
+    function: Function
+    labels: tuple[str, ...]
+    units: tuple[int, ...]
+    numbers: tuple[float, ...] = ()
+    motions: tuple[Motion, ...] = field(default=())
+    of_velocities: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the inputs and outputs of a relation lie in flat arrays.
+
+    Inputs: the numbers, then of each motion its K + 1 Taylor coefficients, then of each frame its origin (3) and
+    axes (9, by rows) in body coordinates and of its body the Taylor coefficients of the position (3 (K + 1)), the
+    rotation (9, by rows) and the Taylor coefficients of the angular velocity in N (3 K).
+    Outputs: of each row the K + 1 derivatives of Phi; then of each row and frame eight lanes of the gradient.
+    """
+
+    numbers: int
+    motions: int
+    frames: int
+    rows: int
+    order: int
+
+    @property
+    def frame_size(self) -> int:
+        """Inputs of one frame."""
+        return 12 + 3 * (self.order + 1) + 9 + 3 * self.order
+
+    @property
+    def first_frame(self) -> int:
+        """First input of the frames."""
+        return self.numbers + self.motions * (self.order + 1)
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs there are."""
+        return self.first_frame + self.frames * self.frame_size
+
+    @property
+    def first_gradient(self) -> int:
+        """First output of the gradients."""
+        return self.rows * (self.order + 1)
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are."""
+        return self.first_gradient + self.rows * self.frames * LANES
+
+
+def layout_of(relation: Relation, frames: int, order: int) -> Layout:
+    """Return the layout of a relation between frames of so many bodies."""
+    return Layout(len(relation.numbers), len(relation.motions), frames, len(relation.labels), order)
+
+
+def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
+    """Fill `outputs` from `inputs`, arrays of floats or of a kernel.
+
+    `resting` leaves accelerations and all that follows out of the inputs: they are zero.
+    """
+    order, velocities = layout.order, relation.of_velocities
+    numbers = [at(inputs, k) for k in range(layout.numbers)]
+    none: list[Any] = [None] * layout.frames
+    time = Jet([t, 1.0, *[0] * (order - 1)][: order + 1], none)
+    motions = []
+    for m in range(layout.motions):
+        first = layout.numbers + m * (order + 1)
+        motions.append(Jet([at(inputs, first + k) for k in range(order + 1)], none))
+    frames = [_moving_frame(layout, f, velocities, resting, inputs) for f in range(layout.frames)]
+    rows = relation.function(time, frames, numbers, motions)
+    factorial = [1.0]
+    for k in range(order):
+        factorial.append(factorial[-1] * (k + 1))
+    for r, jet in enumerate(rows):
+        # A relation of velocities is the first derivative of a Phi that there is not.
+        derivatives = [c * f for c, f in zip(jet.taylor, factorial, strict=False)]
+        derivatives = [0.0, *derivatives][: order + 1] if velocities else derivatives
+        for k, derivative in enumerate(derivatives):
+            put(outputs, r * (order + 1) + k, derivative * 1.0)
+        for f, gradient in enumerate(jet.gradient):
+            lanes = _zeros(inputs) if gradient is None else gradient
+            store(outputs, layout.first_gradient + LANES * (r * layout.frames + f), lanes)
+
+
+def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, inputs: Any) -> MovingFrame:
+    order, first = layout.order, layout.first_frame + f * layout.frame_size
+
+    def vector(start: int) -> list[Any]:
+        return [at(inputs, start + c) for c in range(3)]
+
+    def matrix(start: int) -> np.ndarray:
+        return np.array([vector(start + 3 * row) for row in range(3)], dtype=object)
+
+    origin, axes = vector(first), matrix(first + 3)
+    position = [vector(first + 12 + 3 * k) if k < 2 or not resting else [0] * 3 for k in range(order + 1)]
+    first += 12 + 3 * (order + 1)
+    rotation = matrix(first)
+    spin = [vector(first + 9 + 3 * k) if k < 1 or not resting else [0] * 3 for k in range(order)]
+
+    def jet(taylor: list[Any], gradient: Any) -> Jet:
+        return Jet(taylor, [gradient if body == f else None for body in range(layout.frames)])
+
+    def along(lane: int) -> Any:
+        return replaced(_zeros(inputs), lane, 1.0)
+
+    points = [jet([c[a] for c in position], None if velocities else along(TRANSLATION + a)) for a in range(3)]
+    columns = []
+    for a in range(3):
+        # a' = omega x a, coefficient by coefficient
+        column = [list(rotation[:, a])]
+        for k in range(order):
+            parts = [_cross(spin[m], column[k - m]) for m in range(k + 1)]
+            column.append([sum(part[c] for part in parts) * (1 / (k + 1)) for c in range(3)])
+        x, y, z = column[0]
+        turned = ((None, z, -y), (-z, None, x), (y, -x, None))
+        lanes = [None if velocities else _lanes(inputs, turned[c]) for c in range(3)]
+        columns.append([jet([coefficient[c] for coefficient in column], lanes[c]) for c in range(3)])
+    frame = MovingFrame(np.array(points, dtype=object), np.array(columns, dtype=object).T, None, None)
+    if velocities:
+        rates = [jet([(k + 1) * position[k + 1][a] for k in range(order)], along(TRANSLATION + a)) for a in range(3)]
+        spins = [jet([c[a] for c in spin], along(TURN + a)) for a in range(3)]
+        frame = MovingFrame(frame.position, frame.rotation, *(np.array(v, dtype=object) for v in (rates, spins)))
+    return frame.carried(origin, axes)
+
+
+def _zeros(inputs: Any) -> Any:
+    """Lanes of zeros, of the same kind as the inputs."""
+    return splat(inputs.zero) if isinstance(inputs, Traced) else np.zeros(LANES)
+
+
+def _lanes(inputs: Any, turn: Sequence[Any]) -> Any:
+    """Return lanes with the components of a derivative with respect to a turn."""
+    lanes = _zeros(inputs)
+    for c, x in enumerate(turn):
+        lanes = lanes if x is None else replaced(lanes, TURN + c, x)
+    return lanes
+
+
+def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def frame_numbers(frame: Frame) -> np.ndarray:
+    """Return the inputs (12,) that place a frame in its body."""
+    return np.concatenate([frame.origin, frame.matrix.ravel()])

@@ -1,0 +1,109 @@
+"""Rolling and knife edges: constraints of velocities that no position expresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import rotation, validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame, axes_with_z
+
+from .constraint import Constraint, Joint, checked_ends, frame_in
+from .jets import Jet
+from .primitives import X, Y, Z
+from .relation import FORCE, MovingFrame, Relation
+
+
+def _to_rim(plane: MovingFrame, disk: MovingFrame, radius: Any) -> np.ndarray:
+    """From the disk's centre to the lowest point of its rim."""
+    normal, axis = plane.rotation[:, Z], disk.rotation[:, Z]
+    cosine = normal @ axis
+    # The part of the normal in the disk's plane has length sqrt(1 - cosine^2).
+    return (axis * cosine - normal) * ((1.0 - cosine * cosine).sqrt().reciprocal() * radius)
+
+
+def contact(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    """Height of the rim's lowest point above the plane."""
+    plane, disk = frames
+    rim = disk.position + _to_rim(plane, disk, numbers[0])
+    return [plane.rotation[:, Z] @ (rim - plane.position)]
+
+
+def no_slip(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    """Velocity of the disk's material at the contact less that of the plane's, along both directions of the plane."""
+    plane, disk = frames
+    arm = _to_rim(plane, disk, numbers[0])
+    from_plane = disk.position + arm - plane.position
+    slip = disk.velocity + np.cross(disk.spin, arm) - plane.velocity - np.cross(plane.spin, from_plane)
+    return [plane.rotation[:, X] @ slip, plane.rotation[:, Y] @ slip]
+
+
+def sideways(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    """Velocity of the edge's point across the edge, relative to body i."""
+    i, j = frames
+    from_i = j.position - i.position
+    return [j.rotation[:, Z] @ (j.velocity - i.velocity - np.cross(i.spin, from_i))]
+
+
+class RollingDisk(Constraint):
+    """A thin disk that rolls on a plane without slipping, 3 rows: contact, and two of velocities (nonholonomic).
+
+    The disk is body j and the plane is fixed in body i. The load is that at the disk's centre; the force is that of
+    the contact. A disk that lies flat has no lowest point and ends the run.
+
+    Parameters
+    ----------
+    radius : float
+        m.
+    disk_axis : (3,)
+        The disk's axis, in the coordinates of body j; its centre is body j's centre of mass.
+    plane_point, plane_normal : (3,)
+        A point of the plane and its normal, towards the disk, in N at the initial poses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        radius: float,
+        disk_axis: Any = (0, 0, 1),
+        plane_point: Any = (0, 0, 0),
+        plane_normal: Any = (0, 0, 1),
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("RollingDisk", name, body_i, body_j)
+        if isinstance(body_j, Ground):
+            raise InputError(f"{owner}: body_j is the disk, and must be a body; the plane is fixed in body_i")
+        point = validate.array(owner, "plane_point", plane_point, (3,))
+        normal = validate.direction(owner, "plane_normal", plane_normal)
+        plane = frame_in(body_i, point, axes_with_z(normal))
+        axes = axes_with_z(validate.direction(owner, "disk_axis", disk_axis))
+        disk = Frame(rotation=rotation.from_matrix(axes))
+        super().__init__(name, body_i, body_j, plane, disk, active)
+        self.radius = validate.positive(owner, "radius", radius)
+        self.primitives = (
+            Relation(contact, ("contact",), (FORCE,), (self.radius,)),
+            Relation(no_slip, ("slip along x", "slip along y"), (FORCE, FORCE), (self.radius,), of_velocities=True),
+        )
+
+
+class KnifeEdge(Joint):
+    """A blade, a skate or a sharp wheel: a point of body j does not move along an axis of body j, 1 row.
+
+    Parameters
+    ----------
+    point : (3,)
+        Where the edge touches. Default: body j's centre of mass.
+    axis : (3,)
+        Across the edge, along which there is no motion relative to body i; fixed in body j. In N at the initial
+        poses. Other parameters as `Joint`.
+    """
+
+    required = ("axis",)
+    primitives = (Relation(sideways, ("slip across the edge",), (FORCE,), of_velocities=True),)

@@ -1,0 +1,53 @@
+"""The screw joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+
+from .angle import twist
+from .constraint import Joint
+from .jets import Jet
+from .primitives import X, Y, Z, dot1, dot2
+from .relation import FORCE, MovingFrame, Relation
+
+
+def advance(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    """Displacement along the axis less the lead times the turns; which turn it is, the displacement tells."""
+    i, j = frames
+    displacement = i.rotation[:, Z] @ (j.position - i.position)
+    return [(displacement - twist(i, j, Z) * (numbers[0] * (0.5 / np.pi))).wrapped(numbers[0])]
+
+
+class Screw(Joint):
+    """A nut on a thread, 5 rows: body j moves along the axis by the lead in each turn about it.
+
+    Parameters
+    ----------
+    lead : float
+        m per turn, not zero: positive for a right-handed thread. Other parameters as `Joint`. The angle is counted
+        from where both frames point alike, which is where the bodies are placed unless frames are given.
+    """
+
+    aligned_axes = (Z,)
+    rotation_axis = Z
+    translation_axis = Z
+
+    def __init__(self, name: str, body_i: Body | Ground, body_j: Body | Ground, *, lead: float, **where: Any) -> None:
+        super().__init__(name, body_i, body_j, **where)
+        self.lead = validate.number(str(self), "lead", lead)
+        if abs(self.lead) <= 0:
+            raise InputError(f"{self}: lead must not be zero; without one it is a Revolute")
+        self.primitives = (
+            dot1(Z, X),
+            dot1(Z, Y),
+            dot2(X),
+            dot2(Y),
+            Relation(advance, ("advance by lead",), (FORCE,), numbers=(self.lead,)),
+        )

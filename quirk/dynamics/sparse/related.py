@@ -1,0 +1,82 @@
+"""The functions of relations and motions behind their pointers."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numba
+import numpy as np
+
+from quirk.compiled import plain_python
+from quirk.constraints.relation import Function, Layout, Relation, differentiate
+from quirk.motion import FUNCTION, MOST_DERIVATIVES, Motion
+from quirk.pointers import address_of, pointer_to_compiled, pointer_to_python
+from quirk.traced import traced
+
+from ..model import Model
+from .relations import ORDER, Relations
+from .tables_of_relations import layouts_of
+
+
+class Related:
+    """The relations of one solver, with all that they need to stay alive.
+
+    Attributes
+    ----------
+    table : Relations
+    layouts : of each relation
+    """
+
+    def __init__(self, model: Model, table: Relations) -> None:
+        self.layouts = layouts_of(model)
+        motions = [motion for placed in model.relations for motion in placed.relation.motions]
+        scratch = table.motions._replace(
+            address=table.motions.address.copy(), inputs=np.zeros(1), outputs=np.zeros(MOST_DERIVATIVES + 1)
+        )
+        self.table = table._replace(
+            address=table.address.copy(), inputs=table.inputs.copy(), outputs=table.outputs.copy(), motions=scratch
+        )
+        self._pointers: list[Any] = []
+        for r, (placed, layout) in enumerate(zip(model.relations, self.layouts, strict=True)):
+            self.table.address[r] = self._keep(self._pointer(r, placed.relation, layout))
+        for m, motion in enumerate(motions):
+            if motion.kind == FUNCTION:
+                scratch.address[m] = self._keep(self._motion_pointer(motion))
+
+    def _keep(self, pointer: Any) -> int:
+        self._pointers.append(pointer)
+        return address_of(pointer)
+
+    def _pointer(self, r: int, relation: Relation, layout: Layout) -> Any:
+        if not plain_python():
+            return compiled_relation(relation.function, relation.of_velocities, layout)
+        first_in, first_out = self.table.input[r], self.table.output[r]
+        inputs = self.table.inputs[first_in : first_in + layout.inputs]
+        outputs = self.table.outputs[first_out : first_out + layout.outputs]
+        return pointer_to_python(lambda t: differentiate(relation, layout, True, t, inputs, outputs))
+
+    def _motion_pointer(self, motion: Motion) -> Any:
+        outputs = self.table.motions.outputs
+
+        def call(t: float) -> None:
+            outputs[: ORDER + 1] = motion.derivatives(t, ORDER)
+
+        return pointer_to_python(call)
+
+
+@functools.cache
+def compiled_relation(function: Function, of_velocities: bool, layout: Layout) -> Any:
+    """Return the C function of a relation, differentiated, compiled once in a process for all that share it."""
+    relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
+
+    def fill(t: Any, inputs: Any, outputs: Any) -> None:
+        differentiate(relation, layout, True, t, inputs, outputs)
+
+    written = traced(fill)
+    count_in, count_out = layout.inputs, layout.outputs
+
+    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
+        written(t, numba.carray(inputs, count_in), numba.carray(outputs, count_out))
+
+    return pointer_to_compiled(call)

@@ -1,0 +1,159 @@
+"""Rows of relations in kernels: called by pointer, and written where the rows of joints are.
+
+A relation has a side for each of its frames, with a force and a scaled moment of its own on that body. What joints
+say with one force for two bodies takes two sides here, and three bodies take three.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, splat, store, total
+from quirk.motion import MotionTable, motion_taylor
+from quirk.pointers import call
+
+from .layout import ALPHA, LINEAR, POSITION, ROTATION, SPIN, VELOCITY
+from .vectors import dot, load3, measured, store3, three
+
+# Derivatives of Phi that the equation of motion needs, and that relations are compiled for.
+ORDER = 2
+
+# Of each side: the force and the scaled moment on its body, three lanes each.
+SIDE_FORCE, SIDE_MOMENT = 0, 24
+SIDE_SIZE = 48
+
+
+class Relations(NamedTuple):
+    """Relations as kernels see them; R relations with S sides in all.
+
+    address (R,) of the function · rows (R,) · input, output (R,) where the inputs and outputs of its function start ·
+    first_frame, gradient (R,) first input of the frames and first output of the gradients, from there · motion
+    (R + 1,) first of its motions · numbers (R,) how many constants come before those · side (R + 1,) first of its
+    sides · state, kinematics, wrench (S,) where the body starts in arrays of that size · rows_at (S,) where the side
+    starts in G · inverse_mass (S,) · motions · inputs, outputs: see `quirk.constraints.relation.Layout`.
+    """
+
+    address: np.ndarray
+    rows: np.ndarray
+    input: np.ndarray
+    output: np.ndarray
+    first_frame: np.ndarray
+    gradient: np.ndarray
+    motion: np.ndarray
+    numbers: np.ndarray
+    side: np.ndarray
+    state: np.ndarray
+    kinematics: np.ndarray
+    wrench: np.ndarray
+    rows_at: np.ndarray
+    inverse_mass: np.ndarray
+    motions: MotionTable
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+
+# Inputs of a frame: where it is in its body (12), then position, velocity and no acceleration, rotation, spin and
+# no angular acceleration.
+FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15, 21, 30
+
+
+@kernel
+def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
+    """Call the function of relation r at a state."""
+    first = relations.input[r]
+    for m in range(relations.motion[r], relations.motion[r + 1]):
+        o = first + relations.numbers[r] + (m - relations.motion[r]) * (ORDER + 1)
+        motion_taylor(relations.motions, m, t, ORDER, relations.inputs, o)
+    o = first + relations.first_frame[r]
+    for s in range(relations.side[r], relations.side[r + 1]):
+        state, k = relations.state[s], relations.kinematics[s]
+        for c in range(3):
+            put(relations.inputs, o + BODY_POSITION + c, at(y, state + 8 * (POSITION + c)))
+            put(relations.inputs, o + BODY_VELOCITY + c, at(y, state + 8 * (VELOCITY + c)))
+            put(relations.inputs, o + BODY_SPIN + c, at(kin, k + 8 * (SPIN + c)))
+        for c in range(9):
+            put(relations.inputs, o + BODY_ROTATION + c, at(kin, k + 8 * (ROTATION + c)))
+        o += FRAME_SIZE
+    put(relations.outputs, relations.output[r], math.nan)  # what a function that fails leaves
+    call(relations.address[r], t, relations.inputs, first, relations.outputs, relations.output[r])
+
+
+@kernel
+def relation_rows(
+    relations: Relations,
+    r: int,
+    t: float,
+    y: np.ndarray,
+    kin: np.ndarray,
+    alpha: float,
+    beta: float,
+    G: np.ndarray,
+    rhs: np.ndarray,
+    o: int,
+) -> None:
+    """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs` on."""
+    evaluate_relation(relations, r, t, y, kin)
+    out, begin, end = relations.output[r], relations.side[r], relations.side[r + 1]
+    store(rhs, o, splat(0.0))
+    for row in range(relations.rows[r]):
+        d = out + row * (ORDER + 1)
+        phi, phi_dot, bend = at(relations.outputs, d), at(relations.outputs, d + 1), at(relations.outputs, d + 2)
+        put(rhs, o + row, -(bend + 2.0 * alpha * phi_dot + beta * beta * phi))
+    for s in range(begin, end):
+        g, k = relations.rows_at[s], relations.kinematics[s]
+        for row in range(relations.rows[r]):
+            gradient = out + relations.gradient[r] + 8 * (row * (end - begin) + s - begin)
+            for c in range(3):
+                put(G, g + SIDE_FORCE + 8 * c + row, at(relations.outputs, gradient + c))
+                put(G, g + SIDE_MOMENT + 8 * c + row, at(relations.outputs, gradient + 3 + c))
+        moment = load3(G, g + SIDE_MOMENT)
+        free = dot(load3(G, g + SIDE_FORCE), three(kin, k + 8 * LINEAR)) + dot(moment, three(kin, k + 8 * ALPHA))
+        store(rhs, o, load(rhs, o) - free)
+        store3(G, g + SIDE_MOMENT, measured(kin, k, moment))
+
+
+@kernel
+def relation_residuals(
+    relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
+) -> None:
+    """Write Phi, for order 0, or Phi_dot, for order 1, of relation r from element o of `out` on."""
+    evaluate_relation(relations, r, t, y, kin)
+    for row in range(relations.rows[r]):
+        put(out, o + row, at(relations.outputs, relations.output[r] + row * (ORDER + 1) + order))
+
+
+@kernel
+def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
+    """Write the rows of relation r times a motion."""
+    row = splat(0.0)
+    for s in range(relations.side[r], relations.side[r + 1]):
+        g, b = relations.rows_at[s], relations.wrench[s]
+        row = row + dot(three(motion, b), load3(G, g + SIDE_FORCE))
+        row = row + dot(three(motion, b + 24), load3(G, g + SIDE_MOMENT))
+    store(out, o, row)
+
+
+@kernel
+def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
+    """Add what multipliers x of relation r exert on each body."""
+    multipliers = load(x, o)
+    for s in range(relations.side[r], relations.side[r + 1]):
+        g, b = relations.rows_at[s], relations.wrench[s]
+        for c in range(6):
+            wrench[b + 8 * c] += total(multipliers * load(G, g + 8 * c))
+
+
+@kernel
+def relation_lengths(relations: Relations, r: int, G: np.ndarray, lengths: np.ndarray, o: int) -> None:
+    """Write the squared lengths of the rows of relation r in the mass metric."""
+    squares = splat(0.0)
+    for s in range(relations.side[r], relations.side[r + 1]):
+        g = relations.rows_at[s]
+        for c in range(3):
+            force, moment = load(G, g + SIDE_FORCE + 8 * c), load(G, g + SIDE_MOMENT + 8 * c)
+            squares = squares + relations.inverse_mass[s] * force * force + moment * moment
+    store(lengths, o, squares)

@@ -1,0 +1,224 @@
+"""Motions: functions of time, with their derivatives, that drivers and offsets follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import validate
+from .compiled import kernel, plain
+from .errors import InputError
+from .pointers import call
+from .sealed import Sealed
+
+PIECES, SINUSOID, FUNCTION = range(3)
+
+# Derivatives of a function that a user may give: up to snap.
+MOST_DERIVATIVES = 4
+
+
+class Motion(Sealed):
+    """A prescribed quantity c(t), in m or rad, and its derivatives.
+
+    Made by `constant_rate`, `polynomial`, `sinusoid`, `spline` or `function`.
+
+    Attributes
+    ----------
+    kind : PIECES, SINUSOID or FUNCTION
+    breaks : (p + 1,) s, where the pieces of a piecewise polynomial meet
+    coefficients : (p, d) of each piece, by ascending powers of the time since its start; or (4,) of a sinusoid
+    functions : f and its derivatives, or empty
+    start, end : s, between which it is defined
+    """
+
+    def __init__(
+        self,
+        kind: int,
+        breaks: np.ndarray,
+        coefficients: np.ndarray,
+        functions: tuple[Callable[[float], float] | None, ...] = (),
+    ) -> None:
+        self.kind, self.breaks, self.coefficients, self.functions = kind, breaks, coefficients, functions
+        bounded = kind == PIECES and len(breaks) > 2
+        self.start, self.end = (float(breaks[0]), float(breaks[-1])) if bounded else (-math.inf, math.inf)
+
+    @classmethod
+    def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:
+        """Return start + rate t."""
+        owner = "Motion.constant_rate"
+        return cls._polynomial([validate.number(owner, "start", start), validate.number(owner, "rate", rate)])
+
+    @classmethod
+    def polynomial(cls, coefficients: Any) -> Motion:
+        """Return c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
+        given = validate.numbers(coefficients)
+        if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
+            raise InputError(
+                "Motion.polynomial: coefficients must be a list of finite numbers c_0, c_1, ... by ascending powers of "
+                f"t; got {coefficients!r}"
+            )
+        return cls._polynomial(given)
+
+    @classmethod
+    def _polynomial(cls, coefficients: Any) -> Motion:
+        return cls(PIECES, np.zeros(2), np.array([coefficients], dtype=float))
+
+    @classmethod
+    def sinusoid(cls, amplitude: float, angular_frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:
+        """Return offset + amplitude sin(angular_frequency t + phase), with rad/s and rad."""
+        given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "phase": phase, "offset": offset}
+        numbers = [validate.number("Motion.sinusoid", argument, value) for argument, value in given.items()]
+        return cls(SINUSOID, np.zeros(2), np.array([numbers]))
+
+    @classmethod
+    def spline(cls, times: Any, values: Any) -> Motion:
+        """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
+
+        Of degree 5, so that its derivatives up to snap are continuous; of degree n - 1 with fewer than 6 points.
+        """
+        from scipy.interpolate import PPoly, make_interp_spline  # takes 0.2 s to import
+
+        owner = "Motion.spline"
+        knots = validate.numbers(times)
+        if knots is None or knots.ndim != 1 or knots.size < 2 or not np.isfinite(knots).all():
+            raise InputError(f"{owner}: times must be a list of at least two times in seconds; got {times!r}")
+        if (np.diff(knots) <= 0).any():
+            raise InputError(f"{owner}: times must increase strictly; got {knots.tolist()}")
+        heights = validate.array(owner, "values", values, knots.shape)
+        pieces = PPoly.from_spline(make_interp_spline(knots, heights, k=min(5, len(knots) - 1)))
+        real = np.diff(pieces.x) > 0
+        return cls(PIECES, np.append(pieces.x[:-1][real], pieces.x[-1]), pieces.c.T[real, ::-1].copy())
+
+    @classmethod
+    def function(
+        cls,
+        f: Callable[[float], float],
+        f_t: Callable[[float], float],
+        f_tt: Callable[[float], float],
+        f_ttt: Callable[[float], float] | None = None,
+        f_tttt: Callable[[float], float] | None = None,
+    ) -> Motion:
+        """Return f(t), given with its derivatives; the third and fourth are needed for jerk and snap alone.
+
+        Functions may be plain Python or compiled with `numba.njit`.
+        """
+        functions = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
+        for argument, function in functions.items():
+            if not callable(function) and (function is not None or argument in ("f", "f_t", "f_tt")):
+                raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
+        return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
+
+    def derivatives(self, t: float, order: int = 2) -> np.ndarray:
+        """Return c and its first `order` derivatives at time t, (order + 1,)."""
+        if not self.start <= t <= self.end:
+            raise InputError(f"{self!r}: is defined from {self.start:g} to {self.end:g} s; asked for at {t:g} s")
+        if self.kind == FUNCTION:
+            return np.array([self._value(k, t) for k in range(order + 1)])
+        table, taylor = MotionTable.of([self]), np.zeros(order + 1)
+        plain(motion_taylor)(table, 0, float(t), order, taylor, 0)
+        return taylor * [math.factorial(k) for k in range(order + 1)]
+
+    def _value(self, k: int, t: float) -> float:
+        function = self.functions[k] if k < len(self.functions) else None
+        name = "f" + ("_" + "t" * k if k else "")
+        if function is None:
+            raise InputError(f"{self!r}: {name} is needed here, and was not given")
+        try:
+            value = function(t)
+        except Exception as error:
+            raise InputError(f"{self!r}: {name} failed at t = {t:g} s: {type(error).__name__}: {error}") from error
+        return validate.number(f"{self!r}, at t = {t:g} s", f"what {name} returns", value)
+
+    def __call__(self, t: float) -> float:
+        """Return c(t)."""
+        return float(self.derivatives(t, 0)[0])
+
+    def __repr__(self) -> str:
+        if self.kind == SINUSOID:
+            a, w, phase, offset = self.coefficients[0]
+            return f"Motion({offset:g} + {a:g} sin({w:g} t + {phase:g}))"
+        if self.kind == FUNCTION:
+            return f"Motion({getattr(self.functions[0], '__name__', 'function')})"
+        if math.isfinite(self.end):
+            return f"Motion(spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s)"
+        return f"Motion({' + '.join(f'{c:g} t^{k}' for k, c in enumerate(self.coefficients[0]))})"
+
+
+class MotionTable(NamedTuple):
+    """Motions as kernels see them.
+
+    kind (n,) · first, pieces (n,) of them · degree (n,) coefficients of each piece · data (n,) first coefficient ·
+    breaks: starts of all pieces · coefficients · address (n,) of functions · inputs (1,), outputs (5,) of functions.
+    """
+
+    kind: np.ndarray
+    first: np.ndarray
+    pieces: np.ndarray
+    degree: np.ndarray
+    data: np.ndarray
+    breaks: np.ndarray
+    coefficients: np.ndarray
+    address: np.ndarray
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+    @classmethod
+    def of(cls, motions: list[Motion]) -> MotionTable:
+        """Lay out motions; the addresses of functions are left to whoever keeps these alive."""
+        pieces = np.array([len(m.coefficients) for m in motions], dtype=np.int64)
+        sizes = np.array([m.coefficients.size for m in motions], dtype=np.int64)
+        return cls(
+            kind=np.array([m.kind for m in motions], dtype=np.int64),
+            first=np.cumsum(pieces) - pieces,
+            pieces=pieces,
+            degree=np.array([m.coefficients.shape[1] for m in motions], dtype=np.int64),
+            data=np.cumsum(sizes) - sizes,
+            breaks=np.concatenate([m.breaks[:-1] for m in motions]) if motions else np.zeros(0),
+            coefficients=np.concatenate([m.coefficients.ravel() for m in motions]) if motions else np.zeros(0),
+            address=np.zeros(len(motions), dtype=np.int64),
+            inputs=np.zeros(1),
+            outputs=np.zeros(MOST_DERIVATIVES + 1),
+        )
+
+
+@kernel
+def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
+    """Write the Taylor coefficients c, c', c''/2, ... of motion m at time t from element `first` of `out` on."""
+    if table.kind[m] == FUNCTION:
+        table.outputs[0] = math.nan
+        call(table.address[m], t, table.inputs, 0, table.outputs, 0)
+        factorial = 1.0
+        for k in range(order + 1):
+            out[first + k] = table.outputs[k] / factorial
+            factorial *= k + 1.0
+        return
+    if table.kind[m] == SINUSOID:
+        o = table.data[m]
+        amplitude, frequency, phase = table.coefficients[o], table.coefficients[o + 1], table.coefficients[o + 2]
+        power = amplitude
+        for k in range(order + 1):
+            # The k-th derivative of the sine is the sine a quarter turn further on.
+            angle = frequency * t + phase
+            wave = math.sin(angle) if k % 2 == 0 else math.cos(angle)
+            out[first + k] = power * (wave if k % 4 < 2 else -wave)
+            power *= frequency / (k + 1.0)
+        out[first] += table.coefficients[o + 3]
+        return
+    piece = 0
+    for p in range(1, table.pieces[m]):
+        piece = p if table.breaks[table.first[m] + p] <= t else piece
+    since = t - table.breaks[table.first[m] + piece]
+    degree = table.degree[m]
+    o = table.data[m] + degree * piece
+    for k in range(order + 1):
+        # Horner's rule on the k-th derivative over k!: binomials times coefficients.
+        total = 0.0
+        for power in range(degree - 1, k - 1, -1):
+            binomial = 1.0
+            for r in range(k):
+                binomial = binomial * (power - r) / (r + 1.0)
+            total = total * since + binomial * table.coefficients[o + power]
+        out[first + k] = total

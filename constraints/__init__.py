@@ -2,8 +2,11 @@
 
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, Joint
+from .custom import CustomRows, Implicit
+from .drawing import Drawing
 from .drive import DistanceDrive, Drive, TrajectoryDrive
 from .gear import Gear
+from .generic import Generic
 from .joints import (
     Cylindrical,
     Distance,
@@ -23,13 +26,17 @@ from .screw import Screw
 __all__ = [
     "ConstantVelocity",
     "Constraint",
+    "CustomRows",
     "Cylindrical",
     "Distance",
     "DistanceDrive",
+    "Drawing",
     "Drive",
     "Fixed",
     "Free",
     "Gear",
+    "Generic",
+    "Implicit",
     "Joint",
     "KnifeEdge",
     "Planar",

@@ -21,7 +21,7 @@ from .relation import TORQUE, MovingFrame, Relation
 FOLDED = 1e-6
 
 
-def homokinetic(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """No twist: one shaft is turned relative to the other about an axis across the plane that halves them."""
     i, j = frames
     return [i.rotation[:, X] @ j.rotation[:, Y] - i.rotation[:, Y] @ j.rotation[:, X]]

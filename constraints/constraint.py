@@ -44,7 +44,7 @@ class Constraint(Sealed):
     # Axes (X, Y, Z) of frame j that must point along, not against, those of frame i. Rows that keep axes
     # perpendicular hold for both, so this is checked where bodies are placed; no motion goes from one to
     # the other.
-    aligned_axes: ClassVar[tuple[int, ...]] = ()
+    aligned_axes: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -110,8 +110,8 @@ class Joint(Constraint):
     # Which of "point" and "axis" must be given; what is not needed has a natural default.
     required: ClassVar[tuple[str, ...]] = ("point", "axis")
     # The frame axis about and along which the joint moves freely, if it has exactly one.
-    rotation_axis: ClassVar[int | None] = None
-    translation_axis: ClassVar[int | None] = None
+    rotation_axis: int | None = None
+    translation_axis: int | None = None
 
     def __init__(
         self,

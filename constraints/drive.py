@@ -23,7 +23,7 @@ LETTERS = "xyz"
 
 
 def _turn(axis: int) -> Any:
-    def turn(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    def turn(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Relative angle less the motion; which turn it is, the motion tells."""
         i, j = frames
         return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
@@ -32,7 +32,7 @@ def _turn(axis: int) -> Any:
 
 
 def _tilt(axis: int) -> Any:
-    def tilt(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    def tilt(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """One of the 1-2-3 angles less the motion."""
         i, j = frames
         return [(angles_123(i, j)[axis] - motions[0]).wrapped(2 * np.pi)]
@@ -41,7 +41,7 @@ def _tilt(axis: int) -> Any:
 
 
 def _slide(axis: int) -> Any:
-    def slide(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+    def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Displacement along an axis of frame i less the motion."""
         i, j = frames
         return [i.rotation[:, axis] @ (j.position - i.position) - motions[0]]
@@ -53,13 +53,13 @@ def _slide(axis: int) -> Any:
 TURN, TILT, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn, _tilt, _slide))
 
 
-def separation(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def separation(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Distance of two points less the motion."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - motions[0]]
 
 
-def trajectory(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def trajectory(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Coordinates of a point in frame i less the motions."""
     i, j = frames
     return list(i.rotation.T @ (j.position - i.position) - np.array(motions, dtype=object))

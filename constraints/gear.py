@@ -23,14 +23,14 @@ from .relation import TORQUE, MovingFrame, Relation
 MOST_TEETH, RECOGNISED = 5000, 1e-12
 
 
-def mesh(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """(theta_j - theta_c) - ratio (theta_i - theta_c), less whole teeth: the same after any number of turns."""
     i, j, carrier = frames
     ratio, tooth = numbers
     return [(twist(carrier, j, Z) - twist(carrier, i, Z) * ratio).wrapped(tooth)]
 
 
-def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """The rate of the same, where no teeth tell how many turns there were."""
     i, j, carrier = frames
     axis, ratio = carrier.rotation[:, Z], numbers[0]

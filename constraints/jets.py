@@ -6,7 +6,7 @@ products and the usual functions of jets are jets; each follows from Leibniz' ru
 truncated Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
 
 The numbers inside are floats or, while a kernel is being compiled, instructions of that kernel (`quirk.traced`):
-the same lines of a constraint serve both. So a function of jets must not ask whether one is larger than another.
+the same lines of a constraint serve both, as long as they do not compare jets, which works on floats alone.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ class Jet:
         return (1.0 - self * self).sqrt().arctan2(self)
 
     def wrapped(self, period: Any) -> Jet:
-        """Return this less as many periods as bring it closest to zero."""
+        """Return this less as many periods, constant, as bring it closest to zero."""
+        period = period.value if isinstance(period, Jet) else period
         turns = _apply("rint", self.value * _inverse(period))
         return self.shifted(-period * turns)
 
@@ -197,13 +198,31 @@ class Jet:
             "tan, arcsin, arccos, arctan, arctan2, sqrt, exp and log on its arguments, not those of math"
         )
 
-    def _compared(self, *_: Any) -> bool:
-        raise TypeError(
-            "a function that is to be differentiated must not compare or branch on its arguments: its value and "
-            "derivatives are found together, whatever the arguments are"
-        )
+    def __lt__(self, other: Any) -> bool:
+        return _number(self) < _number(other)
 
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    def __le__(self, other: Any) -> bool:
+        return _number(self) <= _number(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return _number(self) > _number(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return _number(self) >= _number(other)
+
+    def __abs__(self) -> Jet:
+        return -self if self < 0 else self
+
+
+class BranchingError(TypeError):
+    """Raised where machine code is being written and a function asks how large a number will be."""
+
+
+def _number(x: Any) -> float:
+    value = x.value if isinstance(x, Jet) else x
+    if isinstance(value, Traced):
+        raise BranchingError("a comparison of jets while machine code is being written")
+    return float(value)
 
 
 def _is_zero(x: Any) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -85,8 +85,8 @@ class MovingFrame:
         return MovingFrame(self.point(origin), rotation, self.velocity_of(origin), self.spin)
 
 
-# function(t, frames, numbers, motions) -> one jet for each row
-Function = Callable[[Jet, list[MovingFrame], Sequence[Any], list[Jet]], Sequence[Jet]]
+# function(t, frames, numbers, motions) -> one jet for each row; numbers are jets that do not change
+Function = Callable[[Jet, list[MovingFrame], list[Jet], list[Jet]], Sequence[Jet]]
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,16 @@ class Relation:
     numbers: tuple[float, ...] = ()
     motions: tuple[Motion, ...] = field(default=())
     of_velocities: bool = False
+
+    # Whether `fill` can be written into machine code.
+    compilable: ClassVar[bool] = True
+
+    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
+        """Fill `outputs` from `inputs`, arrays of floats or of a kernel; see `Layout`.
+
+        `resting` leaves accelerations and all that follows out of the inputs: they are zero.
+        """
+        differentiate(self, layout, resting, t, inputs, outputs)
 
 
 @dataclass(frozen=True)
@@ -159,13 +169,10 @@ def layout_of(relation: Relation, frames: int, order: int) -> Layout:
 
 
 def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-    """Fill `outputs` from `inputs`, arrays of floats or of a kernel.
-
-    `resting` leaves accelerations and all that follows out of the inputs: they are zero.
-    """
+    """Run the function of a relation on jets; see `Relation.fill`."""
     order, velocities = layout.order, relation.of_velocities
-    numbers = [at(inputs, k) for k in range(layout.numbers)]
     none: list[Any] = [None] * layout.frames
+    numbers = [Jet([at(inputs, k), *[0] * order], none) for k in range(layout.numbers)]
     time = Jet([t, 1.0, *[0] * (order - 1)][: order + 1], none)
     motions = []
     for m in range(layout.motions):

@@ -26,14 +26,14 @@ def _to_rim(plane: MovingFrame, disk: MovingFrame, radius: Any) -> np.ndarray:
     return (axis * cosine - normal) * ((1.0 - cosine * cosine).sqrt().reciprocal() * radius)
 
 
-def contact(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def contact(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Height of the rim's lowest point above the plane."""
     plane, disk = frames
     rim = disk.position + _to_rim(plane, disk, numbers[0])
     return [plane.rotation[:, Z] @ (rim - plane.position)]
 
 
-def no_slip(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def no_slip(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Velocity of the disk's material at the contact less that of the plane's, along both directions of the plane."""
     plane, disk = frames
     arm = _to_rim(plane, disk, numbers[0])
@@ -42,7 +42,7 @@ def no_slip(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: 
     return [plane.rotation[:, X] @ slip, plane.rotation[:, Y] @ slip]
 
 
-def sideways(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def sideways(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Velocity of the edge's point across the edge, relative to body i."""
     i, j = frames
     from_i = j.position - i.position

@@ -18,7 +18,7 @@ from .primitives import X, Y, Z, dot1, dot2
 from .relation import FORCE, MovingFrame, Relation
 
 
-def advance(t: Jet, frames: list[MovingFrame], numbers: Sequence[Any], motions: list[Jet]) -> Sequence[Jet]:
+def advance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Displacement along the axis less the lead times the turns; which turn it is, the displacement tells."""
     i, j = frames
     displacement = i.rotation[:, Z] @ (j.position - i.position)

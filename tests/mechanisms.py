@@ -58,6 +58,8 @@ def random_joint(rng, name, body_i, body_j, kind=None, size=1.0):
     """A constraint of the given or a random kind, satisfied by the initial poses at t = 0."""
     kind = kind or COMMON[rng.integers(len(COMMON))]
     point, axis = size * rng.uniform(-1, 1, size=3), random_unit(rng)
+    if kind in VARIANTS:
+        return kind(rng, name, body_i, body_j, size)
     if kind in SPECIAL:
         return SPECIAL[kind](rng, name, body_i, body_j, size)
     parameters = inspect.signature(kind.__init__).parameters
@@ -105,6 +107,80 @@ def _rolling_disk(rng, name, body_i, body_j, size):
     )
 
 
+def _generic(rng, name, body_i, body_j, size):
+    where = {"point": size * rng.uniform(-1, 1, size=3), "axis": random_unit(rng)}
+    return quirk.Generic(name, body_i, body_j, constrained=[1, 0, 1, 0, 1, 1], **where)
+
+
+def generic_with_motions(rng, name, body_i, body_j, size):
+    """Offsets that move, 5 rows."""
+    offset = [_polynomial(rng, 0.0), 0.0, 0.0, 0.0, _polynomial(rng, 0.0), quirk.Motion.sinusoid(0.2, 3.0)]
+    where = {"point": size * rng.uniform(-1, 1, size=3), "axis": random_unit(rng)}
+    return quirk.Generic(name, body_i, body_j, constrained=[1, 1, 0, 1, 1, 1], offset=offset, **where)
+
+
+def generic_with_a_function(rng, name, body_i, body_j, size):
+    """An offset function and the alternative rows, 6 rows."""
+
+    def offset(t, parameters):
+        wave = np.sin(parameters[0] * t)
+        return [wave, 0.0, parameters[1] * t**2, wave * t, 0.0, 1.0 - np.exp(-t)]
+
+    where = {"point": size * rng.uniform(-1, 1, size=3), "axis": random_unit(rng)}
+    return quirk.Generic(name, body_i, body_j, offset=offset, parameters=[2.0, 0.3], alternative=True, **where)
+
+
+def _implicit(rng, name, body_i, body_j, size):
+    """Two spheres in touch, and a surface that a point follows."""
+    one, two = 0.3 * size * rng.normal(size=(2, 3))
+    touching = np.linalg.norm(point_of(body_j, two) - point_of(body_i, one))
+    height = rotation.matrix(body_i.orientation).T @ (point_of(body_j, one) - body_i.position)
+
+    def phi(t, i, j):
+        d = j.point(two) - i.point(one)
+        x, y, z = i.rotation.T @ (j.point(one) - i.position)
+        x0, y0, z0 = height
+        return [np.sqrt(d @ d) - touching, z - z0 - 0.1 * (np.sin(x - x0) + (y - y0) ** 2)]
+
+    return quirk.Implicit(name, [body_i, body_j], phi)
+
+
+def implicit_of_velocities(rng, name, body_i, body_j, size):
+    """A point whose velocity keeps a direction, 1 row."""
+    local = 0.3 * size * rng.normal(size=3)
+
+    def psi(t, i, j):
+        d = j.point(local) - i.position
+        slip = j.velocity_of(local) - i.velocity - np.cross(i.spin, d)
+        return j.direction([0, 0, 1]) @ slip
+
+    return quirk.Implicit(name, [body_i, body_j], psi, level="velocity")
+
+
+def _custom_rows(rng, name, body_i, body_j, size):
+    """A ball joint, by hand."""
+    point = size * rng.uniform(-1, 1, size=3)
+    arms = [rotation.matrix(b.orientation).T @ (point - b.position) for b in (body_i, body_j)]
+
+    def rows(t, position, orientation, velocity, angular_velocity):
+        R = rotation.matrix(orientation)
+        s = [R[k] @ arms[k] for k in range(2)]
+        w = [R[k] @ angular_velocity[k] for k in range(2)]
+        A = np.hstack([-np.eye(3), rotation.skew(s[0]) @ R[0], np.eye(3), -rotation.skew(s[1]) @ R[1]])
+        turning = [np.cross(w[k], np.cross(w[k], s[k])) for k in range(2)]
+        phi = position[1] + s[1] - position[0] - s[0]
+        phi_dot = velocity[1] + np.cross(w[1], s[1]) - velocity[0] - np.cross(w[0], s[0])
+        return A, turning[0] - turning[1], phi, phi_dot
+
+    return quirk.CustomRows(name, [body_i, body_j], rows)
+
+
+# What these leave to whoever makes them.
+for _make, _rows in ((_generic, 4), (_implicit, 2), (_custom_rows, 3)):
+    _make.rows = _rows
+VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities]
+
+
 def point_of(body, local):
     """Where in N a point of a body is at its initial pose."""
     return body.position + rotation.matrix(body.orientation) @ local
@@ -116,6 +192,9 @@ SPECIAL = {
     quirk.DistanceDrive: _distance_drive,
     quirk.TrajectoryDrive: _trajectory_drive,
     quirk.RollingDisk: _rolling_disk,
+    quirk.Generic: _generic,
+    quirk.Implicit: _implicit,
+    quirk.CustomRows: _custom_rows,
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk import rotation
 from quirk.constraints.primitives import constraint_tower, constraint_wrenches
-from quirk.constraints.relation import Layout, differentiate, layout_of
+from quirk.constraints.relation import Layout, layout_of
 from quirk.state import Kinematics
 
 from .model import Model, PlacedRelation
@@ -68,7 +68,7 @@ def relation_rows(placed: PlacedRelation, kin: Kinematics, t: float, order: int)
     relation = placed.relation
     layout = layout_of(relation, len(placed.bodies), order)
     outputs = np.zeros(layout.outputs)
-    differentiate(relation, layout, True, t, _inputs(placed, layout, kin, t), outputs)
+    relation.fill(layout, True, t, _inputs(placed, layout, kin, t), outputs)
     rows = layout.rows
     derivatives = outputs[: layout.first_gradient].reshape(rows, order + 1)
     return derivatives, outputs[layout.first_gradient :].reshape(rows, layout.frames, 8)[..., :6]

@@ -66,7 +66,7 @@ class Applied:
             if law.function is not None:
                 self._keep(e, self._pointer(e, law))
         if self._python:
-            self._keep(len(known), pointer_to_python(self._watched(self._all_python)))
+            self._keep(len(known), pointer_to_python(self.watched(self._all_python)))
 
     @property
     def trouble(self) -> BaseException | None:
@@ -91,9 +91,9 @@ class Applied:
             # Copies, so that a function may keep what it gets.
             outputs[:] = value(t, *(part.copy() for part in np.split(inputs, (3, 7, 10))))
 
-        return pointer_to_python(self._watched(call_joint if law.of_joint else call_body))
+        return pointer_to_python(self.watched(call_joint if law.of_joint else call_body))
 
-    def _watched(self, function: Callable[[float], None]) -> Callable[[float], None]:
+    def watched(self, function: Callable[[float], None]) -> Callable[[float], None]:
         """Catch what must not pass through compiled code; a load that fails is not a number."""
 
         def watched(t: float) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 
 from quirk.compiled import plain_python
-from quirk.constraints.relation import Function, Layout, Relation, differentiate
+from quirk.constraints.jets import BranchingError
+from quirk.constraints.relation import Function, Layout, Relation
 from quirk.motion import FUNCTION, MOST_DERIVATIVES, Motion
 from quirk.pointers import address_of, pointer_to_compiled, pointer_to_python
 from quirk.traced import traced
@@ -17,6 +19,9 @@ from quirk.traced import traced
 from ..model import Model
 from .relations import ORDER, Relations
 from .tables_of_relations import layouts_of
+
+# Catches what must not pass through compiled code.
+Watch = Callable[[Callable[[float], None]], Callable[[float], None]]
 
 
 class Related:
@@ -28,7 +33,7 @@ class Related:
     layouts : of each relation
     """
 
-    def __init__(self, model: Model, table: Relations) -> None:
+    def __init__(self, model: Model, table: Relations, watch: Watch) -> None:
         self.layouts = layouts_of(model)
         motions = [motion for placed in model.relations for motion in placed.relation.motions]
         scratch = table.motions._replace(
@@ -38,6 +43,7 @@ class Related:
             address=table.address.copy(), inputs=table.inputs.copy(), outputs=table.outputs.copy(), motions=scratch
         )
         self._pointers: list[Any] = []
+        self._watch = watch
         for r, (placed, layout) in enumerate(zip(model.relations, self.layouts, strict=True)):
             self.table.address[r] = self._keep(self._pointer(r, placed.relation, layout))
         for m, motion in enumerate(motions):
@@ -49,12 +55,15 @@ class Related:
         return address_of(pointer)
 
     def _pointer(self, r: int, relation: Relation, layout: Layout) -> Any:
-        if not plain_python():
-            return compiled_relation(relation.function, relation.of_velocities, layout)
+        if relation.compilable and not plain_python():
+            try:
+                return compiled_relation(relation.function, relation.of_velocities, layout)
+            except BranchingError:
+                pass  # its way depends on numbers, which machine code for all numbers cannot follow
         first_in, first_out = self.table.input[r], self.table.output[r]
         inputs = self.table.inputs[first_in : first_in + layout.inputs]
         outputs = self.table.outputs[first_out : first_out + layout.outputs]
-        return pointer_to_python(lambda t: differentiate(relation, layout, True, t, inputs, outputs))
+        return pointer_to_python(self._watch(lambda t: relation.fill(layout, True, t, inputs, outputs)))
 
     def _motion_pointer(self, motion: Motion) -> Any:
         outputs = self.table.motions.outputs
@@ -62,7 +71,7 @@ class Related:
         def call(t: float) -> None:
             outputs[: ORDER + 1] = motion.derivatives(t, ORDER)
 
-        return pointer_to_python(call)
+        return pointer_to_python(self._watch(call))
 
 
 @functools.cache
@@ -71,7 +80,7 @@ def compiled_relation(function: Function, of_velocities: bool, layout: Layout) -
     relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
 
     def fill(t: Any, inputs: Any, outputs: Any) -> None:
-        differentiate(relation, layout, True, t, inputs, outputs)
+        relation.fill(layout, True, t, inputs, outputs)
 
     written = traced(fill)
     count_in, count_out = layout.inputs, layout.outputs

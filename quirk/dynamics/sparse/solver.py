@@ -57,11 +57,11 @@ class Solver:
     def __init__(self, model: Model, tables: Tables) -> None:
         self.model, self.tables = model, tables
         self.slots = tables.slots
-        self.related = Related(model, tables.nodes.relations)
+        self.applied = Applied(model, tables.slots)
+        self.related = Related(model, tables.nodes.relations, self.applied.watched)
         self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
         self.size = lanes * STATE_SIZE
-        self.applied = Applied(model, tables.slots)
         self.work = Work(
             kin=aligned(lanes * KINEMATICS_SIZE),
             G=aligned(tables.rows_size),

@@ -1,0 +1,23 @@
+"""How pictures show a joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Options of a joint in animations.
+
+    Attributes
+    ----------
+    show : whether it is drawn
+    axis_radius, axis_length : m, of its axes; None for a size that fits the system
+    color : any colour that matplotlib knows; None for the usual one
+    """
+
+    show: bool = True
+    axis_radius: float | None = None
+    axis_length: float | None = None
+    color: Any = None

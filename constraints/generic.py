@@ -1,0 +1,176 @@
+"""The generic joint: six flags say which relative coordinates are constrained, offsets say to what."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+from quirk.motion import Motion
+
+from .angle import rotation_123
+from .constraint import Joint
+from .drawing import Drawing
+from .jets import Jet
+from .primitives import Primitive, X, Y, Z, coincidence, dot1, dot2
+from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
+
+LETTERS = "xyz"
+
+# Given to each coordinate: its place among the numbers, or among the motions.
+Sources = tuple[tuple[str, int], ...]
+
+
+def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
+    """Which axis of frame i stays perpendicular to which of frame j, for three rotation flags."""
+    constrained = [axis for axis in range(3) if flags[axis]]
+    if len(constrained) == 3:
+        return [(Z, Y), (Z, X), (X, Y)]
+    if len(constrained) == 2:
+        free = ({X, Y, Z} - set(constrained)).pop()
+        return [(free, axis) for axis in constrained]
+    return [((axis + 1) % 3, (axis + 2) % 3) for axis in constrained]
+
+
+@functools.cache
+def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], alternative: bool) -> Function:
+    """Return the rows of a generic joint: constrained coordinates less their offsets."""
+
+    def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        i, j = frames
+        if callable(sources):
+            offsets = list(sources(t, numbers))
+        else:
+            offsets = [numbers[k] if kind == "number" else motions[k] for kind, k in sources]
+        d = i.rotation.T @ (j.position - i.position)
+        translations = [d[axis] - offsets[axis] for axis in range(3) if flags[axis]]
+        turned = i.rotation @ rotation_123(offsets[3:])
+        if alternative:
+            return [*translations, *half_turns(turned, j.rotation)]
+        pairs = perpendicular_axes(flags[3:])
+        return [*translations, *(turned[:, a] @ j.rotation[:, b] for a, b in pairs)]
+
+    return rows
+
+
+def half_turns(i: np.ndarray, j: np.ndarray) -> list[Jet]:
+    """Twice the vector part of the quaternion from frame i to frame j: zero where they are alike, and nowhere else."""
+    R = i.T @ j
+    w = (1.0 + R[0, 0] + R[1, 1] + R[2, 2]).sqrt()  # 2 cos(angle / 2)
+    return [(R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) / w for k in range(3)]
+
+
+class Generic(Joint):
+    """Any of the six relative coordinates constrained, to zero or to offsets; as many rows as flags are set.
+
+    Translations are those of frame j's origin along the axes of frame i; rotations are 1-2-3 angles.
+
+    Parameters
+    ----------
+    point, axis : (3,)
+        As for `Joint`; defaults: body j's centre of mass, and frames along the axes of N.
+    constrained : six flags
+        Translations along x, y, z and rotations about x, y, z of frame i.
+    offset : six numbers or Motions, or a function, optional
+        m and rad. A function ``offset(t, parameters)`` returns six quantities; it is differentiated exactly, and so
+        must use + - * / ** and numpy's functions alone. Without two of the rotations constrained, an offset about a
+        free axis has no meaning.
+    parameters : numbers, optional
+        Handed to the function.
+    alternative : bool
+        For three constrained rotations: rows that hold for equal frames alone, not also where they are turned over by
+        180 degrees. Their multipliers are others, the joint load is the same.
+    drawing : Drawing, optional
+        How pictures show the joint.
+    """
+
+    required = ()
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point: Any = None,
+        axis: Any = None,
+        frame_i: Frame | None = None,
+        frame_j: Frame | None = None,
+        constrained: Any = (1, 1, 1, 1, 1, 1),
+        offset: Any = None,
+        parameters: Any = (),
+        alternative: bool = False,
+        drawing: Drawing | None = None,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
+        owner = str(self)
+        given = validate.array(owner, "constrained", [int(bool(flag)) for flag in constrained], (6,))
+        if any(flag not in (0, 1, True, False) for flag in constrained):
+            raise InputError(f"{owner}: constrained must be six flags, 0 or 1; got {constrained!r}")
+        self.constrained = tuple(bool(flag) for flag in given)
+        self.offset, self.alternative = offset, validate.flag(owner, "alternative", alternative)
+        if self.alternative and not all(self.constrained[3:]):
+            raise InputError(f"{owner}: alternative rows are for three constrained rotations; got {constrained!r}")
+        self.drawing = Drawing() if drawing is None else drawing
+        if not isinstance(self.drawing, Drawing):
+            raise InputError(f"{owner}: drawing must be a quirk.Drawing; got {drawing!r}")
+        turns = [axis for axis in range(3) if not self.constrained[3 + axis]]
+        slides = [axis for axis in range(3) if not self.constrained[axis]]
+        self.rotation_axis = turns[0] if len(turns) == 1 else None
+        self.translation_axis = slides[0] if len(slides) == 1 else None
+        if not self.alternative:
+            self.aligned_axes = {0: (X, Y, Z), 1: tuple(turns)}.get(len(turns), ())
+        self.primitives = self._primitives(owner, parameters)
+
+    def _primitives(self, owner: str, parameters: Any) -> tuple[Primitive | Relation, ...]:
+        translations = [axis for axis in range(3) if self.constrained[axis]]
+        if self.offset is None and not self.alternative:
+            along = (coincidence,) if len(translations) == 3 else tuple(dot2(axis) for axis in translations)
+            return (*along, *(dot1(a, b) for a, b in perpendicular_axes(self.constrained[3:])))
+        if not any(self.constrained):
+            return ()
+        turns = [LETTERS[axis] for axis in range(3) if self.constrained[3 + axis]]
+        labels = (*(f"displacement {LETTERS[axis]}" for axis in translations), *(f"rotation {c}" for c in turns))
+        units = (FORCE,) * len(translations) + (TORQUE,) * len(turns)
+        numbers: tuple[float, ...]
+        motions: tuple[Motion, ...] = ()
+        sources: Sources | Callable[..., Any]
+        if callable(self.offset):
+            given = validate.numbers(parameters)
+            if given is None or given.ndim != 1:
+                raise InputError(f"{owner}: parameters must be a list of numbers; got {parameters!r}")
+            sources, numbers = _checked(owner, self.offset, given), tuple(given)
+        else:
+            entries = [0.0] * 6 if self.offset is None else list(self.offset)
+            if len(entries) != 6:
+                raise InputError(f"{owner}: offset must have six entries; got {self.offset!r}")
+            motions = tuple(entry for entry in entries if isinstance(entry, Motion))
+            fixed = [entry for entry in entries if not isinstance(entry, Motion)]
+            numbers = tuple(validate.array(owner, "offset", fixed, (len(fixed),))) if fixed else ()
+            places = {"number": iter(range(6)), "motion": iter(range(6))}
+            kinds = ["motion" if isinstance(entry, Motion) else "number" for entry in entries]
+            sources = tuple((kind, next(places[kind])) for kind in kinds)
+        function = relation_of(self.constrained, sources, self.alternative)
+        return (Relation(function, labels, units, numbers, motions),)
+
+
+def _checked(owner: str, offset: Callable[..., Any], parameters: np.ndarray) -> Callable[..., Any]:
+    """Return the offset function as plain Python, after trying it at t = 0."""
+    function = getattr(offset, "py_func", offset)
+    try:
+        got = list(function(Jet([0.0, 1.0, 0], []), parameters))
+    except Exception as error:
+        raise InputError(
+            f"{owner}: its offset function, called as offset(t, parameters), failed at t = 0 s: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if len(got) != 6:
+        raise InputError(f"{owner}: what its offset function returns must have six entries; got {len(got)}")
+    return function

@@ -12,7 +12,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
 
-from .constraint import Constraint, checked_ends, frame_in, placement
+from .constraint import Constraint, checked_ends, frame_in, named, placement
 from .jets import Jet
 from .primitives import X, Y, coincidence
 from .relation import TORQUE, MovingFrame, Relation
@@ -49,11 +49,13 @@ class ConstantVelocity(Constraint):
         point: Any = None,
         axis_i: Any = None,
         axis_j: Any = None,
-        frame_i: Frame | None = None,
-        frame_j: Frame | None = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends("ConstantVelocity", name, body_i, body_j)
+
+        frame_i, frame_j = named(body_i, frame_i), named(body_j, frame_j)
 
         def frames() -> tuple[Frame, Frame]:
             where = validate.array(owner, "point", point, (3,))

@@ -97,7 +97,7 @@ class Joint(Constraint):
     axis : (3,)
         Its axis, in N at the initial poses: the z axis of both joint frames.
     frame_i, frame_j : Frame
-        Instead of point and axis: the joint frames in body coordinates.
+        Instead of point and axis: the joint frames in body coordinates, or names of frames of the bodies.
     active : bool
         False leaves the joint open.
 
@@ -121,11 +121,13 @@ class Joint(Constraint):
         *,
         point: Any = None,
         axis: Any = None,
-        frame_i: Frame | None = None,
-        frame_j: Frame | None = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
+
+        frame_i, frame_j = named(body_i, frame_i), named(body_j, frame_j)
 
         def frames() -> tuple[Frame, Frame]:
             where = body_j.position if point is None else validate.array(owner, "point", point, (3,))
@@ -146,6 +148,11 @@ def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
         what = "the ground twice" if isinstance(body_i, Ground) else f"{body_i} twice"
         raise InputError(f"{owner}: body_i and body_j must differ; got {what}")
     return owner
+
+
+def named(body: Body | Ground, frame: Any) -> Any:
+    """Return the frame that a body has under a name; anything else as it is."""
+    return body.frame(frame) if isinstance(frame, str) and isinstance(body, Body) else frame
 
 
 def placement(

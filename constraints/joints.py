@@ -15,7 +15,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
 
-from .constraint import Constraint, Joint, checked_ends, frame_in, initial_point, placement
+from .constraint import Constraint, Joint, checked_ends, frame_in, initial_point, named, placement
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
 # Cosine up to which typed axes of a cross count as perpendicular; the rest is left to the consistency check.
@@ -128,11 +128,13 @@ class Universal(Joint):
         point: Any = None,
         axis_i: Any = None,
         axis_j: Any = None,
-        frame_i: Frame | None = None,
-        frame_j: Frame | None = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends("Universal", name, body_i, body_j)
+
+        frame_i, frame_j = named(body_i, frame_i), named(body_j, frame_j)
 
         def frames() -> tuple[Frame, Frame]:
             where = validate.array(owner, "point", point, (3,))

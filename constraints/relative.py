@@ -53,6 +53,26 @@ def angular_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
     return _resolve(i.axes, j.spin - i.spin)
 
 
+def angle_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
+    """Rates (..., 3) of 1-2-3 angles (..., 3) from the angular velocity (..., 3) in frame i: eq. 22 of the notes."""
+    (s1, c1), (s2, c2) = ((np.sin(angles[..., k]), np.cos(angles[..., k])) for k in (0, 1))
+    x, y, z = np.moveaxis(spin, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        third = (c1 * z - s1 * y) / c2
+        return np.stack([x - s2 * third, c1 * y + s1 * z, third], axis=-1)
+
+
+def continued(times: np.ndarray, angle: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """An angle (nt,) known up to full turns, continued along its rate (nt,)."""
+    if len(times) < 2:
+        return angle
+    ahead = np.diff(times) * 0.5 * (rate[1:] + rate[:-1])
+    ahead = np.where(np.isfinite(ahead), ahead, 0.0)
+    step = np.diff(angle)
+    step = step + 2 * np.pi * np.round((ahead - step) / (2 * np.pi))
+    return angle[0] + np.concatenate([[0.0], np.cumsum(step)])
+
+
 def _resolve(axes: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Components of N vectors (..., 3) along the columns of `axes` (..., 3, 3)."""
     return np.einsum("...ki,...k->...i", axes, vector)

@@ -14,7 +14,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from . import rotation, validate
 from .body import Body
-from .constraints import Constraint, Joint
+from .constraints import Constraint, Drawing, Joint
 from .errors import InputError
 from .forces import Spring
 from .plot import checked_points
@@ -105,7 +105,9 @@ class Scene:
 
     def __init__(self, result: Result, times: np.ndarray, trails: tuple[tuple[str, Any], ...]) -> None:
         self.times = times
-        self.constraints = [c for c in result.system.constraints if c.active]
+        self.constraints = [
+            c for c in result.system.constraints if c.name in result.model.joint_rows and drawing_of(c).show
+        ]
         self.bodies = result.system.bodies
         self.gravity = result.system.gravity
         self.poses = {body.name: _poses(result, body, times) for body in self.bodies}
@@ -147,9 +149,13 @@ class Scene:
             solid = Poly3DCollection(faces, facecolor=color, edgecolor=color, alpha=0.75, linewidth=0.8)
             self.solids[name] = ax.add_collection3d(solid)
         (self.dots,) = ax.plot([], [], [], "o", color="black", markersize=4)
-        self.axes_lines = [
-            ax.plot([], [], [], color="black", linewidth=2)[0] for c in self.constraints if _shows_axis(c)
-        ]
+        # An axis as thick as asked for: points of the page for each metre.
+        thick = 72.0 * ax.get_figure().get_size_inches().min() / (2 * half)
+        self.axes_lines = []
+        for option in (drawing_of(c) for c in self.constraints if _shows_axis(c)):
+            width = 2.0 if option.axis_radius is None else max(0.5, 2 * option.axis_radius * thick)
+            color = "black" if option.color is None else option.color
+            self.axes_lines.append(ax.plot([], [], [], color=color, linewidth=width)[0])
         self.spring_lines = [ax.plot([], [], [], "--", color="#555555", linewidth=1)[0] for _ in self.springs]
         self.trail_lines = [ax.plot([], [], [], color="#cc3311", linewidth=1)[0] for _ in self.trails]
         self.axis_length = 0.06 * half
@@ -167,7 +173,9 @@ class Scene:
         for constraint, line in zip(shown, self.axes_lines, strict=True):
             body, joint_frame = _drawn_on(constraint)
             r, R = (part[frame] for part in self.poses[body.name])
-            ends = joint_frame.origin + np.outer([-self.axis_length, self.axis_length], joint_frame.matrix[:, 2])
+            length = drawing_of(constraint).axis_length
+            half = self.axis_length if length is None else 0.5 * length
+            ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, _free_axis(constraint)])
             line.set_data_3d(*(ends @ R.T + r).T)
         for spring, line in zip(self.springs, self.spring_lines, strict=True):
             ends = [self._end(b, f.origin)[frame] for b, f in zip(spring.bodies, spring.frames, strict=True)]
@@ -199,6 +207,17 @@ def _drawn_on(constraint: Constraint) -> tuple[Any, Any]:
     if isinstance(constraint.body_j, Body):
         return constraint.body_j, constraint.frame_j
     return constraint.body_i, constraint.frame_i
+
+
+def drawing_of(constraint: Constraint) -> Drawing:
+    """How a constraint wants to be drawn."""
+    return getattr(constraint, "drawing", Drawing())
+
+
+def _free_axis(constraint: Joint) -> int:
+    """The axis of the joint frames about or along which there is motion."""
+    axis = constraint.translation_axis if constraint.rotation_axis is None else constraint.rotation_axis
+    return 2 if axis is None else axis
 
 
 def _shows_axis(constraint: Constraint) -> bool:

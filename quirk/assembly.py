@@ -94,7 +94,7 @@ def check_consistent(system: System, state: State, t: float) -> None:
         worst = int(np.argmax(excess))
         if excess[worst] > 0:
             raise InconsistentStateError(
-                f"{_constraint_of(system, worst)}: the initial {what} violate it by "
+                f"{constraint_of(system, worst)}: the initial {what} violate it by "
                 f"{miss[worst]:.3g} {unit[int(angular[worst])]} (row {system.model.labels[worst]}): "
                 f"correct the initial {what}, {cure}"
             )
@@ -197,12 +197,13 @@ def _check_assembled(system: System, state: State, t: float) -> None:
         )
     if not miss[worst] <= CONSISTENCY_TOLERANCE:
         raise AssemblyError(
-            f"{_constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "
+            f"{constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "
             f"{amount[worst]:.3g} {'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}): "
             "check lengths, axes and joint points, or start from poses closer to an assembled one"
         )
 
 
-def _constraint_of(system: System, row: int) -> object:
+def constraint_of(system: System, row: int) -> object:
+    """Return the constraint that a row belongs to."""
     name = next(n for n, rows in system.model.joint_rows.items() if rows.start <= row < rows.stop)
     return system[name]

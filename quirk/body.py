@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from . import rotation, validate
 from .errors import InputError
+from .frame import Frame
 from .sealed import Sealed
 from .shapes import Box, Cylinder, Ellipsoid, Shape
 
@@ -36,6 +38,8 @@ class Body(Sealed):
         Of the centre of mass, in N, m/s.
     angular_velocity : (3,)
         In body axes, rad/s.
+    frames : dict of Frame, optional
+        Named frames fixed in the body; more with `add_frame`.
     shape : Shape, optional
         What pictures draw; `Body.box` and its siblings set it.
 
@@ -56,6 +60,7 @@ class Body(Sealed):
         velocity: Any = (0, 0, 0),
         angular_velocity: Any = (0, 0, 0),
         shape: Shape | None = None,
+        frames: Mapping[str, Frame] | None = None,
     ) -> None:
         self.name = validate.name("Body", name)
         owner = str(self)
@@ -68,6 +73,25 @@ class Body(Sealed):
         if shape is not None and not isinstance(shape, Shape):
             raise InputError(f"{owner}: shape must be one of quirk.shapes; got {shape!r}")
         self.shape = shape
+        self.frames: dict[str, Frame] = {}
+        for label, frame in (frames or {}).items():
+            self.add_frame(label, frame)
+
+    def add_frame(self, name: str, frame: Frame) -> Frame:
+        """Give the body a named frame: for joints (frame_i="tip") and results (result["rod"].frame("tip"))."""
+        validate.name(f"{self}: frame", name)
+        if not isinstance(frame, Frame):
+            raise InputError(f"{self}: frame {name!r} must be a quirk.Frame in body coordinates; got {frame!r}")
+        if name in self.frames:
+            raise InputError(f"{self}: has a frame of the name {name!r} already")
+        self.frames[name] = frame
+        return frame
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame of that name."""
+        if name not in self.frames:
+            raise InputError(f"{self}: has no frame {name!r}; there are: {', '.join(self.frames) or 'none'}")
+        return self.frames[name]
 
     @classmethod
     def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Body:

@@ -160,7 +160,7 @@ class Plotter:
             ax.plot(self.result.time, values[:, column], label=letter)
 
     def _loaded(self) -> list[Constraint]:
-        return [c for c in self.result.system.constraints if c.active and c.primitives]
+        return [c for c in self.result.system.constraints if c.name in self.result.model.joint_rows and c.primitives]
 
 
 def _finish(ax: Axes, title: str, unit: str) -> None:

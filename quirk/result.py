@@ -14,17 +14,19 @@ from .body import Body, Ground
 from .constraints import Constraint, relative
 from .constraints.relative import FrameMotion
 from .dynamics import energy
-from .dynamics.model import Model
 from .dynamics.sparse.motion import motion_along, residuals_along
 from .errors import InputError
 from .integrators import Statistics
 from .state import Kinematics, State
 
 if TYPE_CHECKING:
+    from .health import Health
+    from .mobility import Mobility, Uniqueness
     from .plot import Plotter
     from .system import System
 
-LOAD_FRAMES = ("inertial", "i", "j")
+# The axes in which loads are given: of N, of the bodies, or of the joint frames.
+LOAD_FRAMES = ("inertial", "i", "j", "joint i", "joint j")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Result:
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "interrupted" or "failed"
     rank : number of independent constraint rows met along the motion
+    model : the arrays of the system as it was simulated
     """
 
     def __init__(
@@ -85,6 +88,8 @@ class Result:
         rank: int,
     ) -> None:
         self.system = system
+        # As they are now: constraints may be switched on and off later.
+        self.model, self._solver = system.model, system.solver
         self.time = time
         self.state = State.unpack(states)
         self.statistics = statistics
@@ -112,7 +117,7 @@ class Result:
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
-        model = self._model
+        model = self.model
         potential = energy.gravity_energy(model, self.state)
         for element, rows in model.forces:
             potential = potential + [element.potential_energy(kin, rows) for kin in self.kinematics]
@@ -121,20 +126,18 @@ class Result:
     @property
     def conservative(self) -> bool:
         """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
-        driven = any(placed.relation.motions for placed in self._model.relations)
-        return not driven and all(element.conservative for element, _ in self._model.forces)
+        driven = any(placed.relation.motions for placed in self.model.relations)
+        return not driven and all(element.conservative for element, _ in self.model.forces)
 
     @cached_property
     def momentum(self) -> Momentum:
         """Linear and angular momentum over time."""
-        return Momentum(
-            energy.linear_momentum(self._model, self.state), energy.angular_momentum(self._model, self.state)
-        )
+        return Momentum(energy.linear_momentum(self.model, self.state), energy.angular_momentum(self.model, self.state))
 
     @cached_property
     def residual(self) -> Residual:
         """How well the constraints are satisfied over time."""
-        worst = np.abs(residuals_along(self.system.solver(), self.time, self.state)).max(axis=1, initial=0.0)
+        worst = np.abs(residuals_along(self._solver(), self.time, self.state)).max(axis=1, initial=0.0)
         return Residual(worst[:, 0], worst[:, 1])
 
     @cached_property
@@ -145,7 +148,21 @@ class Result:
     @cached_property
     def dynamics(self) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
         """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
-        return motion_along(self.system.solver(), self.time, self.state)
+        return motion_along(self._solver(), self.time, self.state)
+
+    @cached_property
+    def mobility(self) -> Mobility:
+        """Freedoms, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`."""
+        from .mobility import mobility
+
+        row = len(self.time) // 2
+        return mobility(self.model, self.state_at(row), float(self.time[row]))
+
+    def health(self) -> Health:
+        """Return how well the constraints are, over time; see `quirk.health`. Dense, for small and middling systems."""
+        from .health import health
+
+        return health(self, self._solver())
 
     @property
     def plot(self) -> Plotter:
@@ -165,10 +182,6 @@ class Result:
         from .summary import summary
 
         return summary(self)
-
-    @property
-    def _model(self) -> Model:
-        return self.system.model
 
 
 class BodyView:
@@ -208,6 +221,12 @@ class BodyView:
         """Rate of the angular velocity (nt, 3), body axes, rad/s^2."""
         return self._result.dynamics[1][:, self._row]
 
+    def frame(self, name: str) -> FrameMotion:
+        """Return a named frame of the body in motion: `origin`, `velocity`, `spin` and `axes` in N."""
+        R = rotation.matrix(self.orientation)
+        spin = np.einsum("tij,tj->ti", R, self.angular_velocity)
+        return FrameMotion.of(self.of.frame(name), self.position, R, self.velocity, spin)
+
     def point(self, local: Any) -> np.ndarray:
         """Path (nt, 3) in N of the point at `local` (3,) m in body coordinates."""
         local = validate.array("BodyView", "local", local, (3,))
@@ -241,9 +260,21 @@ class JointView:
 
     @property
     def rotation(self) -> np.ndarray:
-        """1-2-3 angles (nt, 3), rad; the first and third are continued over full turns along the output."""
+        """1-2-3 angles (nt, 3), rad; the first and third are continued over full turns along the output.
+
+        The rates at both ends of an interval tell how many turns lie within, so that outputs may be far apart as long
+        as the mean of both rates is off by less than half a turn per interval.
+        """
         angles = relative.angles(*self._frames)
-        return np.stack([np.unwrap(angles[:, 0]), angles[:, 1], np.unwrap(angles[:, 2])], axis=1)
+        rates = relative.angle_rates(angles, relative.angular_velocity(*self._frames))
+        for axis in (0, 2):
+            angles[:, axis] = relative.continued(self._result.time, angles[:, axis], rates[:, axis])
+        return angles
+
+    @property
+    def rotation_rate(self) -> np.ndarray:
+        """Rates (nt, 3) of the 1-2-3 angles, rad/s; not finite where the second angle is a right one."""
+        return relative.angle_rates(relative.angles(*self._frames), relative.angular_velocity(*self._frames))
 
     @property
     def angular_velocity(self) -> np.ndarray:
@@ -255,12 +286,27 @@ class JointView:
         """The joint point of body j (nt, 3) in N, m."""
         return self._frames[1].origin
 
+    @property
+    def frames(self) -> tuple[FrameMotion, FrameMotion]:
+        """Both joint frames in motion: `origin`, `velocity`, `spin` (nt, 3) and `axes` (nt, 3, 3), all in N."""
+        return self._frames
+
+    @property
+    def unique(self) -> Uniqueness:
+        """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
+        if self.constraint.name not in self._result.model.joint_rows:
+            raise InputError(f"{self.constraint}: it is switched off and carries no load")
+        return self._result.mobility.loads[self.constraint.name]
+
     def force(self, frame: str = "inertial") -> np.ndarray:
-        """Force (nt, 3), N, on body j by body i, in N or in the axes of body i or j."""
+        """Force (nt, 3), N, on body j by body i, in N or in the axes of a body or of a joint frame.
+
+        `frame` is "inertial", "i", "j", "joint i" or "joint j"; `unique` says whether the motion determines it.
+        """
         return self._load(0, frame)
 
     def torque(self, frame: str = "inertial") -> np.ndarray:
-        """Torque (nt, 3), N m, on body j by body i about the joint point, in N or in the axes of body i or j."""
+        """Torque (nt, 3), N m, on body j by body i about the joint point; `frame` as for `force`."""
         return self._load(1, frame)
 
     @cached_property
@@ -285,10 +331,13 @@ class JointView:
     def _load(self, which: int, frame: str) -> np.ndarray:
         c = self.constraint
         validate.choice(str(c), "frame", frame, LOAD_FRAMES)
-        if not c.active:
+        if c.name not in self._result.model.joint_rows:
             return np.zeros((len(self._result.time), 3))
         load = self._result.dynamics[2][c.name][which]
         if frame == "inertial":
             return load
-        R = rotation.matrix(self._motion(c.body_i if frame == "i" else c.body_j)[1])
+        if frame.startswith("joint"):
+            R = self._frames[0 if frame.endswith("i") else 1].axes
+        else:
+            R = rotation.matrix(self._motion(c.body_i if frame == "i" else c.body_j)[1])
         return np.einsum("tji,tj->ti", R, load)

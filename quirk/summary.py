@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from .result import Result
 
 
+# Which loads are unique takes a dense analysis: it is not made for larger systems unless asked for.
+MOST_ROWS = 500
+
+
 def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
@@ -19,8 +23,8 @@ def summary(result: Result) -> str:
     system, cost, energy = result.system, result.statistics, result.energy
     lines = [
         f"{_count(len(system.bodies), 'body', 'bodies')}, "
-        f"{_count(len(system.constraints), 'constraint', 'constraints')} "
-        f"({system.model.rows} rows, {result.rank} independent); "
+        f"{_count(len(result.model.joint_rows), 'constraint', 'constraints')} "
+        f"({result.model.rows} rows, {result.rank} independent); "
         f"degrees of freedom: {6 * len(system.bodies) - result.rank}",
         f"{result.status} {result.time[-1]:g} s in {cost.wall_time:.2g} s: {cost.steps} steps, "
         f"{cost.rejected} rejected, {cost.evaluations} evaluations",
@@ -30,7 +34,7 @@ def summary(result: Result) -> str:
         f"constraint residual    {result.residual.position.max():.1e} at position level, "
         f"{result.residual.velocity.max():.1e} at velocity level",
     ]
-    loaded = [c for c in system.constraints if c.active and c.primitives]
+    loaded = [c for c in system.constraints if c.name in result.model.joint_rows and c.primitives]
     if loaded:
         width = max(len("largest joint load"), *(len(c.name) for c in loaded))
         lines.append(f"{'largest joint load':<{width}}      force (N)   torque (N m)")
@@ -38,4 +42,6 @@ def summary(result: Result) -> str:
             view = result[constraint.name]
             force, torque = (np.linalg.norm(load, axis=1).max() for load in (view.force(), view.torque()))
             lines.append(f"{constraint.name:<{width}}   {force:12.5g}   {torque:12.5g}")
+        if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
+            lines.append(f"not unique, shared by least squares: {', '.join(result.mobility.shared)}")
     return "\n".join(lines)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .body import GROUND, Body, Ground
 from .constraints import Constraint
 from .dynamics import equations
 from .dynamics.loads import joint_loads
-from .dynamics.model import flatten
+from .dynamics.model import Model, flatten
 from .dynamics.projection import MassMetric, independent_rows
 from .dynamics.rows import ConstraintRows, constraint_rows
 from .dynamics.sparse.motion import constrained_motion
@@ -27,7 +27,24 @@ from .forces import ForceElement
 from .rotation import T_matrix
 from .state import Kinematics, State, initial_state
 
+if TYPE_CHECKING:
+    from .mobility import Mobility
+
 SOLVERS = ("sparse", "dense")
+
+
+class Solvers:
+    """Makes compiled solvers of one model, each with arrays of its own; the tables are made when first asked for."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._tables: Tables | None = None
+
+    def __call__(self) -> Solver:
+        """Return a new solver."""
+        if self._tables is None:
+            self._tables = sparse_tables(self.model)
+        return Solver(self.model, self._tables)
 
 
 @dataclass(frozen=True)
@@ -115,17 +132,38 @@ class System:
         self._check_membership()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
-        load_length = None if load_length is None else validate.positive("System", "load_length", load_length)
-        self.model = flatten(self.bodies, self.constraints, self.forces, self.gravity, load_length)
-        self.metric = MassMetric(self.model)
+        self._load_length = None if load_length is None else validate.positive("System", "load_length", load_length)
         self._initial = initial_state(self.bodies)
-        self._tables: Tables | None = None
+        self._build({constraint.name for constraint in self.constraints if constraint.active})
 
-    def solver(self) -> Solver:
-        """Return a compiled solver with arrays of its own; the tables are made when first asked for."""
-        if self._tables is None:
-            self._tables = sparse_tables(self.model)
-        return Solver(self.model, self._tables)
+    def _build(self, active: set[str]) -> None:
+        """Make the arrays for the active constraints."""
+        constraints = [constraint for constraint in self.constraints if constraint.name in active]
+        self.model = flatten(self.bodies, constraints, self.forces, self.gravity, self._load_length)
+        self.metric = MassMetric(self.model)
+        self.solver = Solvers(self.model)
+
+    def activate(self, *names: str) -> None:
+        """Switch constraints on, from the next run on; a state that violates them is refused there.
+
+        Results that there are keep the constraints with which they were made. `assemble` moves the bodies to where
+        all active constraints are satisfied.
+        """
+        self._build(set(self.model.joint_rows) | self._constraint_names("activate", names))
+
+    def deactivate(self, *names: str) -> None:
+        """Switch constraints off, from the next run on: they remove no freedom and carry no load."""
+        self._build(set(self.model.joint_rows) - self._constraint_names("deactivate", names))
+
+    def is_active(self, name: str) -> bool:
+        """Whether the constraint of that name is switched on."""
+        return self._constraint_names("is_active", [name]) <= set(self.model.joint_rows)
+
+    def _constraint_names(self, what: str, names: Iterable[str]) -> set[str]:
+        for name in names:
+            if not isinstance(self[name], Constraint):
+                raise InputError(f"System.{what}: {self[name]} is not a constraint; only these are switched on and off")
+        return {getattr(name, "name", name) for name in names}
 
     def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
         """Return the object of that name."""
@@ -185,7 +223,23 @@ class System:
         loads = joint_loads(self.model, kin, self._time(t), motion.multipliers)
         return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
 
-    def assemble(self, state: State | None = None, t: float = 0.0) -> State:
+    def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
+        """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
+
+        Dense, at a cost that grows with the cube of the number of rows. Default: the initial state.
+        """
+        from .mobility import mobility
+
+        return mobility(self.model, self._initial if state is None else self.checked(state), self._time(t))
+
+    def assemble(
+        self,
+        state: State | None = None,
+        t: float = 0.0,
+        *,
+        coordinates: Mapping[str, Any] | None = None,
+        rates: Mapping[str, Any] | None = None,
+    ) -> State:
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
         Runs start there from now on. From poses far away, other assembled ones may be nearer still: what is found
@@ -199,6 +253,12 @@ class System:
             Where to start from; default: the present initial state.
         t : float
             s, for constraints that depend on time.
+        coordinates : dict, optional
+            Joint coordinates that are to be met, by joint: a number for a joint with one free coordinate,
+            {"hinge": 0.3}, or as many as are named, {"slider": {"rotation": 0.1, "translation": 0.2}}, in rad and m;
+            see `Drive` for their names. Loops are closed with the other coordinates.
+        rates : dict, optional
+            The same for their rates, rad/s and m/s.
 
         Returns
         -------
@@ -211,9 +271,22 @@ class System:
             If no pose is found; the message names the constraint and by how much it is violated.
         """
         from .assembly import assemble
+        from .joint_coordinates import assemble_coordinates
 
-        self._initial = assemble(self, self._initial if state is None else self.checked(state), self._time(t))
+        start, t = self._initial if state is None else self.checked(state), self._time(t)
+        if coordinates is None and rates is None:
+            self._initial = assemble(self, start, t)
+        else:
+            self._initial = assemble_coordinates(self, start, t, coordinates or {}, rates or {})
         return self.initial_state()
+
+    def with_constraints(self, constraints: Iterable[Constraint]) -> System:
+        """Return a system with further constraints, and with the same ones switched on."""
+        more = list(constraints)
+        system = System([*self, *more], gravity=self.gravity, load_length=self._load_length)
+        system._initial = self.initial_state()
+        system._build(set(self.model.joint_rows) | {constraint.name for constraint in more})
+        return system
 
     def checked(self, state: State) -> State:
         """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""

@@ -151,7 +151,7 @@ CASES = {
     # results
     "view of a force": (lambda: run(quirk.Force("push", A, [0, 0, 0]))["push"], 'Result: Force "push" is neither a body nor a constraint'),
     "view of nothing": (lambda: run()["hings"], 'System: no object is named "hings"; did you mean "hinge"?'),
-    "load frame": (lambda: run()["hinge"].force(frame="k"), "Revolute \"hinge\": frame must be one of 'inertial', 'i', 'j'; got 'k'"),
+    "load frame": (lambda: run()["hinge"].force(frame="k"), "Revolute \"hinge\": frame must be one of 'inertial', 'i', 'j', 'joint i', 'joint j'; got 'k'"),
 }  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def flatten(
     gravity: np.ndarray,
     load_length: float | None = None,
 ) -> Model:
-    """Return the arrays of a system whose parts have been checked."""
+    """Return the arrays of a system whose parts have been checked; `constraints` are the active ones."""
     number = {id(body): k for k, body in enumerate(bodies)}
 
     def index(body: Body | Ground) -> int:
@@ -103,8 +103,6 @@ def flatten(
     joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
     arms: list[float] = []
     for constraint in constraints:
-        if not constraint.active:
-            continue
         i, j = index(constraint.body_i), index(constraint.body_j)
         frames = constraint.frame_i, constraint.frame_j
         first = len(labels)

@@ -56,6 +56,20 @@ def motion_along(
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 
 
+def multipliers_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
+    """Multipliers (nt, m) at all times."""
+    parts = np.concatenate(list(vars(states).values()), axis=2)
+    multipliers = np.zeros((len(times), solver.model.rows))
+    for row, t in enumerate(times):
+        y = solver.slots.state_to_lanes(parts[row].ravel())
+        if row == 0:
+            solver.settle(y, t)
+        solver.choose(y, t)
+        solver.rates(t, y)
+        multipliers[row] = solver.multipliers()
+    return multipliers
+
+
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
     """Phi and its rate (nt, m, 2) at all times."""
     parts = np.concatenate(list(vars(states).values()), axis=2)

@@ -1,0 +1,83 @@
+"""How well the constraints are along a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .dynamics.equations import applied_loads
+from .dynamics.projection import MassMetric, factorise
+from .dynamics.rows import tangent_rows
+from .dynamics.sparse.motion import multipliers_along
+from .dynamics.sparse.solver import Solver
+from .dynamics.udwadia_kalaba import RANK_TOLERANCE
+
+if TYPE_CHECKING:
+    from .result import Result
+
+
+@dataclass(frozen=True)
+class Health:
+    """The state of the constraints over time, arrays (nt,).
+
+    Attributes
+    ----------
+    time : s
+    rank : number of independent rows
+    smallest_singular_value : of the rows that are independent most of the time, scaled to unit length in the mass
+        metric; it falls towards zero where a configuration is singular
+    position, velocity : largest |Phi| and |Phi_dot|
+    norm : largest departure of a quaternion from unit length
+    power : W, of all constraint forces: that of drivers, zero without any
+    power_balance : W, rate of the kinetic energy less the power of applied and constraint forces
+    """
+
+    time: np.ndarray
+    rank: np.ndarray
+    smallest_singular_value: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    norm: np.ndarray
+    power: np.ndarray
+    power_balance: np.ndarray
+
+    def __str__(self) -> str:
+        low = int(np.argmin(self.smallest_singular_value)) if len(self.time) else 0
+        return "\n".join(
+            [
+                f"rank                      {self.rank.min()} to {self.rank.max()}",
+                f"smallest singular value   {self.smallest_singular_value[low]:.3g} at t = {self.time[low]:g} s",
+                f"residuals                 {self.position.max():.1e} at position level, {self.velocity.max():.1e} at "
+                "velocity level",
+                f"| |q| - 1 |               {self.norm.max():.1e}",
+                f"power of constraints      {self.power.min():.6g} to {self.power.max():.6g} W",
+                f"power balance             {np.abs(self.power_balance).max():.1e} W",
+            ]
+        )
+
+
+def health(result: Result, solver: Solver) -> Health:
+    """Look at the constraints at all times of a result."""
+    model, metric, count = result.model, MassMetric(result.model), len(result.time)
+    linear, angular, _ = result.dynamics
+    multipliers = multipliers_along(solver, result.time, result.state)
+    rank = np.zeros(count, dtype=int)
+    smallest, power, balance = np.zeros((3, count))
+    for row, (t, kin) in enumerate(zip(result.time, result.kinematics, strict=True)):
+        v, omega = kin.velocity[:-1], kin.angular_velocity[:-1]
+        force, torque = applied_loads(model, float(t), kin)
+        momentum = np.einsum("nij,nj->ni", model.inertia, angular[row])
+        kinetic = np.sum(model.mass[:, None] * linear[row] * v) + np.sum(momentum * omega)
+        if model.rows:
+            A = tangent_rows(model, kin, float(t))
+            power[row] = multipliers[row] @ (A @ np.concatenate([v, omega], axis=1).ravel())
+            pseudo_inverse = factorise(model, metric, kin, float(t))
+            rank[row] = pseudo_inverse.rank(RANK_TOLERANCE)
+            singular = np.sort(pseudo_inverse.spectrum)[::-1]
+            smallest[row] = singular[min(result.rank, len(singular)) - 1] if result.rank else 0.0
+        balance[row] = kinetic - np.sum(force * v) - np.sum(torque * omega) - power[row]
+    norm = np.abs(np.linalg.norm(result.state.orientation, axis=2) - 1).max(axis=1)
+    residual = result.residual
+    return Health(result.time, rank, smallest, residual.position, residual.velocity, norm, power, balance)

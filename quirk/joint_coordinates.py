@@ -1,0 +1,101 @@
+"""Assembly to given joint coordinates and rates, with loops closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import validate
+from .assembly import CONSISTENCY_TOLERANCE, LONGEST_STEP, assemble, constraint_of, violations
+from .constraints import Constraint, Drive
+from .constraints.drive import LETTERS, driven_coordinate
+from .dynamics.projection import factorise, with_projected_velocity
+from .dynamics.rows import residuals
+from .errors import AssemblyError, InputError
+from .motion import Motion
+from .state import Kinematics, State
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+def assemble_coordinates(
+    system: System, start: State, t: float, coordinates: Mapping[str, Any], rates: Mapping[str, Any]
+) -> State:
+    """Return the nearest state in which joint coordinates and rates are as given; see `System.assemble`."""
+    wanted, speeds = _targets(system, "coordinates", coordinates), _targets(system, "rates", rates)
+    state = start
+    if wanted:
+        # Large changes in parts, so that loops follow.
+        begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
+        ways = [
+            value - x if name.startswith("translation") else np.remainder(value - x + np.pi, 2 * np.pi) - np.pi
+            for (_, name, value), x in zip(wanted, begin, strict=True)
+        ]
+        sizes = [
+            abs(way) / (system.model.length if name.startswith("translation") else 1.0)
+            for (_, name, _), way in zip(wanted, ways, strict=True)
+        ]
+        parts = max(1, int(np.ceil(max(sizes) / LONGEST_STEP)))
+        for part in range(1, parts + 1):
+            values = [x + way * part / parts for x, way in zip(begin, ways, strict=True)]
+            holds = [_hold(joint, name, value, 0.0, t) for (joint, name, _), value in zip(wanted, values, strict=True)]
+            try:
+                state = assemble(system.with_constraints(holds), state, t)
+            except AssemblyError as error:
+                asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in wanted)
+                raise AssemblyError(f"System.assemble: {asked} cannot be met: {error}") from error
+    if not speeds:
+        # What holds the coordinates would also stop them.
+        moving = State(state.position, state.orientation, start.velocity, start.angular_velocity)
+        return _with_velocity(system, moving, t)
+    holds = [_hold(joint, name, coordinate(system, state, joint, name), rate, t) for joint, name, rate in speeds]
+    held = system.with_constraints(holds)
+    moving = _with_velocity(held, State(state.position, state.orientation, start.velocity, start.angular_velocity), t)
+    _, rate, _ = violations(held, moving, t)
+    scale = 1.0 + np.abs(moving.velocity).max() + np.abs(moving.angular_velocity).max()
+    worst = int(np.argmax(rate))
+    if not rate[worst] <= CONSISTENCY_TOLERANCE * scale:
+        raise AssemblyError(
+            f"System.assemble: these rates cannot be had together: {constraint_of(held, worst)} is missed by "
+            f"{rate[worst]:.3g} (row {held.model.labels[worst]})"
+        )
+    return moving
+
+
+def _with_velocity(system: System, state: State, t: float) -> State:
+    model = system.model
+    if not model.rows:
+        return state
+    kin = Kinematics.of(state)
+    return with_projected_velocity(model, system.metric, state, kin, t, factorise(model, system.metric, kin, t))
+
+
+def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Constraint, str, float]]:
+    """Joint, name of its coordinate and value, for each number given."""
+    owner = f"System.assemble: {argument}"
+    if not isinstance(given, Mapping):
+        raise InputError(f"{owner} must be a dict of values by joint; got {given!r}")
+    found = []
+    for name, values in given.items():
+        joint = system[name]
+        if not isinstance(joint, Constraint):
+            raise InputError(f"{owner}: {joint} is not a joint")
+        by_name = values if isinstance(values, Mapping) else {None: values}
+        for part, value in by_name.items():
+            kind, axis = driven_coordinate(f"{owner}[{name!r}]", joint, part)
+            found.append((joint, f"{kind} {LETTERS[axis]}", validate.number(owner, repr(name), value)))
+    return found
+
+
+def _hold(joint: Constraint, name: str, value: float, rate: float, t: float) -> Drive:
+    return Drive(f"{joint.name} {name} = {value:.6g}", joint, Motion.polynomial([value - rate * t, rate]), name)
+
+
+def coordinate(system: System, state: State, joint: Constraint, name: str) -> float:
+    """Value of a joint coordinate at a state, rad or m: what a drive to zero misses."""
+    drive = _hold(joint, name, 0.0, 0.0, 0.0)
+    model = system.with_constraints([drive]).model
+    return float(residuals(model, Kinematics.of(state), 0.0, 0)[model.joint_rows[drive.name], 0][0])

@@ -1,0 +1,162 @@
+"""Mobility of a system at a state: its freedoms, redundant rows, and which joint loads the motion determines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .dynamics.model import Model
+from .dynamics.projection import MassMetric, factorise
+from .dynamics.rows import spatial_rows
+from .dynamics.udwadia_kalaba import RANK_TOLERANCE
+from .state import Kinematics, State
+
+UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
+
+# Shares of a load, forces and torques over the length of the system alike, below this are round-off.
+NO_SHARE = 1e-6
+
+# Singular values that are listed.
+SMALLEST = 5
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """Whether the motion determines a joint's load: "unique", "unique only in sum" or "indeterminate".
+
+    In sum means: together with the other constraints between the same two bodies, about any common point.
+    """
+
+    force: str
+    torque: str
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """What the constraints leave free at one state.
+
+    Attributes
+    ----------
+    degrees_of_freedom : 6 n - rank
+    bodies, rows, rank : numbers of bodies, constraint rows and independent ones
+    gruebler : 6 n - rows, what counting alone would give
+    redundant : labels of rows that follow from the rows before them
+    redundant_constraints : names of all constraints that share loads with others
+    null_motions : (f, n, 6) velocities that all constraints allow, in N, and angular velocities in body axes;
+        orthonormal in the mass metric
+    singular_values : the smallest few that count, of rows scaled to unit length in the mass metric; one close to
+        zero is a configuration that is nearly singular
+    loads : of each active constraint, whether its force and torque are unique
+    """
+
+    degrees_of_freedom: int
+    bodies: int
+    rows: int
+    rank: int
+    gruebler: int
+    redundant: list[str]
+    redundant_constraints: list[str]
+    null_motions: np.ndarray
+    singular_values: np.ndarray
+    loads: dict[str, Uniqueness]
+
+    @property
+    def shared(self) -> list[str]:
+        """Names of the constraints whose loads are not unique."""
+        return [name for name, load in self.loads.items() if load != Uniqueness(UNIQUE, UNIQUE)]
+
+    def __str__(self) -> str:
+        smallest = ", ".join(f"{value:.3g}" for value in self.singular_values)
+        lines = [
+            f"degrees of freedom: {self.degrees_of_freedom} = 6 x {self.bodies} - rank {self.rank} of {self.rows} rows"
+            f" (counting rows alone: {self.gruebler})",
+            f"smallest singular values: {smallest or 'none'}",
+            f"redundant rows: {', '.join(self.redundant) or 'none'}",
+        ]
+        if not self.shared:
+            return "\n".join([*lines, "all joint loads are unique"])
+        width = max(len("load"), *(len(name) for name in self.shared))
+        lines.append(f"{'load':<{width}}   force                torque")
+        shared = {name: self.loads[name] for name in self.shared}
+        return "\n".join([*lines, *(f"{name:<{width}}   {x.force:<20} {x.torque}" for name, x in shared.items())])
+
+
+def mobility(model: Model, state: State, t: float) -> Mobility:
+    """Analyse the constraint rows at a state; see `System.mobility`."""
+    n, metric, kin = len(model.mass), MassMetric(model), Kinematics.of(state)
+    pseudo_inverse = factorise(model, metric, kin, t)
+    rank = len(pseudo_inverse.s)
+    free = _complement(pseudo_inverse.Vt, 6 * n)
+    motions = np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
+    # Multipliers that exert nothing: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
+    idle = _complement(pseudo_inverse.U.T, model.rows) * pseudo_inverse.D
+    idle = idle * model.row_scale
+    idle /= np.linalg.norm(idle, axis=1, keepdims=True)
+    loads, sharing = _uniqueness(model, kin, t, idle / model.row_scale)
+    return Mobility(
+        degrees_of_freedom=6 * n - rank,
+        bodies=n,
+        rows=model.rows,
+        rank=rank,
+        gruebler=6 * n - model.rows,
+        redundant=[model.labels[row] for row in _dependent(idle)],
+        redundant_constraints=sharing,
+        null_motions=motions,
+        singular_values=np.sort(pseudo_inverse.s)[:SMALLEST],
+        loads=loads,
+    )
+
+
+def _complement(rows: np.ndarray, size: int) -> np.ndarray:
+    """Orthonormal rows (size - r, size) that complete r orthonormal ones."""
+    if not len(rows):
+        return np.eye(size)
+    return np.linalg.svd(rows)[2][len(rows) :]
+
+
+def _dependent(idle: np.ndarray) -> list[int]:
+    """The last row of each dependency, by elimination from the last row on: it follows from rows before it."""
+    left, found = idle.copy(), []
+    for row in range(idle.shape[1] - 1, -1, -1):
+        if not len(left):
+            break
+        k = int(np.argmax(np.abs(left[:, row])))
+        if np.abs(left[k, row]) > RANK_TOLERANCE:
+            found.append(row)
+            left -= np.outer(left[:, row] / left[k, row], left[k])
+            left = np.delete(left, k, axis=0)
+    return found[::-1]
+
+
+def _uniqueness(model: Model, kin: Kinematics, t: float, idle: np.ndarray) -> tuple[dict[str, Uniqueness], list[str]]:
+    """Which loads idle multipliers (k, m) change: of each constraint alone, and of those between the same bodies."""
+    length = model.length
+    rows = spatial_rows(model, kin, t)
+    changes: dict[str, np.ndarray] = {}
+    sums: dict[frozenset[int], np.ndarray] = {}
+    for constraint, (i, j) in model.joint_bodies:
+        mine = model.joint_rows[constraint.name]
+        wrench = idle[:, mine] @ rows[mine, j]
+        about_origin = wrench.copy()
+        about_origin[:, 3:] += np.cross(kin.position[j], wrench[:, :3])
+        arm = kin.rotation[j] @ constraint.frame_j.origin
+        wrench[:, 3:] -= np.cross(arm, wrench[:, :3])
+        changes[constraint.name] = wrench
+        pair = frozenset((i, j))
+        sums[pair] = sums.get(pair, 0.0) + (about_origin if i == min(pair) else -about_origin)
+    loads, sharing = {}, []
+    for constraint, pair_of in model.joint_bodies:
+        own, together = changes[constraint.name], sums[frozenset(pair_of)]
+        loads[constraint.name] = Uniqueness(
+            _said(own[:, :3], together[:, :3]), _said(own[:, 3:] / length, together[:, 3:] / length)
+        )
+        if np.abs(idle[:, model.joint_rows[constraint.name]]).max(initial=0.0) > NO_SHARE:
+            sharing.append(constraint.name)
+    return loads, sharing
+
+
+def _said(own: np.ndarray, together: np.ndarray) -> str:
+    if np.abs(own).max(initial=0.0) <= NO_SHARE:
+        return UNIQUE
+    return IN_SUM if np.abs(together).max(initial=0.0) <= NO_SHARE else INDETERMINATE

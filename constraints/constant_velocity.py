@@ -12,7 +12,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
 
-from .constraint import Constraint, checked_ends, frame_in, named, placement
+from .constraint import Joint, checked_ends, frame_in, named, placement
 from .jets import Jet
 from .primitives import X, Y, coincidence
 from .relation import TORQUE, MovingFrame, Relation
@@ -27,7 +27,7 @@ def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
     return [i.rotation[:, X] @ j.rotation[:, Y] - i.rotation[:, Y] @ j.rotation[:, X]]
 
 
-class ConstantVelocity(Constraint):
+class ConstantVelocity(Joint):
     """Two shafts that meet in a point and turn at the same rate whatever their angle, 4 rows (homokinetic joint).
 
     Parameters
@@ -71,4 +71,4 @@ class ConstantVelocity(Constraint):
 
         given = {"point": point, "axis_i": axis_i, "axis_j": axis_j}
         frame_i, frame_j = placement(owner, given, tuple(given), frames, frame_i, frame_j)
-        super().__init__(name, body_i, body_j, frame_i, frame_j, active)
+        super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)

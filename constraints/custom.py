@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,9 @@ class _OfBodies(Constraint):
 
     def __init__(self, kind: str, name: str, bodies: Any, active: bool) -> None:
         owner = f'{kind} "{validate.name(kind, name)}"'
-        members = [bodies] if isinstance(bodies, Body) else list(bodies)
+        if not isinstance(bodies, Body | Ground | Iterable):
+            raise InputError(f"{owner}: bodies must be a body or a list of bodies; got {bodies!r}")
+        members = [bodies] if isinstance(bodies, Body | Ground) else list(bodies)
         for k, body in enumerate(members):
             checked_body(owner, f"bodies[{k}]", body)
         if len({id(body) for body in members}) < len(members):
@@ -98,7 +100,8 @@ class Implicit(_OfBodies):
 
         def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
             returned = function(t, *frames[skipped:])
-            listed = [returned] if isinstance(returned, Jet | float | int) else list(returned)
+            # Flat, so that vectors and matrices of rows will do.
+            listed = np.asarray(returned, dtype=object).ravel().tolist()
             return [row if isinstance(row, Jet) else t * 0.0 + row for row in listed]
 
         count = self._count(owner, rows)
@@ -164,8 +167,11 @@ class GivenRows(Relation):
 
     compilable = False
 
-    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Ask the function, and write its rows as those of a relation are."""
+    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> bool:
+        """Ask the function, and write its rows as those of a relation are; False if there was nothing to ask."""
+        if not np.isfinite(inputs).all():  # a step went astray; it will be taken again
+            outputs[:] = np.nan
+            return False
         A, b, phi, phi_dot = self.call(layout, t, inputs)
         if layout.order > 2:
             raise InputError(f"{self.owner}: rows given as A and b have no jerk and snap: use Implicit")
@@ -175,6 +181,7 @@ class GivenRows(Relation):
         gradient[:, self.skipped :, :6] = A[part]
         outputs[: layout.first_gradient] = derivatives.ravel()
         outputs[layout.first_gradient :] = gradient.ravel()
+        return True
 
     def call(self, layout: Layout, t: float, inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         """A (m, k, 6) over velocities and angular velocities in N, b, Phi and Phi_dot (m,)."""

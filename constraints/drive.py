@@ -84,7 +84,7 @@ class Drive(Constraint):
         self, name: str, joint: Joint, motion: Motion, coordinate: str | None = None, *, active: bool = True
     ) -> None:
         owner = f'Drive "{validate.name("Drive", name)}"'
-        if not isinstance(joint, Constraint):
+        if not isinstance(joint, Joint):
             raise InputError(f"{owner}: joint must be a joint; got {joint!r}")
         self.motion = checked_motion(owner, "motion", motion)
         kind, axis = driven_coordinate(owner, joint, coordinate)

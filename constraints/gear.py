@@ -20,7 +20,7 @@ from .primitives import Z
 from .relation import TORQUE, MovingFrame, Relation
 
 # A ratio of whole numbers of teeth, up to so many, is recognised when it is met to this part.
-MOST_TEETH, RECOGNISED = 5000, 1e-12
+MOST_TEETH, RECOGNISED = 200, 1e-12
 
 
 def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
@@ -41,8 +41,8 @@ class Gear(Constraint):
     """A pair of gears, 1 row: (theta_j - theta_c) = ratio (theta_i - theta_c) about an axis fixed in the carrier.
 
     It relates angles alone: bearings are joints of their own, and carry no tooth force. The angles are counted from
-    the initial poses. A ratio of whole numbers of teeth (up to 5000) holds for angles, over any number of turns; any
-    other holds for rates, and drifts by as much as the integration errs.
+    the initial poses. A ratio of whole numbers of teeth (up to 200 on a wheel) holds for angles, over any number of
+    turns; any other holds for rates, and drifts by as much as the integration errs.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
     if len(constrained) == 2:
         free = ({X, Y, Z} - set(constrained)).pop()
         return [(free, axis) for axis in constrained]
-    return [((axis + 1) % 3, (axis + 2) % 3) for axis in constrained]
+    # The pair whose product is the sine of that 1-2-3 angle, times a cosine that does not vanish.
+    return [{X: (Y, Z), Y: (X, Z), Z: (X, Y)}[axis] for axis in constrained]
 
 
 @functools.cache
@@ -111,10 +112,10 @@ class Generic(Joint):
     ) -> None:
         super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
         owner = str(self)
-        given = validate.array(owner, "constrained", [int(bool(flag)) for flag in constrained], (6,))
-        if any(flag not in (0, 1, True, False) for flag in constrained):
+        flags = np.asarray(constrained, dtype=object).ravel().tolist()
+        if len(flags) != 6 or any(flag not in (0, 1) for flag in flags):
             raise InputError(f"{owner}: constrained must be six flags, 0 or 1; got {constrained!r}")
-        self.constrained = tuple(bool(flag) for flag in given)
+        self.constrained = tuple(bool(flag) for flag in flags)
         self.offset, self.alternative = offset, validate.flag(owner, "alternative", alternative)
         if self.alternative and not all(self.constrained[3:]):
             raise InputError(f"{owner}: alternative rows are for three constrained rotations; got {constrained!r}")
@@ -148,12 +149,14 @@ class Generic(Joint):
                 raise InputError(f"{owner}: parameters must be a list of numbers; got {parameters!r}")
             sources, numbers = _checked(owner, self.offset, given), tuple(given)
         else:
-            entries = [0.0] * 6 if self.offset is None else list(self.offset)
-            if len(entries) != 6:
-                raise InputError(f"{owner}: offset must have six entries; got {self.offset!r}")
+            entries = [0.0] * 6 if self.offset is None else np.asarray(self.offset, dtype=object).ravel().tolist()
             motions = tuple(entry for entry in entries if isinstance(entry, Motion))
-            fixed = [entry for entry in entries if not isinstance(entry, Motion)]
-            numbers = tuple(validate.array(owner, "offset", fixed, (len(fixed),))) if fixed else ()
+            fixed = validate.numbers([entry for entry in entries if not isinstance(entry, Motion)])
+            if len(entries) != 6 or fixed is None or not np.isfinite(fixed).all():
+                raise InputError(
+                    f"{owner}: offset must have six entries, numbers or Motions, or be a function; got {self.offset!r}"
+                )
+            numbers = tuple(fixed)
             places = {"number": iter(range(6)), "motion": iter(range(6))}
             kinds = ["motion" if isinstance(entry, Motion) else "number" for entry in entries]
             sources = tuple((kind, next(places[kind])) for kind in kinds)

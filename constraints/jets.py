@@ -138,7 +138,7 @@ class Jet:
         inverse = _inverse(self.value)
         taylor = [_apply("log", self.value)]
         for k in range(1, len(self.taylor)):
-            inner = _convolution(_weighted(taylor, k), [*self.taylor[:k], 0], 1, k - 1)
+            inner = _total([_times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
             taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), inverse))
         return self._chain(taylor, inverse)
 

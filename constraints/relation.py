@@ -113,12 +113,14 @@ class Relation:
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True
 
-    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
+    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> bool:
         """Fill `outputs` from `inputs`, arrays of floats or of a kernel; see `Layout`.
 
-        `resting` leaves accelerations and all that follows out of the inputs: they are zero.
+        `resting` leaves accelerations and all that follows out of the inputs: they are zero. Returns whether the
+        inputs made sense.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
+        return True
 
 
 @dataclass(frozen=True)

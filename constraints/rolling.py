@@ -17,6 +17,9 @@ from .jets import Jet
 from .primitives import X, Y, Z
 from .relation import FORCE, MovingFrame, Relation
 
+# Sine of the angle between a disk and the plane at which it lies flat.
+FLAT = 1e-9
+
 
 def _to_rim(plane: MovingFrame, disk: MovingFrame, radius: Any) -> np.ndarray:
     """From the disk's centre to the lowest point of its rim."""
@@ -80,13 +83,17 @@ class RollingDisk(Constraint):
         owner = checked_ends("RollingDisk", name, body_i, body_j)
         if isinstance(body_j, Ground):
             raise InputError(f"{owner}: body_j is the disk, and must be a body; the plane is fixed in body_i")
+        self.radius = validate.positive(owner, "radius", radius)
         point = validate.array(owner, "plane_point", plane_point, (3,))
         normal = validate.direction(owner, "plane_normal", plane_normal)
         plane = frame_in(body_i, point, axes_with_z(normal))
         axes = axes_with_z(validate.direction(owner, "disk_axis", disk_axis))
+        if np.linalg.norm(np.cross(normal, rotation.matrix(body_j.orientation) @ axes[:, Z])) < FLAT:
+            raise InputError(
+                f"{owner}: {body_j} lies flat on the plane at the initial poses: no point of its rim is lowest"
+            )
         disk = Frame(rotation=rotation.from_matrix(axes))
         super().__init__(name, body_i, body_j, plane, disk, active)
-        self.radius = validate.positive(owner, "radius", radius)
         self.primitives = (
             Relation(contact, ("contact",), (FORCE,), (self.radius,)),
             Relation(no_slip, ("slip along x", "slip along y"), (FORCE, FORCE), (self.radius,), of_velocities=True),

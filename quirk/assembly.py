@@ -117,6 +117,8 @@ def assemble(system: System, start: State, t: float) -> State:
     previous = np.inf
     for _ in range(MAX_STEPS):
         kin = Kinematics.of(state)
+        if not np.isfinite(residuals(model, kin, t, 1)).all():
+            raise AssemblyError("System.assemble: there are poses on the way where a constraint has no value")
         pseudo_inverse = factorise(model, metric, kin, t)
         normal = pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0])
         away = metric.coordinates(*_gradient(system, start, state))
@@ -205,5 +207,4 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 
 def constraint_of(system: System, row: int) -> object:
     """Return the constraint that a row belongs to."""
-    name = next(n for n, rows in system.model.joint_rows.items() if rows.start <= row < rows.stop)
-    return system[name]
+    return system[system.model.owner(row)]

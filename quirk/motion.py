@@ -20,6 +20,12 @@ PIECES, SINUSOID, FUNCTION = range(3)
 MOST_DERIVATIVES = 4
 
 
+# Where derivatives of a function are tried, as parts of a run; with differences over this part of it; and what is
+# wrong, as a part of their size.
+TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
+DIFFERENCE, WRONG = 1e-5, 0.05
+
+
 class Motion(Sealed):
     """A prescribed quantity c(t), in m or rad, and its derivatives.
 
@@ -40,9 +46,9 @@ class Motion(Sealed):
         breaks: np.ndarray,
         coefficients: np.ndarray,
         functions: tuple[Callable[[float], float] | None, ...] = (),
+        bounded: bool = False,
     ) -> None:
         self.kind, self.breaks, self.coefficients, self.functions = kind, breaks, coefficients, functions
-        bounded = kind == PIECES and len(breaks) > 2
         self.start, self.end = (float(breaks[0]), float(breaks[-1])) if bounded else (-math.inf, math.inf)
 
     @classmethod
@@ -90,7 +96,7 @@ class Motion(Sealed):
         heights = validate.array(owner, "values", values, knots.shape)
         pieces = PPoly.from_spline(make_interp_spline(knots, heights, k=min(5, len(knots) - 1)))
         real = np.diff(pieces.x) > 0
-        return cls(PIECES, np.append(pieces.x[:-1][real], pieces.x[-1]), pieces.c.T[real, ::-1].copy())
+        return cls(PIECES, np.append(pieces.x[:-1][real], pieces.x[-1]), pieces.c.T[real, ::-1].copy(), bounded=True)
 
     @classmethod
     def function(
@@ -131,6 +137,28 @@ class Motion(Sealed):
         except Exception as error:
             raise InputError(f"{self!r}: {name} failed at t = {t:g} s: {type(error).__name__}: {error}") from error
         return validate.number(f"{self!r}, at t = {t:g} s", f"what {name} returns", value)
+
+    def check(self, owner: str, start: float, end: float) -> None:
+        """Raise InputError if a run from `start` to `end` leaves the motion, or derivatives are those of others."""
+        if not (self.start <= start and end <= self.end):
+            raise InputError(
+                f"{owner}: its {self!r} is defined from {self.start:g} to {self.end:g} s, and the run lasts from "
+                f"{start:g} to {end:g} s: give it further points, or end the run before"
+            )
+        if self.kind != FUNCTION:
+            return
+        # At kinks differences tell nothing: a derivative is wrong if it is so at all times.
+        times = start + (end - start) * TRIAL_TIMES
+        here, step = np.array([self.derivatives(t, 2) for t in times]), DIFFERENCE * (end - start)
+        ahead, behind = (np.array([self.derivatives(t + s * step, 2) for t in times]) for s in (0.5, -0.5))
+        for k, name in ((0, "f_t"), (1, "f_tt")):
+            change = (ahead[:, k] - behind[:, k]) / step
+            scale = np.abs(here[:, k + 1]).max() + np.abs(change).max() + 1e-9 * np.abs(here[:, k]).max() / step
+            if (np.abs(change - here[:, k + 1]) > WRONG * scale).all():
+                raise InputError(
+                    f"{owner}: {name} of its {self!r} is not the derivative of {'f' if k == 0 else 'f_t'}: at "
+                    f"t = {times[0]:g} s it is {here[0, k + 1]:g}, and differences give {change[0]:g}"
+                )
 
     def __call__(self, t: float) -> float:
         """Return c(t)."""

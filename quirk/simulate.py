@@ -31,6 +31,7 @@ from .integrators import (
     guarded,
     stiff_steps,
 )
+from .integrators.control import LARGEST_CORRECTION
 from .integrators.fixed import step_count
 from .result import Result
 from .state import STATE_SIZE, Kinematics, State, vector_starts
@@ -129,13 +130,24 @@ def simulate(
     end = start + duration
     times = output_times(output, start, end)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
+    for placed in system.model.relations:
+        for motion in placed.relation.motions:
+            motion.check(str(system[system.model.owner(placed.rows.start)]), start, end)
     check_consistent(system, state, start)
 
     projecting = stabilization == "projection"
     rates = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
     flow: Flow | SparseFlow
     if solver == "dense":
-        flow = Flow(system.model, system.metric, state, start, on_constraints=projecting, baumgarte=rates)
+        flow = Flow(
+            system.model,
+            system.metric,
+            state,
+            start,
+            on_constraints=projecting,
+            baumgarte=rates,
+            largest_correction=np.inf if step is not None or method in STIFF_METHODS else LARGEST_CORRECTION,
+        )
     else:
         flow = SparseFlow(system.solver(), state, start, on_constraints=projecting, baumgarte=rates)
     y = flow.project(start, state.pack())

@@ -41,11 +41,13 @@ class Flow:
         *,
         on_constraints: bool,
         baumgarte: tuple[float, float],
+        largest_correction: float = np.inf,
     ) -> None:
         self.model, self.metric = model, metric
         self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
         self.rank = generic_rank(model, metric, start, t)
         self.evaluations = 0
+        self.largest_correction = largest_correction
         self.trouble: Exception | None = None
         self._projected: Projected | None = None
 
@@ -82,7 +84,7 @@ class Flow:
                 self._projected = project(self.model, self.metric, state, t, self.rank)
             except np.linalg.LinAlgError:
                 self._projected = None
-            if self._projected is None:
+            if self._projected is None or self._projected.correction > self.largest_correction:
                 return None
             state = self._projected.state
             self.rank = max(self.rank, self._projected.rank)

@@ -80,6 +80,10 @@ class Model:
         """Number of constraint rows."""
         return len(self.labels)
 
+    def owner(self, row: int) -> str:
+        """Name of the constraint that a row belongs to."""
+        return next(name for name, rows in self.joint_rows.items() if rows.start <= row < rows.stop)
+
 
 def flatten(
     bodies: Sequence[Body],

@@ -83,11 +83,14 @@ class Projected:
     rank : int
         How many rows are certainly independent: singular values as small as the distance from the
         constraints at which they were computed do not tell.
+    correction : float
+        How far off the poses were found, in rad or lengths of the system.
     """
 
     state: State
     pseudo_inverse: PseudoInverse
     rank: int
+    correction: float
 
 
 def project(model: Model, metric: MassMetric, state: State, t: float, rank: int | None = None) -> Projected | None:
@@ -101,12 +104,14 @@ def project(model: Model, metric: MassMetric, state: State, t: float, rank: int 
     kin = Kinematics.of(state)
     pseudo_inverse = factorise(model, metric, kin, t, rank)
     distance = previous = np.inf
+    correction = None
     small = SMALL_CORRECTION + ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
     for _ in range(MAX_CORRECTIONS):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0]))
         size = max(np.abs(turn).max(), np.abs(translation).max() / model.length)
         if not size < max(previous, small):  # also when it is not a number
             return None
+        correction = size if correction is None else correction
         previous, distance = size, min(distance, size)
         state = displaced(state, translation, turn)
         kin = Kinematics.of(state)
@@ -115,7 +120,7 @@ def project(model: Model, metric: MassMetric, state: State, t: float, rank: int 
             distance = np.inf
         if size < small:
             state = with_projected_velocity(model, metric, state, kin, t, pseudo_inverse)
-            return Projected(state, pseudo_inverse, pseudo_inverse.rank(max(RANK_TOLERANCE, distance)))
+            return Projected(state, pseudo_inverse, pseudo_inverse.rank(max(RANK_TOLERANCE, distance)), correction)
     return None
 
 

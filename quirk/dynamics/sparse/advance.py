@@ -9,6 +9,7 @@ import numpy as np
 from quirk.compiled import entry, kernel
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.integrators.control import (
+    LARGEST_CORRECTION,
     SMALLEST_ERROR,
     SMALLEST_STEP_ULPS,
     STALL_PROGRESS,
@@ -16,10 +17,10 @@ from quirk.integrators.control import (
     factor_after_acceptance,
     factor_after_rejection,
 )
-from quirk.lanes import load, store
+from quirk.lanes import at, load, store
 
 from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
-from .evaluate import Work, copy, evaluate
+from .evaluate import CORRECTION, Work, copy, evaluate
 from .factorise import Pattern, factorise, solve
 from .loads import Forces
 from .project import EPSILON, factorise_at, project, tangential
@@ -130,6 +131,8 @@ def enter(
                     normalise(y)
                     if arrived and projecting:
                         arrived = project(constants, nodes, pattern, work, t, y, length, counts)
+                        far = at(work.summary, CORRECTION) > LARGEST_CORRECTION
+                        arrived = arrived and (settings.fixed > 0 or not far)
                     if not arrived:
                         break
                 slope = run.k[stage * size : (stage + 1) * size]

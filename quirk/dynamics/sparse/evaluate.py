@@ -47,9 +47,9 @@ class Work(NamedTuple):
     summary: np.ndarray
 
 
-# Entries of Work.summary: number of rows kept, least pivot kept, refinements asked for, and the least pivot at
-# which other rows are to be left out.
-RANK, LEAST, REFINEMENTS, TRIGGER = range(4)
+# Entries of Work.summary: number of rows kept, least pivot kept, refinements asked for, the least pivot at which other
+# rows are to be left out, and how far, in rad or lengths of the system, the last projection found the poses off.
+RANK, LEAST, REFINEMENTS, TRIGGER, CORRECTION = range(5)
 
 
 @kernel

@@ -93,13 +93,14 @@ class Applied:
 
         return pointer_to_python(self.watched(call_joint if law.of_joint else call_body))
 
-    def watched(self, function: Callable[[float], None]) -> Callable[[float], None]:
+    def watched(self, function: Callable[[float], Any]) -> Callable[[float], None]:
         """Catch what must not pass through compiled code; a load that fails is not a number."""
 
         def watched(t: float) -> None:
             try:
-                function(t)
-                self._troubles.pop(function, None)
+                # What returns False was not asked, and its last trouble stands.
+                if function(t) is not False:
+                    self._troubles.pop(function, None)
             except InputError as error:
                 self._troubles[function] = error
             except BaseException as error:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import kernel
+from quirk.lanes import put
 
-from .bodies import VELOCITIES, displace, free_motion, motion_of, reach, rotations, speed, subtract
-from .evaluate import Work, sweep, wrenches
+from .bodies import POSES, VELOCITIES, displace, free_motion, motion_of, reach, rotations, speed, subtract
+from .evaluate import CORRECTION, Work, sweep, wrenches
 from .factorise import Pattern, solve
 from .rows import Nodes, along, residuals
 
@@ -65,6 +66,8 @@ def project(
             wrenches(nodes, work.G, work.x, work.wrench)
             size = displace(constants, y, work.wrench, level, length)
             counts[0] += 1
+            if level == POSES and previous == np.inf and not renewed:
+                put(work.summary, CORRECTION, size)
             if not size < np.inf:
                 return False
             if previous < np.inf:

@@ -21,7 +21,7 @@ from .relations import ORDER, Relations
 from .tables_of_relations import layouts_of
 
 # Catches what must not pass through compiled code.
-Watch = Callable[[Callable[[float], None]], Callable[[float], None]]
+Watch = Callable[[Callable[[float], Any]], Callable[[float], None]]
 
 
 class Related:

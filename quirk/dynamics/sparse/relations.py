@@ -78,7 +78,8 @@ def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin
         for c in range(9):
             put(relations.inputs, o + BODY_ROTATION + c, at(kin, k + 8 * (ROTATION + c)))
         o += FRAME_SIZE
-    put(relations.outputs, relations.output[r], math.nan)  # what a function that fails leaves
+    for k in range(relations.rows[r] * (ORDER + 1)):
+        put(relations.outputs, relations.output[r] + k, math.nan)  # what a function that fails leaves
     call(relations.address[r], t, relations.inputs, first, relations.outputs, relations.output[r])
 
 
@@ -105,6 +106,8 @@ def relation_rows(
         put(rhs, o + row, -(bend + 2.0 * alpha * phi_dot + beta * beta * phi))
     for s in range(begin, end):
         g, k = relations.rows_at[s], relations.kinematics[s]
+        for c in range(6):
+            store(G, g + 8 * c, splat(0.0))  # lanes without a row, too: what is not a number would stay there
         for row in range(relations.rows[r]):
             gradient = out + relations.gradient[r] + 8 * (row * (end - begin) + s - begin)
             for c in range(3):

@@ -76,7 +76,7 @@ class Solver:
             lengths=aligned(8 * K),
             floor=aligned(8 * K),
             trial=aligned(8 * K),
-            summary=np.zeros(4),
+            summary=np.zeros(5),
         )
         for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
             self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS

@@ -1,0 +1,88 @@
+"""Jets against Cauchy's integral: derivatives of any order of analytic functions, to round-off."""
+
+import numpy as np
+import pytest
+from quirk.constraints.jets import Jet
+
+ORDER = 6
+
+
+def functions():
+    return {
+        "product": lambda x, y: x * y * x,
+        "quotient": lambda x, y: (1 + x) / (2 + y),
+        "power": lambda x, y: x**3 - y**-2 + (2 + x) ** 0.7,
+        "roots": lambda x, y: np.sqrt(2 + x * y),
+        "exponential": lambda x, y: np.exp(x) * np.log(3 + y),
+        "waves": lambda x, y: np.sin(x) * np.cos(2 * y) + np.tan(0.3 * x),
+        "arcs": lambda x, y: np.arctan(x * y) + np.arcsin(0.3 * x) - np.arccos(0.2 * y),
+        "mixed": lambda x, y: 1 - x + 2 * y - (3 - x) / 5,
+    }
+
+
+# Two motions, analytic, and their Taylor coefficients at t = 0.
+X = np.array([0.4, -0.7, 0.3, 0.1, -0.2, 0.05, 0.02])
+Y = np.array([0.9, 0.5, -0.1, 0.2, 0.15, -0.1, 0.03])
+
+
+def taylor(f, radius=0.25, n=64):
+    """Taylor coefficients of f(t), from its values on a circle around zero."""
+    t = radius * np.exp(2j * np.pi * np.arange(n) / n)
+    c = np.fft.fft(f(t)) / n
+    return c[: ORDER + 1].real / radius ** np.arange(ORDER + 1)
+
+
+@pytest.mark.parametrize("name", functions())
+def test_derivatives_in_time(name):
+    f = functions()[name]
+    want = taylor(lambda t: f(np.polyval(X[::-1], t), np.polyval(Y[::-1], t)))
+    got = f(Jet(X, []), Jet(Y, [])).taylor
+    np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", functions())
+def test_gradients(name):
+    f = functions()[name]
+    e = np.eye(8)
+    x, y = Jet([X[0], 0], [e[0], None]), Jet([Y[0], 0], [e[1], e[2]])
+    gradient = f(x, y).gradient
+    h = 1e-30  # complex step
+    f_x, f_y = f(X[0] + 1j * h, Y[0]).imag / h, f(X[0], Y[0] + 1j * h).imag / h
+    np.testing.assert_allclose(gradient[0], f_x * e[0] + f_y * e[1], atol=1e-14)
+    if gradient[1] is not None:
+        np.testing.assert_allclose(gradient[1], f_y * e[2], atol=1e-14)
+
+
+def test_angles_of_all_quadrants():
+    for angle in (0.3, 2.0, -2.5, -0.4):
+        t = taylor(lambda t, a=angle: np.sin(a + t)), taylor(lambda t, a=angle: np.cos(a + t))
+        got = np.arctan2(Jet(t[0], []), Jet(t[1], [])).taylor
+        np.testing.assert_allclose(got, [angle, 1.0, 0, 0, 0, 0, 0], atol=1e-10)
+
+
+def test_whole_turns_are_taken_off():
+    jet = Jet([7.0, 2.0], [np.ones(8)]).wrapped(2 * np.pi)
+    assert jet.value == pytest.approx(7.0 - 2 * np.pi)
+    assert jet.taylor[1] == 2.0
+    assert Jet([-3.3, 1.0], []).wrapped(1.0).value == pytest.approx(-0.3)
+
+
+def test_arrays_of_jets():
+    a, b = (np.array([Jet([x, 1.0], []) for x in row], dtype=object) for row in ([1, 2, 3], [4, 5, 6]))
+    assert (a @ b).taylor == [32.0, 21.0]
+    assert [c.value for c in np.cross(a, b)] == [-3.0, 6.0, -3.0]
+    assert [c.value for c in a[0] * b] == [4.0, 5.0, 6.0]
+    assert abs(-a[1]).value == 2.0
+
+
+def test_what_is_not_defined_is_not_a_number():
+    assert np.isnan(np.sqrt(Jet([-1.0, 1.0], [])).value)
+    assert np.isnan((1 / Jet([0.0, 1.0], [])).value)
+    assert np.isnan(np.log(Jet([-1.0, 1.0], [])).value)
+
+
+def test_math_is_refused_with_a_hint():
+    import math
+
+    with pytest.raises(TypeError, match="numpy's sin"):
+        math.sin(Jet([1.0, 0.0], []))

@@ -4,6 +4,7 @@ DEMOS = {
     "double-pendulum": "two hinged rods swing chaotically under gravity",
     "four-bar": "a motor drives a crank-rocker linkage; its coupler point draws a curve",
     "bricard": "an overconstrained loop of six hinges moves all the same",
+    "door": "two hinges on one line: ten rows of rank five, and loads that are unique only in sum",
     "tennis-racket": "a body spun about its intermediate axis flips over and over",
     "heavy-top": "a fast top precesses and nods under gravity",
     "flyball-governor": "swinging balls lift a sleeve as the spindle speeds up",

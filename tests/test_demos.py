@@ -33,6 +33,14 @@ def bricard(result):
     assert np.ptp(result["bar 2"].position[:, 1]) > 0.2
 
 
+def door(result):
+    assert result.rank == 5
+    assert result["upper"].unique.force == "unique only in sum"
+    together = result["lower"].force() + result["upper"].force()
+    np.testing.assert_allclose(together[:, 2], 20 * 9.81, atol=1e-9)
+    assert abs(result["lower"].rotation[-1, 2]) < 0.5 < result["lower"].rotation[0, 2]  # it has closed
+
+
 def tennis_racket(result):
     spin = result["racket"].angular_velocity[:, 1]
     assert spin.min() < -5.5 < 5.5 < spin.max()  # it flips
@@ -54,7 +62,7 @@ def flyball_governor(result):
     np.testing.assert_allclose(left[:, :2], -balls[:, :2], atol=1e-6)
 
 
-CHECKS = [double_pendulum, four_bar, bricard, tennis_racket, heavy_top, flyball_governor]
+CHECKS = [double_pendulum, four_bar, bricard, door, tennis_racket, heavy_top, flyball_governor]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -161,6 +161,7 @@ class GivenRows(Relation):
     first : the first row of the part
     """
 
+    function: Any
     owner: str = ""
     skipped: int = 0
     first: int = 0

@@ -214,10 +214,10 @@ def drawing_of(constraint: Constraint) -> Drawing:
     return getattr(constraint, "drawing", Drawing())
 
 
-def _free_axis(constraint: Joint) -> int:
-    """The axis of the joint frames about or along which there is motion."""
-    axis = constraint.translation_axis if constraint.rotation_axis is None else constraint.rotation_axis
-    return 2 if axis is None else axis
+def _free_axis(constraint: Constraint) -> int:
+    """The axis of a joint's frames about or along which there is motion."""
+    axes = (getattr(constraint, name, None) for name in ("rotation_axis", "translation_axis"))
+    return next((axis for axis in axes if axis is not None), 2)
 
 
 def _shows_axis(constraint: Constraint) -> bool:

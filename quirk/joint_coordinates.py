@@ -9,7 +9,7 @@ import numpy as np
 
 from . import validate
 from .assembly import CONSISTENCY_TOLERANCE, LONGEST_STEP, assemble, constraint_of, violations
-from .constraints import Constraint, Drive
+from .constraints import Drive, Joint
 from .constraints.drive import LETTERS, driven_coordinate
 from .dynamics.projection import factorise, with_projected_velocity
 from .dynamics.rows import residuals
@@ -73,7 +73,7 @@ def _with_velocity(system: System, state: State, t: float) -> State:
     return with_projected_velocity(model, system.metric, state, kin, t, factorise(model, system.metric, kin, t))
 
 
-def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Constraint, str, float]]:
+def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
     """Joint, name of its coordinate and value, for each number given."""
     owner = f"System.assemble: {argument}"
     if not isinstance(given, Mapping):
@@ -81,7 +81,7 @@ def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tu
     found = []
     for name, values in given.items():
         joint = system[name]
-        if not isinstance(joint, Constraint):
+        if not isinstance(joint, Joint):
             raise InputError(f"{owner}: {joint} is not a joint")
         by_name = values if isinstance(values, Mapping) else {None: values}
         for part, value in by_name.items():
@@ -90,11 +90,11 @@ def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tu
     return found
 
 
-def _hold(joint: Constraint, name: str, value: float, rate: float, t: float) -> Drive:
+def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive:
     return Drive(f"{joint.name} {name} = {value:.6g}", joint, Motion.polynomial([value - rate * t, rate]), name)
 
 
-def coordinate(system: System, state: State, joint: Constraint, name: str) -> float:
+def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
     """Value of a joint coordinate at a state, rad or m: what a drive to zero misses."""
     drive = _hold(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model

@@ -111,24 +111,24 @@ class JointLoads:
             return force, torque
         solver, tables = self.solver, self.solver.tables
         K = len(tables.joints)
-        lanes = np.zeros(WIDTH * K)
-        lanes[tables.row_lane] = solver.multipliers()
-        lanes = lanes.reshape(K, WIDTH)
+        flat = np.zeros(WIDTH * K)
+        flat[tables.row_lane] = solver.multipliers()
+        lanes = flat.reshape(K, WIDTH)
         R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
         position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
+        points = position[self.j] + np.einsum("kij,kj->ki", R[self.j], self.arm)
         if self.nodes:
             carried = solver.work.G[: G_SIZE * K].reshape(K, 9, WIDTH)[self.nodes]
             carried = np.einsum("kcl,kl->kc", carried, lanes[self.nodes])
             on_j, scaled = carried[:, :3], np.where(self.upper[:, None], carried[:, 6:], carried[:, 3:6])
             moment = np.einsum("kij,kjl,kl->ki", R[self.near], self.unscaled, scaled)
-            # About the origin, for now.
-            moment = np.where(self.upper[:, None], moment, -moment) + np.cross(position[self.near], on_j)
+            away = position[self.near] - points[self.which]
+            moment = np.where(self.upper[:, None], moment, -moment) + np.cross(away, on_j)
             np.add.at(force, self.which, on_j)
             np.add.at(torque, self.which, moment)
         for k, relation, which in self.relations:
             gradient = solver.relation_gradient(relation)[:, 1]
             wrench = lanes[k, : len(gradient)] @ gradient
             force[which] += wrench[:3]
-            torque[which] += wrench[3:] + np.cross(position[self.j[which]], wrench[:3])
-        points = position[self.j] + np.einsum("kij,kj->ki", R[self.j], self.arm)
-        return force, torque - np.cross(points, force)
+            torque[which] += wrench[3:] + np.cross(position[self.j[which]] - points[which], wrench[:3])
+        return force, torque

@@ -39,7 +39,7 @@ def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
     return [{X: (Y, Z), Y: (X, Z), Z: (X, Y)}[axis] for axis in constrained]
 
 
-@functools.cache
+@functools.lru_cache(256)
 def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], alternative: bool) -> Function:
     """Return the rows of a generic joint: constrained coordinates less their offsets."""
 

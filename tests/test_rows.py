@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mechanisms import SPECIAL, VARIANTS, random_body, random_joint, random_state
+from mechanisms import SPECIAL, VARIANTS, random_body, random_joint, random_quaternion, random_state
 from quirk.constraints.primitives import constraint_tower, constraint_wrenches
 
 import quirk
@@ -176,6 +176,26 @@ class TestEveryConstraint:
                 moment = moment - sign * (load.torque + np.cross(at - state.position[n], load.force))
             np.testing.assert_allclose(force, 0, atol=1e-9 * scale)
             np.testing.assert_allclose(moment, 0, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not quirk.Gear], ids=lambda kind: kind.__name__)
+def test_a_rigid_motion_of_the_whole_system_changes_nothing(kind):
+    """Turned and moved, with all velocities; not a gear, whose carrier is the ground here."""
+    system, _ = pair(kind, 7)
+    state = system.assemble(t=T)
+    turn = random_quaternion(np.random.default_rng(8))
+    Q = rotation.matrix(turn)
+    other = quirk.State(
+        state.position @ Q.T + [3.0, -2.0, 5.0],
+        rotation.multiply(turn, state.orientation),
+        state.velocity @ Q.T,
+        state.angular_velocity,
+    )
+    for solver in ("dense", "sparse"):
+        here, there = (system.acceleration(s, T, solver) for s in (state, other))
+        scale = 1 + np.abs(here.linear).max() + np.abs(here.angular).max()
+        np.testing.assert_allclose(there.linear, here.linear @ Q.T, atol=1e-10 * scale)
+        np.testing.assert_allclose(there.angular, here.angular, atol=1e-10 * scale)
 
 
 def point_now(system, state, joint):

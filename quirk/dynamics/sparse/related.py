@@ -24,6 +24,10 @@ from .tables_of_relations import layouts_of
 Watch = Callable[[Callable[[float], Any]], Callable[[float], None]]
 
 
+# So many functions are kept compiled for systems to come; those of present ones are kept by these.
+MOST_COMPILED = 256
+
+
 class Related:
     """The relations of one solver, with all that they need to stay alive.
 
@@ -74,7 +78,7 @@ class Related:
         return pointer_to_python(self._watch(call))
 
 
-@functools.cache
+@functools.lru_cache(MOST_COMPILED)
 def compiled_relation(function: Function, of_velocities: bool, layout: Layout) -> Any:
     """Return the C function of a relation, differentiated, compiled once in a process for all that share it."""
     relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)

@@ -16,10 +16,6 @@ from .sealed import Sealed
 
 PIECES, SINUSOID, FUNCTION = range(3)
 
-# Derivatives of a function that a user may give: up to snap.
-MOST_DERIVATIVES = 4
-
-
 # Where derivatives of a function are tried, as parts of a run; with differences over this part of it; and what is
 # wrong, as a part of their size.
 TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
@@ -175,57 +171,43 @@ class Motion(Sealed):
         return f"Motion({' + '.join(f'{c:g} t^{k}' for k, c in enumerate(self.coefficients[0]))})"
 
 
+# Entries of each motion in a table of integers: its kind, where its breaks and coefficients start among the numbers,
+# how many pieces it has and of how many coefficients, and the address of its function.
+KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS = range(6)
+MOTION_SIZE = 6
+
+
 class MotionTable(NamedTuple):
-    """Motions as kernels see them.
+    """Motions as kernels see them: integers as above, and all breaks and coefficients."""
 
-    kind (n,) · first, pieces (n,) of them · degree (n,) coefficients of each piece · data (n,) first coefficient ·
-    breaks: starts of all pieces · coefficients · address (n,) of functions · inputs (1,), outputs (5,) of functions.
-    """
-
-    kind: np.ndarray
-    first: np.ndarray
-    pieces: np.ndarray
-    degree: np.ndarray
-    data: np.ndarray
-    breaks: np.ndarray
-    coefficients: np.ndarray
-    address: np.ndarray
-    inputs: np.ndarray
-    outputs: np.ndarray
+    entries: np.ndarray
+    numbers: np.ndarray
 
     @classmethod
     def of(cls, motions: list[Motion]) -> MotionTable:
         """Lay out motions; the addresses of functions are left to whoever keeps these alive."""
-        pieces = np.array([len(m.coefficients) for m in motions], dtype=np.int64)
-        sizes = np.array([m.coefficients.size for m in motions], dtype=np.int64)
-        return cls(
-            kind=np.array([m.kind for m in motions], dtype=np.int64),
-            first=np.cumsum(pieces) - pieces,
-            pieces=pieces,
-            degree=np.array([m.coefficients.shape[1] for m in motions], dtype=np.int64),
-            data=np.cumsum(sizes) - sizes,
-            breaks=np.concatenate([m.breaks[:-1] for m in motions]) if motions else np.zeros(0),
-            coefficients=np.concatenate([m.coefficients.ravel() for m in motions]) if motions else np.zeros(0),
-            address=np.zeros(len(motions), dtype=np.int64),
-            inputs=np.zeros(1),
-            outputs=np.zeros(MOST_DERIVATIVES + 1),
-        )
+        entries, numbers = np.zeros(MOTION_SIZE * len(motions), dtype=np.int64), [np.zeros(1)]
+        used = 1
+        for m, motion in enumerate(motions):
+            breaks, coefficients = motion.breaks[:-1], motion.coefficients
+            entry = [motion.kind, used, used + breaks.size, len(coefficients), coefficients.shape[1], 0]
+            entries[MOTION_SIZE * m : MOTION_SIZE * (m + 1)] = entry
+            numbers += [breaks, coefficients.ravel()]
+            used += breaks.size + coefficients.size
+        return cls(entries, np.concatenate(numbers))
 
 
 @kernel
 def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
     """Write the Taylor coefficients c, c', c''/2, ... of motion m at time t from element `first` of `out` on."""
-    if table.kind[m] == FUNCTION:
-        table.outputs[0] = math.nan
-        call(table.address[m], t, table.inputs, 0, table.outputs, 0)
-        factorial = 1.0
-        for k in range(order + 1):
-            out[first + k] = table.outputs[k] / factorial
-            factorial *= k + 1.0
+    e = MOTION_SIZE * m
+    numbers, o = table.numbers, table.entries[e + COEFFICIENTS]
+    if table.entries[e + KIND] == FUNCTION:
+        out[first] = math.nan
+        call(table.entries[e + ADDRESS], t, numbers, 0, out, first)
         return
-    if table.kind[m] == SINUSOID:
-        o = table.data[m]
-        amplitude, frequency, phase = table.coefficients[o], table.coefficients[o + 1], table.coefficients[o + 2]
+    if table.entries[e + KIND] == SINUSOID:
+        amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
         power = amplitude
         for k in range(order + 1):
             # The k-th derivative of the sine is the sine a quarter turn further on.
@@ -233,20 +215,19 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
             wave = math.sin(angle) if k % 2 == 0 else math.cos(angle)
             out[first + k] = power * (wave if k % 4 < 2 else -wave)
             power *= frequency / (k + 1.0)
-        out[first] += table.coefficients[o + 3]
+        out[first] += numbers[o + 3]
         return
-    piece = 0
-    for p in range(1, table.pieces[m]):
-        piece = p if table.breaks[table.first[m] + p] <= t else piece
-    since = t - table.breaks[table.first[m] + piece]
-    degree = table.degree[m]
-    o = table.data[m] + degree * piece
+    piece, breaks, terms = 0, table.entries[e + BREAKS], table.entries[e + TERMS]
+    for p in range(1, table.entries[e + COUNT]):
+        piece = p if numbers[breaks + p] <= t else piece
+    since = t - numbers[breaks + piece]
+    o += terms * piece
     for k in range(order + 1):
         # Horner's rule on the k-th derivative over k!: binomials times coefficients.
         total = 0.0
-        for power in range(degree - 1, k - 1, -1):
+        for power in range(terms - 1, k - 1, -1):
             binomial = 1.0
             for r in range(k):
                 binomial = binomial * (power - r) / (r + 1.0)
-            total = total * since + binomial * table.coefficients[o + power]
+            total = total * since + binomial * numbers[o + power]
         out[first + k] = total

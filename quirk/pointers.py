@@ -27,6 +27,22 @@ def pointer_to_python(function: Callable[[float], None]) -> Any:
     return SIGNATURE(lambda t, inputs, outputs: function(t))
 
 
+def pointer_to_filler(
+    function: Callable[[float, np.ndarray], None], size: int, watch: Callable[..., Callable[[float], None]]
+) -> Any:
+    """Return a C function that lets ``function(t, outputs)`` fill `size` outputs, watched for errors by `watch`."""
+    place = np.zeros(size)
+    watched = watch(lambda t: function(t, place))
+
+    def fill(t: float, inputs: Any, outputs: Any) -> None:
+        place[:] = np.nan
+        watched(t)
+        for k in range(size):
+            outputs[k] = place[k]
+
+    return SIGNATURE(fill)
+
+
 def pointer_to_compiled(function: Any) -> Any:
     """Return a C function of a numba function ``function(t, inputs, outputs)`` of two pointers."""
     doubles = types.CPointer(types.float64)

@@ -80,7 +80,7 @@ _rows, _factorise, _forward, _backward, _wrenches = (
 )
 
 
-@kernel
+@inlined
 def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Find rows and their right-hand sides, factorise, and solve forward: all while it is at hand.
 
@@ -97,9 +97,6 @@ def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, a
         _factorise(pattern, begin, end, work.G, work.floor, work.B, work.Q)
         _forward(pattern, begin, end, work.B, work.rhs, work.x)
         ready = due
-
-
-_sweep = inlined(plain(sweep))
 
 
 @kernel
@@ -125,7 +122,7 @@ def evaluate(
         free_accelerations(constants, y, work.kin)
     else:
         free_motion(constants, y, work.kin)
-    _sweep(nodes, pattern, work, t, y, alpha, beta)
+    sweep(nodes, pattern, work, t, y, alpha, beta)
     _backward(pattern, work.Q, work.x)
     _wrenches(nodes, work.G, work.x, work.wrench)
     for _ in range(int(work.summary[REFINEMENTS])):

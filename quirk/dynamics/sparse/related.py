@@ -12,12 +12,13 @@ import numpy as np
 from quirk.compiled import plain_python
 from quirk.constraints.jets import BranchingError
 from quirk.constraints.relation import Function, Layout, Relation
-from quirk.motion import FUNCTION, MOST_DERIVATIVES, Motion
-from quirk.pointers import address_of, pointer_to_compiled, pointer_to_python
+from quirk.motion import ADDRESS as MOTION_ADDRESS
+from quirk.motion import FUNCTION, MOTION_SIZE, Motion
+from quirk.pointers import address_of, pointer_to_compiled, pointer_to_filler, pointer_to_python
 from quirk.traced import traced
 
 from ..model import Model
-from .relations import ORDER, Relations
+from .relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Relations
 from .tables_of_relations import layouts_of
 
 # Catches what must not pass through compiled code.
@@ -40,19 +41,19 @@ class Related:
     def __init__(self, model: Model, table: Relations, watch: Watch) -> None:
         self.layouts = layouts_of(model)
         motions = [motion for placed in model.relations for motion in placed.relation.motions]
-        scratch = table.motions._replace(
-            address=table.motions.address.copy(), inputs=np.zeros(1), outputs=np.zeros(MOST_DERIVATIVES + 1)
-        )
         self.table = table._replace(
-            address=table.address.copy(), inputs=table.inputs.copy(), outputs=table.outputs.copy(), motions=scratch
+            entries=table.entries.copy(),
+            inputs=table.inputs.copy(),
+            outputs=table.outputs.copy(),
+            motions=table.motions._replace(entries=table.motions.entries.copy()),
         )
         self._pointers: list[Any] = []
         self._watch = watch
         for r, (placed, layout) in enumerate(zip(model.relations, self.layouts, strict=True)):
-            self.table.address[r] = self._keep(self._pointer(r, placed.relation, layout))
+            self.table.entries[RELATION_SIZE * r + ADDRESS] = self._keep(self._pointer(r, placed.relation, layout))
         for m, motion in enumerate(motions):
             if motion.kind == FUNCTION:
-                scratch.address[m] = self._keep(self._motion_pointer(motion))
+                self.table.motions.entries[MOTION_SIZE * m + MOTION_ADDRESS] = self._keep(self._motion_pointer(motion))
 
     def _keep(self, pointer: Any) -> int:
         self._pointers.append(pointer)
@@ -64,18 +65,18 @@ class Related:
                 return compiled_relation(relation.function, relation.of_velocities, layout)
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
-        first_in, first_out = self.table.input[r], self.table.output[r]
+        first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
         inputs = self.table.inputs[first_in : first_in + layout.inputs]
         outputs = self.table.outputs[first_out : first_out + layout.outputs]
         return pointer_to_python(self._watch(lambda t: relation.fill(layout, True, t, inputs, outputs)))
 
     def _motion_pointer(self, motion: Motion) -> Any:
-        outputs = self.table.motions.outputs
+        factorial = np.cumprod([1.0, *range(1, ORDER + 1)])
 
-        def call(t: float) -> None:
-            outputs[: ORDER + 1] = motion.derivatives(t, ORDER)
+        def call(t: float, outputs: np.ndarray) -> None:
+            outputs[:] = motion.derivatives(t, ORDER) / factorial
 
-        return pointer_to_python(self._watch(call))
+        return pointer_to_filler(call, ORDER + 1, self._watch)
 
 
 @functools.lru_cache(MOST_COMPILED)

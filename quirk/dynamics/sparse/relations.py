@@ -27,33 +27,38 @@ SIDE_FORCE, SIDE_MOMENT = 0, 24
 SIDE_SIZE = 48
 
 
-class Relations(NamedTuple):
-    """Relations as kernels see them; R relations with S sides in all.
+# Entries of each relation: address of its function, number of rows, where its inputs and outputs start, first input of
+# the frames and first output of the gradients from there, number of constants, and its motions and sides.
+ADDRESS, ROWS, INPUT, OUTPUT, FRAMES, GRADIENT, NUMBERS, MOTION, MOTION_END, SIDE, SIDE_END = range(11)
+RELATION_SIZE = 11
 
-    address (R,) of the function · rows (R,) · input, output (R,) where the inputs and outputs of its function start ·
-    first_frame, gradient (R,) first input of the frames and first output of the gradients, from there · motion
-    (R + 1,) first of its motions · numbers (R,) how many constants come before those · side (R + 1,) first of its
-    sides · state, kinematics, wrench (S,) where the body starts in arrays of that size · rows_at (S,) where the side
-    starts in G · inverse_mass (S,) · motions · inputs, outputs: see `quirk.constraints.relation.Layout`.
+# Entries of each side: where its body starts in arrays of states, kinematics and wrenches, and the side itself in G.
+STATE, KINEMATICS, WRENCH, AT = range(4)
+SIDE_ENTRIES = 4
+
+
+class Relations(NamedTuple):
+    """Relations as kernels see them; few arrays, since each takes time to compile.
+
+    entries, sides: integers as above · inverse_mass (S,) of the body of each side · motions · inputs, outputs: see
+    `quirk.constraints.relation.Layout`.
     """
 
-    address: np.ndarray
-    rows: np.ndarray
-    input: np.ndarray
-    output: np.ndarray
-    first_frame: np.ndarray
-    gradient: np.ndarray
-    motion: np.ndarray
-    numbers: np.ndarray
-    side: np.ndarray
-    state: np.ndarray
-    kinematics: np.ndarray
-    wrench: np.ndarray
-    rows_at: np.ndarray
+    entries: np.ndarray
+    sides: np.ndarray
     inverse_mass: np.ndarray
     motions: MotionTable
     inputs: np.ndarray
     outputs: np.ndarray
+
+    def entry(self, r: int, which: int) -> int:
+        """One entry of a relation, for Python."""
+        return int(self.entries[RELATION_SIZE * r + which])
+
+    def starts(self, r: int) -> list[int]:
+        """Where the sides of a relation start in G, for Python."""
+        sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
+        return [int(start) for start in sides[:, AT]]
 
 
 # Inputs of a frame: where it is in its body (12), then position, velocity and no acceleration, rotation, spin and
@@ -64,13 +69,14 @@ FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15,
 @kernel
 def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Call the function of relation r at a state."""
-    first = relations.input[r]
-    for m in range(relations.motion[r], relations.motion[r + 1]):
-        o = first + relations.numbers[r] + (m - relations.motion[r]) * (ORDER + 1)
+    e = RELATION_SIZE * r
+    first, first_motion = relations.entries[e + INPUT], relations.entries[e + MOTION]
+    for m in range(first_motion, relations.entries[e + MOTION_END]):
+        o = first + relations.entries[e + NUMBERS] + (m - first_motion) * (ORDER + 1)
         motion_taylor(relations.motions, m, t, ORDER, relations.inputs, o)
-    o = first + relations.first_frame[r]
-    for s in range(relations.side[r], relations.side[r + 1]):
-        state, k = relations.state[s], relations.kinematics[s]
+    o = first + relations.entries[e + FRAMES]
+    for s in range(relations.entries[e + SIDE], relations.entries[e + SIDE_END]):
+        state, k = relations.sides[SIDE_ENTRIES * s + STATE], relations.sides[SIDE_ENTRIES * s + KINEMATICS]
         for c in range(3):
             put(relations.inputs, o + BODY_POSITION + c, at(y, state + 8 * (POSITION + c)))
             put(relations.inputs, o + BODY_VELOCITY + c, at(y, state + 8 * (VELOCITY + c)))
@@ -78,9 +84,10 @@ def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin
         for c in range(9):
             put(relations.inputs, o + BODY_ROTATION + c, at(kin, k + 8 * (ROTATION + c)))
         o += FRAME_SIZE
-    for k in range(relations.rows[r] * (ORDER + 1)):
-        put(relations.outputs, relations.output[r] + k, math.nan)  # what a function that fails leaves
-    call(relations.address[r], t, relations.inputs, first, relations.outputs, relations.output[r])
+    out = relations.entries[e + OUTPUT]
+    for c in range(relations.entries[e + ROWS] * (ORDER + 1)):
+        put(relations.outputs, out + c, math.nan)  # what a function that fails leaves
+    call(relations.entries[e + ADDRESS], t, relations.inputs, first, relations.outputs, out)
 
 
 @kernel
@@ -98,18 +105,19 @@ def relation_rows(
 ) -> None:
     """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs` on."""
     evaluate_relation(relations, r, t, y, kin)
-    out, begin, end = relations.output[r], relations.side[r], relations.side[r + 1]
+    e = RELATION_SIZE * r
+    out, begin, end = relations.entries[e + OUTPUT], relations.entries[e + SIDE], relations.entries[e + SIDE_END]
     store(rhs, o, splat(0.0))
-    for row in range(relations.rows[r]):
+    for row in range(relations.entries[e + ROWS]):
         d = out + row * (ORDER + 1)
         phi, phi_dot, bend = at(relations.outputs, d), at(relations.outputs, d + 1), at(relations.outputs, d + 2)
         put(rhs, o + row, -(bend + 2.0 * alpha * phi_dot + beta * beta * phi))
     for s in range(begin, end):
-        g, k = relations.rows_at[s], relations.kinematics[s]
+        g, k = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS]
         for c in range(6):
             store(G, g + 8 * c, splat(0.0))  # lanes without a row, too: what is not a number would stay there
-        for row in range(relations.rows[r]):
-            gradient = out + relations.gradient[r] + 8 * (row * (end - begin) + s - begin)
+        for row in range(relations.entries[e + ROWS]):
+            gradient = out + relations.entries[e + GRADIENT] + 8 * (row * (end - begin) + s - begin)
             for c in range(3):
                 put(G, g + SIDE_FORCE + 8 * c + row, at(relations.outputs, gradient + c))
                 put(G, g + SIDE_MOMENT + 8 * c + row, at(relations.outputs, gradient + 3 + c))
@@ -125,16 +133,17 @@ def relation_residuals(
 ) -> None:
     """Write Phi, for order 0, or Phi_dot, for order 1, of relation r from element o of `out` on."""
     evaluate_relation(relations, r, t, y, kin)
-    for row in range(relations.rows[r]):
-        put(out, o + row, at(relations.outputs, relations.output[r] + row * (ORDER + 1) + order))
+    e = RELATION_SIZE * r
+    for row in range(relations.entries[e + ROWS]):
+        put(out, o + row, at(relations.outputs, relations.entries[e + OUTPUT] + row * (ORDER + 1) + order))
 
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
     """Write the rows of relation r times a motion."""
     row = splat(0.0)
-    for s in range(relations.side[r], relations.side[r + 1]):
-        g, b = relations.rows_at[s], relations.wrench[s]
+    for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
+        g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
         row = row + dot(three(motion, b), load3(G, g + SIDE_FORCE))
         row = row + dot(three(motion, b + 24), load3(G, g + SIDE_MOMENT))
     store(out, o, row)
@@ -144,8 +153,8 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
     """Add what multipliers x of relation r exert on each body."""
     multipliers = load(x, o)
-    for s in range(relations.side[r], relations.side[r + 1]):
-        g, b = relations.rows_at[s], relations.wrench[s]
+    for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
+        g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
         for c in range(6):
             wrench[b + 8 * c] += total(multipliers * load(G, g + 8 * c))
 
@@ -154,8 +163,8 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 def relation_lengths(relations: Relations, r: int, G: np.ndarray, lengths: np.ndarray, o: int) -> None:
     """Write the squared lengths of the rows of relation r in the mass metric."""
     squares = splat(0.0)
-    for s in range(relations.side[r], relations.side[r + 1]):
-        g = relations.rows_at[s]
+    for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
+        g = relations.sides[SIDE_ENTRIES * s + AT]
         for c in range(3):
             force, moment = load(G, g + SIDE_FORCE + 8 * c), load(G, g + SIDE_MOMENT + 8 * c)
             squares = squares + relations.inverse_mass[s] * force * force + moment * moment

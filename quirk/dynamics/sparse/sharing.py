@@ -118,7 +118,7 @@ class Sharing:
             if joint.relation is None:
                 starts[:, s], signs[s] = (G_SIZE * k + G_FORCE, G_SIZE * k + SIDES[side]), SIGNS[side]
             else:
-                start = self.relations.rows_at[self.relations.side[joint.relation] + side]
+                start = self.relations.starts(joint.relation)[side]
                 starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
         lanes = WIDTH * np.arange(3)[None, :, None] + np.arange(6)[None, None, :]
         force, moment = G[starts[0, :, None, None] + lanes], G[starts[1, :, None, None] + lanes]

@@ -35,6 +35,7 @@ from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from .redundancy import PIVOT_TOLERANCE
 from .related import Related
+from .relations import OUTPUT
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
 from .tables import UNIT_ROWS, Tables
@@ -214,8 +215,8 @@ class Solver:
     def relation_gradient(self, relation: int) -> np.ndarray:
         """Gradients (rows, frames, 6) in N of a relation, at the last evaluation."""
         table, layout = self.nodes.relations, self.related.layouts[relation]
-        first = table.output[relation] + layout.first_gradient
-        gradient = table.outputs[first : table.output[relation] + layout.outputs]
+        start = table.entry(relation, OUTPUT)
+        gradient = table.outputs[start + layout.first_gradient : start + layout.outputs]
         return gradient.reshape(layout.rows, layout.frames, 8)[..., :6]
 
     def multipliers(self) -> np.ndarray:

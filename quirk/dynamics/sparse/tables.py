@@ -109,7 +109,7 @@ def flatten(model: Model) -> Tables:
         if joint is not None:
             row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
     constants = slots.to_lanes(_constants(model))
-    rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.rows_at)
+    rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.inverse_mass)
     return Tables(slots, constants, nodes, pattern, placed, row_lane, units, rows_size, block_size(pattern))
 
 
@@ -258,8 +258,7 @@ class Side(NamedTuple):
 
 def _sides(model: Model, k: int, joint: Joint, relations: Relations) -> list[Side]:
     if joint.relation is not None:
-        first, last = relations.side[joint.relation], relations.side[joint.relation + 1]
-        starts = [int(start) for start in relations.rows_at[first:last]]
+        starts = relations.starts(joint.relation)
         return [Side(k, start + SIDE_MOMENT, start + SIDE_FORCE, 1.0, False) for start in starts]
     constant = _kind(list(model.table.kind[joint.primitives])) != BILINEAR
     force = G_SIZE * k + G_FORCE

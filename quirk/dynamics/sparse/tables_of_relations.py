@@ -15,39 +15,38 @@ from .relations import ORDER, SIDE_SIZE, Relations
 
 def flat_relations(model: Model, slots: Slots, start: int) -> Relations:
     """Lay out all relations, their sides from element `start` of G on; addresses of functions are left to be filled."""
-    layouts = [layout_of(placed.relation, len(placed.bodies), ORDER) for placed in model.relations]
+    layouts = layouts_of(model)
     bodies = [body for placed in model.relations for body in placed.bodies]
     motions: list[Motion] = [motion for placed in model.relations for motion in placed.relation.motions]
-    inverse_mass = np.append(1 / model.mass, 0.0)
 
     def starts(sizes: list[int]) -> np.ndarray:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
-    input_starts, output_starts = starts([lay.inputs for lay in layouts]), starts([lay.outputs for lay in layouts])
-    inputs = np.zeros(input_starts[-1])
-    for placed, layout, first in zip(model.relations, layouts, input_starts, strict=False):
-        inputs[first : first + layout.numbers] = placed.relation.numbers
+    inputs, outputs = starts([lay.inputs for lay in layouts]), starts([lay.outputs for lay in layouts])
+    motion, side = starts([lay.motions for lay in layouts]), starts([lay.frames for lay in layouts])
+    entries = [
+        (0, lay.rows, inputs[r], outputs[r], lay.first_frame, lay.first_gradient, lay.numbers, motion[r],
+         motion[r + 1], side[r], side[r + 1])
+        for r, lay in enumerate(layouts)
+    ]  # fmt: skip
+    sides = [
+        (slots.offset(body, STATE_SIZE), slots.offset(body, KINEMATICS_SIZE), slots.offset(body, WRENCH_SIZE),
+         start + SIDE_SIZE * s)
+        for s, body in enumerate(bodies)
+    ]  # fmt: skip
+    values = np.zeros(inputs[-1])
+    for placed, layout, first in zip(model.relations, layouts, inputs, strict=False):
+        values[first : first + layout.numbers] = placed.relation.numbers
         for f, frame in enumerate(placed.frames):
             o = first + layout.first_frame + f * layout.frame_size
-            inputs[o : o + frame.size] = frame
+            values[o : o + frame.size] = frame
     return Relations(
-        address=np.zeros(len(layouts), dtype=np.int64),
-        rows=np.array([layout.rows for layout in layouts], dtype=np.int64),
-        input=input_starts[:-1],
-        output=output_starts[:-1],
-        first_frame=np.array([layout.first_frame for layout in layouts], dtype=np.int64),
-        gradient=np.array([layout.first_gradient for layout in layouts], dtype=np.int64),
-        motion=starts([layout.motions for layout in layouts]),
-        numbers=np.array([layout.numbers for layout in layouts], dtype=np.int64),
-        side=starts([layout.frames for layout in layouts]),
-        state=np.array([slots.offset(body, STATE_SIZE) for body in bodies], dtype=np.int64),
-        kinematics=np.array([slots.offset(body, KINEMATICS_SIZE) for body in bodies], dtype=np.int64),
-        wrench=np.array([slots.offset(body, WRENCH_SIZE) for body in bodies], dtype=np.int64),
-        rows_at=start + SIDE_SIZE * np.arange(len(bodies)),
-        inverse_mass=inverse_mass[bodies] if bodies else np.zeros(0),
+        entries=np.array(entries, dtype=np.int64).ravel(),
+        sides=np.array(sides, dtype=np.int64).ravel(),
+        inverse_mass=np.append(1 / model.mass, 0.0)[np.array(bodies, dtype=np.int64)],
         motions=MotionTable.of(motions),
-        inputs=inputs,
-        outputs=np.zeros(output_starts[-1]),
+        inputs=values,
+        outputs=np.zeros(outputs[-1]),
     )
 
 

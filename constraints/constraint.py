@@ -112,6 +112,8 @@ class Joint(Constraint):
     # The frame axis about and along which the joint moves freely, if it has exactly one.
     rotation_axis: int | None = None
     translation_axis: int | None = None
+    # Whether it turns about x of frame i and y of frame j: two angles that nothing limits.
+    cross: bool = False
 
     def __init__(
         self,

@@ -132,6 +132,7 @@ class Implicit(_OfBodies):
         try:
             differentiate(trial, layout, True, 0.0, self._inputs(layout), np.zeros(0))
             values = [float(row.value) for row in found]
+            free = [k for k, row in enumerate(found) if all(g is None for g in row.gradient)]
         except Exception as error:
             raise InputError(
                 f"{owner}: its function, called as phi(t, {self._form}), failed where the bodies are placed: "
@@ -139,6 +140,9 @@ class Implicit(_OfBodies):
             ) from error
         if not values or not np.isfinite(values).all():
             raise InputError(f"{owner}: what its function returns must be one or more finite quantities; got {values}")
+        if free:
+            on = "velocities" if self.level == "velocity" else "poses"
+            raise InputError(f"{owner}: what its function returns must depend on the {on}; entry {free[0]} does not")
         return len(values)
 
 

@@ -40,6 +40,17 @@ def _tilt(axis: int) -> Any:
     return tilt
 
 
+def _swing(axis: int) -> Any:
+    def swing(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Angle about x of frame i or about y of frame j of a cross, less the motion."""
+        i, j = frames
+        R = i.rotation.T @ j.rotation
+        angle = R[2, 1].arctan2(R[1, 1]) if axis == X else R[0, 2].arctan2(R[0, 0])
+        return [(angle - motions[0]).wrapped(2 * np.pi)]
+
+    return swing
+
+
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Displacement along an axis of frame i less the motion."""
@@ -50,7 +61,7 @@ def _slide(axis: int) -> Any:
 
 
 # One function object for each coordinate, so that what is compiled for one joint serves all.
-TURN, TILT, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn, _tilt, _slide))
+TURN, TILT, SWING, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn, _tilt, _swing, _slide))
 
 
 def separation(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
@@ -73,8 +84,8 @@ class Drive(Constraint):
     name : str
     joint : Joint
     motion : Motion
-        rad or m, of the coordinate as `result[joint]` shows it: zero where both frames are alike. Angles may go on
-        over any number of turns.
+        rad or m, of the coordinate as `result[joint]` shows it, up to whole turns: zero where both frames are alike.
+        Angles may go on over any number of turns; the second of three 1-2-3 angles stays below a right one.
     coordinate : str, optional
         "rotation" or "translation" for a joint with one of each; for others with an axis, "rotation x" (1-2-3 angles)
         or "translation z" (in frame i).
@@ -91,7 +102,8 @@ class Drive(Constraint):
         super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active)
         self.joint, self.coordinate = joint, f"{kind} {LETTERS[axis]}"
         if kind == "rotation":
-            function = (TURN if axis == getattr(joint, "rotation_axis", None) else TILT)[axis]
+            swings = joint.cross and axis in (X, Y)
+            function = (TURN if axis == joint.rotation_axis else SWING if swings else TILT)[axis]
             relation = Relation(function, (f"angle {LETTERS[axis]}",), (TORQUE,), motions=(self.motion,))
         else:
             relation = Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(self.motion,))

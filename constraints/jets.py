@@ -100,6 +100,10 @@ class Jet:
         return self.reciprocal() * other
 
     def __pow__(self, exponent: Any) -> Jet:
+        if isinstance(exponent, Jet):
+            return (self.log() * exponent).exp()
+        if isinstance(exponent, int | float | np.integer) and float(exponent).is_integer():
+            exponent = int(exponent)  # by products, which are defined for negative numbers too
         if isinstance(exponent, int) and exponent < 0:
             return (self**-exponent).reciprocal()
         if isinstance(exponent, int):

@@ -118,6 +118,7 @@ class Universal(Joint):
     """
 
     primitives = (coincidence, dot1(X, Y))
+    cross = True
 
     def __init__(
         self,

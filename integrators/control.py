@@ -19,6 +19,8 @@ SMALLEST_ERROR = 1e-4
 # A step that the projection has to move by more than this, in rad or lengths of the system, is too long: where all
 # is driven no error along the constraints tells, and the nearest of many solutions need not be the right one.
 LARGEST_CORRECTION = 5e-3
+# Nor can a step of a fixed size be one whose projection is larger than this.
+FARTHEST_CORRECTION = 0.1
 # Steps shorter than this many units in the last place of the time make no progress.
 SMALLEST_STEP_ULPS = 16
 # A run that advances by less than this part of its duration in so many steps would never end.

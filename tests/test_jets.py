@@ -11,7 +11,7 @@ def functions():
     return {
         "product": lambda x, y: x * y * x,
         "quotient": lambda x, y: (1 + x) / (2 + y),
-        "power": lambda x, y: x**3 - y**-2 + (2 + x) ** 0.7,
+        "power": lambda x, y: x**3 - y**-2 + (2 + x) ** 0.7 + (x - 1) ** 2.0 + (x - 2) ** np.int64(3),
         "roots": lambda x, y: np.sqrt(2 + x * y),
         "exponential": lambda x, y: np.exp(x) * np.log(3 + y),
         "waves": lambda x, y: np.sin(x) * np.cos(2 * y) + np.tan(0.3 * x),

@@ -177,6 +177,28 @@ class TestDrivers:
             result["d"].position, d.position + 0.1 * t[:, None] + 0.2 * t[:, None] ** 2, atol=1e-11
         )
 
+    def test_drivers_that_contradict_each_other_end_the_run(self):
+        body = Body.box("body", 1.0, [1, 1, 1])
+        slide = quirk.Prismatic("slide", GROUND, body, axis=[1, 0, 0])
+        one = quirk.Drive("one", slide, Motion.polynomial([0, 0, 1.0]))
+        two = quirk.Drive("two", slide, Motion.polynomial([0, 0, -3.0]))
+        with pytest.raises(quirk.SimulationError, match=r'Drive "(one|two)" is violated by') as caught:
+            quirk.simulate(quirk.System([body, slide, one, two]), 1.0)
+        assert caught.value.result.status == "completed"
+
+    def test_a_cross_turns_on_beyond_right_angles(self):
+        rod = shaft("rod")
+        cross = quirk.Universal("cross", GROUND, rod, point=[0, 0, 0], axis_i=[0, 0, 1], axis_j=[0, 1, 0])
+        motions = [Motion.constant_rate(5.0), Motion.sinusoid(2.0, 7.0)]
+        drives = [quirk.Drive(f"about {c}", cross, m, f"rotation {c}") for c, m in zip("xy", motions, strict=True)]
+        system = quirk.System([rod, cross, *drives])
+        system.assemble()
+        result = quirk.simulate(system, 1.0, output=0.05)
+        R = rotation.matrix(result["rod"].orientation) @ cross.frame_j.matrix
+        R = cross.frame_i.matrix.T @ R
+        angle = np.unwrap(np.arctan2(R[:, 0, 2], R[:, 0, 0]))
+        np.testing.assert_allclose(angle, 2.0 * np.sin(7 * result.time), atol=1e-11)
+
     def test_a_start_against_the_motion_is_refused_and_assembled(self):
         rod = Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
         hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
@@ -359,6 +381,8 @@ class TestWrittenByTheUser:
             (lambda a: quirk.Implicit("x", [a, a], lambda t, a, b: 0), "bodies must differ"),
             (lambda a: quirk.Implicit("x", [GROUND], lambda t, a: 0), "at least one body"),
             (lambda a: quirk.Implicit("x", a, "phi"), "phi must be a function"),
+            (lambda a: quirk.Implicit("x", a, lambda t, a: t * 0), "must depend on the poses"),
+            (lambda a: quirk.Implicit("x", a, lambda t, a: a.position, level="velocity"), "depend on the velocities"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: []), "one or more finite quantities"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: a.velocity), "velocities are given to relations of"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: a.position[0] - np.nan), "finite quantities"),

@@ -9,6 +9,7 @@ import numpy as np
 from quirk.compiled import entry, kernel
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.integrators.control import (
+    FARTHEST_CORRECTION,
     LARGEST_CORRECTION,
     SMALLEST_ERROR,
     SMALLEST_STEP_ULPS,
@@ -131,8 +132,8 @@ def enter(
                     normalise(y)
                     if arrived and projecting:
                         arrived = project(constants, nodes, pattern, work, t, y, length, counts)
-                        far = at(work.summary, CORRECTION) > LARGEST_CORRECTION
-                        arrived = arrived and (settings.fixed > 0 or not far)
+                        farthest = FARTHEST_CORRECTION if settings.fixed > 0 else LARGEST_CORRECTION
+                        arrived = arrived and not at(work.summary, CORRECTION) > farthest
                     if not arrived:
                         break
                 slope = run.k[stage * size : (stage + 1) * size]

@@ -102,6 +102,8 @@ class Implicit(_OfBodies):
             returned = function(t, *frames[skipped:])
             # Flat, so that vectors and matrices of rows will do.
             listed = np.asarray(returned, dtype=object).ravel().tolist()
+            if any(isinstance(row, bool) or row is None for row in listed):
+                raise TypeError(f"it returned {returned!r}, which is no quantity")
             return [row if isinstance(row, Jet) else t * 0.0 + row for row in listed]
 
         count = self._count(owner, rows)

@@ -168,6 +168,22 @@ class Jet:
         sine, cosine = self.sine_and_cosine()
         return sine / cosine
 
+    def sinh(self) -> Jet:
+        """Hyperbolic sine."""
+        return (self.exp() - (-self).exp()) * 0.5
+
+    def cosh(self) -> Jet:
+        """Hyperbolic cosine."""
+        return (self.exp() + (-self).exp()) * 0.5
+
+    def tanh(self) -> Jet:
+        """Hyperbolic tangent."""
+        return 1.0 - 2.0 / ((2.0 * self).exp() + 1.0)
+
+    def hypot(self, other: Any) -> Jet:
+        """Length of the vector (self, other)."""
+        return (self * self + other * other).sqrt()
+
     def arctan2(self, x: Any) -> Jet:
         """Angle of the point (x, self) from the first axis, in (-pi, pi]."""
         x = x if isinstance(x, Jet) else self._constant(x)

@@ -382,6 +382,10 @@ class TestWrittenByTheUser:
             (lambda a: quirk.Implicit("x", [GROUND], lambda t, a: 0), "at least one body"),
             (lambda a: quirk.Implicit("x", a, "phi"), "phi must be a function"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: t * 0), "must depend on the poses"),
+            (
+                lambda a: quirk.Implicit("x", a, lambda t, a: a.position[0] == 1),
+                "it returned False, which is no quantity",
+            ),
             (lambda a: quirk.Implicit("x", a, lambda t, a: a.position, level="velocity"), "depend on the velocities"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: []), "one or more finite quantities"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: a.velocity), "velocities are given to relations of"),

@@ -80,7 +80,7 @@ _rows, _factorise, _forward, _backward, _wrenches = (
 )
 
 
-@inlined
+@kernel
 def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Find rows and their right-hand sides, factorise, and solve forward: all while it is at hand.
 

@@ -12,9 +12,9 @@ from quirk.compiled import kernel
 from quirk.lanes import put
 
 from .bodies import POSES, VELOCITIES, displace, free_motion, motion_of, reach, rotations, speed, subtract
-from .evaluate import CORRECTION, Work, wrenches
-from .factorise import Pattern, factorise, solve
-from .rows import Nodes, along, constraint_rows, residuals
+from .evaluate import CORRECTION, Work, sweep, wrenches
+from .factorise import Pattern, solve
+from .rows import Nodes, along, residuals
 
 # Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
 # in the last place of the largest position.
@@ -35,9 +35,7 @@ MOST_STEPS = 16
 def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
     """Factorise the rows at a state; what its applied loads are does not matter."""
     free_motion(constants, y, work.kin)
-    count = pattern.rows.shape[0]
-    constraint_rows(nodes, pattern.visits, 0, count, t, y, work.kin, 0.0, 0.0, work.G, work.rhs)
-    factorise(pattern, 0, count, work.G, work.floor, work.B, work.Q)
+    sweep(nodes, pattern, work, t, y, 0.0, 0.0)
 
 
 @kernel

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from quirk import validate
-from quirk.body import Body, Ground
 from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
+from quirk.frame import axes_with_z
 
-from .constraint import Joint, checked_ends, frame_in, named, placement
+from .constraint import TwoAxisJoint
 from .jets import Jet
 from .primitives import X, Y, coincidence
 from .relation import TORQUE, MovingFrame, Relation
@@ -27,7 +24,7 @@ def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
     return [i.rotation[:, X] @ j.rotation[:, Y] - i.rotation[:, Y] @ j.rotation[:, X]]
 
 
-class ConstantVelocity(Joint):
+class ConstantVelocity(TwoAxisJoint):
     """Two shafts that meet in a point and turn at the same rate whatever their angle, 4 rows (homokinetic joint).
 
     Parameters
@@ -40,35 +37,13 @@ class ConstantVelocity(Joint):
 
     primitives = (coincidence, Relation(homokinetic, ("no twist",), (TORQUE,)))
 
-    def __init__(
-        self,
-        name: str,
-        body_i: Body | Ground,
-        body_j: Body | Ground,
-        *,
-        point: Any = None,
-        axis_i: Any = None,
-        axis_j: Any = None,
-        frame_i: Frame | str | None = None,
-        frame_j: Frame | str | None = None,
-        active: bool = True,
-    ) -> None:
-        owner = checked_ends("ConstantVelocity", name, body_i, body_j)
-
-        frame_i, frame_j = named(body_i, frame_i), named(body_j, frame_j)
-
-        def frames() -> tuple[Frame, Frame]:
-            where = validate.array(owner, "point", point, (3,))
-            z_i = validate.direction(owner, "axis_i", axis_i)
-            z_j = validate.direction(owner, "axis_j", axis_j)
-            if 1 + z_i @ z_j < FOLDED:
-                raise InputError(f"{owner}: axis_i and axis_j must not point against each other: both lead from i to j")
-            axes = axes_with_z(z_i)
-            # The shortest turn that takes z_i to z_j has no twist: reflect twice, in the halfway vector and in z_i.
-            half = (z_i + z_j) / np.linalg.norm(z_i + z_j)
-            turn = (2 * np.outer(half, half) - np.eye(3)) @ (2 * np.outer(z_i, z_i) - np.eye(3))
-            return frame_in(body_i, where, axes), frame_in(body_j, where, turn @ axes)
-
-        given = {"point": point, "axis_i": axis_i, "axis_j": axis_j}
-        frame_i, frame_j = placement(owner, given, tuple(given), frames, frame_i, frame_j)
-        super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
+    @staticmethod
+    def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return axes with the given ones as z, turned into each other without twist."""
+        if 1 + axis_i @ axis_j < FOLDED:
+            raise InputError(f"{owner}: axis_i and axis_j must not point against each other: both lead from i to j")
+        axes = axes_with_z(axis_i)
+        # The shortest turn that takes one into the other: reflect twice, in the halfway vector and in axis_i.
+        half = (axis_i + axis_j) / np.linalg.norm(axis_i + axis_j)
+        turn = (2 * np.outer(half, half) - np.eye(3)) @ (2 * np.outer(axis_i, axis_i) - np.eye(3))
+        return axes, turn @ axes

@@ -129,16 +129,56 @@ class Joint(Constraint):
     ) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
 
-        frame_i, frame_j = named(body_i, frame_i), named(body_j, frame_j)
-
         def frames() -> tuple[Frame, Frame]:
             where = body_j.position if point is None else validate.array(owner, "point", point, (3,))
             axes = np.eye(3) if axis is None else axes_with_z(validate.direction(owner, "axis", axis))
             return frame_in(body_i, where, axes), frame_in(body_j, where, axes)
 
         given = {"point": point, "axis": axis}
-        frame_i, frame_j = placement(owner, given, self.required, frames, frame_i, frame_j)
-        super().__init__(name, body_i, body_j, frame_i, frame_j, active)
+        ends = placement(owner, given, self.required, frames, (body_i, frame_i), (body_j, frame_j))
+        super().__init__(name, body_i, body_j, *ends, active)
+
+
+class TwoAxisJoint(Joint):
+    """A joint placed by a point and an axis of each body, or by a frame on each body.
+
+    Parameters
+    ----------
+    point : (3,)
+        Where the joint is, in N at the initial poses, m.
+    axis_i, axis_j : (3,)
+        Its axes, fixed in body i and in body j, in N at the initial poses. Other parameters as `Joint`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point: Any = None,
+        axis_i: Any = None,
+        axis_j: Any = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends(type(self).__name__, name, body_i, body_j)
+
+        def frames() -> tuple[Frame, Frame]:
+            where = validate.array(owner, "point", point, (3,))
+            axes = (validate.direction(owner, f"axis_{c}", axis) for c, axis in (("i", axis_i), ("j", axis_j)))
+            one, two = self.joint_axes(owner, *axes)
+            return frame_in(body_i, where, one), frame_in(body_j, where, two)
+
+        given = {"point": point, "axis_i": axis_i, "axis_j": axis_j}
+        one, two = placement(owner, given, tuple(given), frames, (body_i, frame_i), (body_j, frame_j))
+        super().__init__(name, body_i, body_j, frame_i=one, frame_j=two, active=active)
+
+    @staticmethod
+    def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the axes (3, 3) of both frames in N, as columns, from two unit vectors (3,)."""
+        raise NotImplementedError
 
 
 def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
@@ -152,20 +192,22 @@ def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
     return owner
 
 
-def named(body: Body | Ground, frame: Any) -> Any:
-    """Return the frame that a body has under a name; anything else as it is."""
-    return body.frame(frame) if isinstance(frame, str) and isinstance(body, Body) else frame
-
-
 def placement(
     owner: str,
     given: dict[str, Any],
     required: Sequence[str],
     frames: Callable[[], tuple[Frame, Frame]],
-    frame_i: Any,
-    frame_j: Any,
+    end_i: tuple[Body | Ground, Any],
+    end_j: tuple[Body | Ground, Any],
 ) -> tuple[Frame, Frame]:
-    """Return both joint frames: as given, or from `frames` where points and axes in N were given instead."""
+    """Return both joint frames: as given, or from `frames` where points and axes in N were given instead.
+
+    An end is a body with the frame that was given: a Frame, the name of one of the body's, or None.
+    """
+    frame_i, frame_j = (
+        body.frame(frame) if isinstance(frame, str) and isinstance(body, Body) else frame
+        for body, frame in (end_i, end_j)
+    )
     present = [key for key, value in given.items() if value is not None]
     if frame_i is None and frame_j is None:
         missing = [key for key in required if key not in present]

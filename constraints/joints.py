@@ -15,7 +15,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
 
-from .constraint import Constraint, Joint, checked_ends, frame_in, initial_point, named, placement
+from .constraint import Constraint, Joint, TwoAxisJoint, checked_ends, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
 # Cosine up to which typed axes of a cross count as perpendicular; the rest is left to the consistency check.
@@ -105,7 +105,7 @@ class Free(Joint):
     required = ()
 
 
-class Universal(Joint):
+class Universal(TwoAxisJoint):
     """A cross: one axis fixed in i, one in j, perpendicular, through a common point; 4 rows.
 
     The cross axes are x of frame i and y of frame j, so that the 1-2-3 angles of the joint are the two
@@ -120,44 +120,22 @@ class Universal(Joint):
     primitives = (coincidence, dot1(X, Y))
     cross = True
 
-    def __init__(
-        self,
-        name: str,
-        body_i: Body | Ground,
-        body_j: Body | Ground,
-        *,
-        point: Any = None,
-        axis_i: Any = None,
-        axis_j: Any = None,
-        frame_i: Frame | str | None = None,
-        frame_j: Frame | str | None = None,
-        active: bool = True,
-    ) -> None:
-        owner = checked_ends("Universal", name, body_i, body_j)
-
-        frame_i, frame_j = named(body_i, frame_i), named(body_j, frame_j)
-
-        def frames() -> tuple[Frame, Frame]:
-            where = validate.array(owner, "point", point, (3,))
-            x_i = validate.direction(owner, "axis_i", axis_i)
-            y_j = validate.direction(owner, "axis_j", axis_j)
-            if abs(x_i @ y_j) > PERPENDICULAR:
-                angle = np.degrees(np.arccos(np.clip(x_i @ y_j, -1, 1)))
-                raise InputError(
-                    f"{owner}: axis_i and axis_j must be perpendicular, as in a cross, and must not be parallel; got "
-                    f"{x_i.tolist()} and {y_j.tolist()}, {angle:.4g} degrees apart: turn one of them, or give frame_i "
-                    "and frame_j and call system.assemble()"
-                )
-            z = np.cross(x_i, y_j)
-            z /= np.linalg.norm(z)
-            return (
-                frame_in(body_i, where, np.column_stack([x_i, np.cross(z, x_i), z])),
-                frame_in(body_j, where, np.column_stack([np.cross(y_j, z), y_j, z])),
+    @staticmethod
+    def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return axes with the given ones as x of frame i and as y of frame j, and z in common."""
+        if abs(axis_i @ axis_j) > PERPENDICULAR:
+            angle = np.degrees(np.arccos(np.clip(axis_i @ axis_j, -1, 1)))
+            raise InputError(
+                f"{owner}: axis_i and axis_j must be perpendicular, as in a cross, and must not be parallel; got "
+                f"{axis_i.tolist()} and {axis_j.tolist()}, {angle:.4g} degrees apart: turn one of them, or give "
+                "frame_i and frame_j and call system.assemble()"
             )
-
-        given = {"point": point, "axis_i": axis_i, "axis_j": axis_j}
-        frame_i, frame_j = placement(owner, given, tuple(given), frames, frame_i, frame_j)
-        super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
+        z = np.cross(axis_i, axis_j)
+        z /= np.linalg.norm(z)
+        return (
+            np.column_stack([axis_i, np.cross(z, axis_i), z]),
+            np.column_stack([np.cross(axis_j, z), axis_j, z]),
+        )
 
 
 class Distance(Constraint):

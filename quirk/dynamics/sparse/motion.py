@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from quirk import rotation
@@ -39,35 +41,32 @@ def motion_along(
     solver: Solver, times: np.ndarray, states: State
 ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
-    slots = solver.slots
-    parts = np.concatenate(list(vars(states).values()), axis=2)
-    accelerations = np.empty((len(times), slots.bodies, 6))
+    accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver)
     forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
-    for row, t in enumerate(times):
-        y = slots.state_to_lanes(parts[row].ravel())
-        if row == 0:
-            solver.settle(y, t)
-        solver.choose(y, t)
-        accelerations[row] = slots.from_lanes(solver.rates(t, y), STATE_SIZE)[:, 7:]
-        forces[row], torques[row] = loads.read(parts[row])
+    for row, (state, rates) in enumerate(_evaluated(solver, times, states)):
+        accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
+        forces[row], torques[row] = loads.read(state)
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 
 
 def multipliers_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
     """Multipliers (nt, m) at all times."""
+    multipliers = [solver.multipliers() for _ in _evaluated(solver, times, states)]
+    return np.array(multipliers).reshape(len(times), solver.model.rows)
+
+
+def _evaluated(solver: Solver, times: np.ndarray, states: State) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Evaluate at one time after the other; yields the state (n, 13) and its rates as lanes."""
     parts = np.concatenate(list(vars(states).values()), axis=2)
-    multipliers = np.zeros((len(times), solver.model.rows))
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(parts[row].ravel())
         if row == 0:
             solver.settle(y, t)
         solver.choose(y, t)
-        solver.rates(t, y)
-        multipliers[row] = solver.multipliers()
-    return multipliers
+        yield parts[row], solver.rates(t, y)
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:

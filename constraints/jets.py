@@ -1,9 +1,9 @@
 """Jets: numbers that carry their derivatives, so that a constraint is written once and differentiated exactly.
 
 A jet is a quantity along a motion: its value, its first K derivatives with respect to time as Taylor coefficients
-x, x', x''/2, ..., and, of the value alone, the gradient with respect to small displacements of the bodies. Sums,
-products and the usual functions of jets are jets; each follows from Leibniz' rule or from a recurrence for
-truncated Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
+x, x', x''/2, ..., and the gradient with respect to small displacements of the bodies, a Taylor series too, of an
+order G of its own. Sums, products and the usual functions of jets are jets; each follows from Leibniz' rule or from
+a recurrence for truncated Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
 
 The numbers inside are floats or, while a kernel is being compiled, instructions of that kernel (`quirk.traced`):
 the same lines of a constraint serve both, as long as they do not compare jets, which works on floats alone.
@@ -29,8 +29,8 @@ class Jet:
         Value, rate, half the second derivative, ...: the k-th derivative over k!. The integer 0 stands for what is
         zero for all motions, and costs nothing.
     gradient : one for each body
-        Lanes of eight, of which six count: derivatives of the value with respect to a translation of the body in N
-        and a turn of it about the axes of N; or None where the value does not depend on that body.
+        G + 1 Taylor coefficients, each lanes of eight, of which six count: derivatives with respect to a translation
+        of the body in N and a turn of it about the axes of N; or None where there is no dependence on that body.
     """
 
     def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
@@ -51,9 +51,22 @@ class Jet:
         """Return this plus a constant number."""
         return Jet([_plus(self.value, x), *self.taylor[1:]], self.gradient)
 
-    def _chain(self, taylor: Sequence[Any], slope: Any) -> Jet:
-        """Return a function of this jet whose derivative at the value is `slope`."""
-        return Jet(taylor, [None if g is None else g * slope for g in self.gradient])
+    def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
+        """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
+        gradient = [
+            None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient
+        ]
+        return Jet(taylor, gradient)
+
+    @property
+    def _slopes(self) -> int:
+        """How many coefficients of a slope gradients need."""
+        return max((len(g) for g in self.gradient if g is not None), default=0)
+
+    @property
+    def _bare(self) -> Jet:
+        """This without its gradient."""
+        return Jet(self.taylor, [None] * len(self.gradient))
 
     def _constant(self, x: Any) -> Jet:
         return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
@@ -84,10 +97,10 @@ class Jet:
         if isinstance(other, np.ndarray):
             return NotImplemented
         if not isinstance(other, Jet):
-            return self._chain([_times(c, other) for c in self.taylor], other)
+            return self._chain([_times(c, other) for c in self.taylor], [other])
         order = min(len(self.taylor), len(other.taylor))
         taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
-        return Jet(taylor, _added(self._chain(taylor, other.value), other._chain(taylor, self.value)))
+        return Jet(taylor, _added(self._chain(taylor, other.taylor), other._chain(taylor, self.taylor)))
 
     __rmul__ = __mul__
 
@@ -115,11 +128,9 @@ class Jet:
 
     def reciprocal(self) -> Jet:
         """1 / x."""
-        first = _inverse(self.value)
-        taylor = [first]
-        for k in range(1, len(self.taylor)):
-            taylor.append(_times(_convolution(self.taylor, taylor, 1, k), -first))
-        return self._chain(taylor, -first * first)
+        taylor = _reciprocal(self.taylor, len(self.taylor))
+        slope = [_times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
+        return self._chain(taylor, slope)
 
     def sqrt(self) -> Jet:
         """Square root."""
@@ -128,14 +139,14 @@ class Jet:
         for k in range(1, len(self.taylor)):
             inner = _total([_times(taylor[m], taylor[k - m]) for m in range(1, k)])
             taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), half))
-        return self._chain(taylor, half)
+        return self._chain(taylor, [_times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
 
     def exp(self) -> Jet:
         """e^x."""
         taylor = [_apply("exp", self.value)]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
-        return self._chain(taylor, taylor[0])
+        return self._chain(taylor, taylor)
 
     def log(self) -> Jet:
         """Natural logarithm."""
@@ -144,7 +155,7 @@ class Jet:
         for k in range(1, len(self.taylor)):
             inner = _total([_times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
             taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), inverse))
-        return self._chain(taylor, inverse)
+        return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
 
     def sine_and_cosine(self) -> tuple[Jet, Jet]:
         """Both at once."""
@@ -153,7 +164,8 @@ class Jet:
             weights = _weighted(self.taylor, k)
             sine.append(_convolution(weights, cosine, 1, k))
             cosine.append(_times(_convolution(weights, sine, 1, k), -1.0))
-        return self._chain(sine, cosine[0]), self._chain(cosine, -sine[0])
+        slope = [_times(c, -1.0) for c in sine[: self._slopes]]
+        return self._chain(sine, cosine), self._chain(cosine, slope)
 
     def sin(self) -> Jet:
         """Sine."""
@@ -188,11 +200,12 @@ class Jet:
         """Angle of the point (x, self) from the first axis, in (-pi, pi]."""
         x = x if isinstance(x, Jet) else self._constant(x)
         # (x^2 + y^2) angle' = x y' - y x', for rates and gradients alike.
-        scale = (self * self + x * x).reciprocal()
-        by_y, by_x = x * scale, -self * scale
+        along, across = x._bare, self._bare
+        scale = (across * across + along * along).reciprocal()
+        by_y, by_x = along * scale, -across * scale
         rate = by_y * self.rate + by_x * x.rate
         taylor = [_apply("atan2", self.value, x.value), *(_times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
-        return Jet(taylor, _added(self._chain(taylor, by_y.value), x._chain(taylor, by_x.value)))
+        return Jet(taylor, _added(self._chain(taylor, by_y.taylor), x._chain(taylor, by_x.taylor)))
 
     def arctan(self) -> Jet:
         """Arc tangent."""
@@ -269,6 +282,15 @@ def _total(parts: Sequence[Any]) -> Any:
     return result
 
 
+def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
+    """The first coefficients of one over a series."""
+    first = _inverse(taylor[0])
+    result = [first][:terms]
+    for k in range(1, terms):
+        result.append(_times(_convolution(taylor, result, 1, k), -first))
+    return result
+
+
 def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
     """Sum of a_m b_(k-m) over m from `first` to k."""
     return _total([_times(a[m], b[k - m]) for m in range(first, min(k + 1, len(a)))])
@@ -281,8 +303,11 @@ def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
 
 def _added(one: Jet, two: Jet) -> list[Any]:
     """The sums of their gradients."""
-    pairs = zip(one.gradient, two.gradient, strict=True)
-    return [b if a is None else a if b is None else a + b for a, b in pairs]
+
+    def sum_of(a: Any, b: Any) -> Any:
+        return b if a is None else a if b is None else [_plus(x, y) for x, y in zip(a, b, strict=True)]
+
+    return [sum_of(a, b) for a, b in zip(one.gradient, two.gradient, strict=True)]
 
 
 def _apply(name: str, *numbers: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A relation is what the bilinear primitives cannot say: angles, gears, rolling, what a user writes. Its function gets
 moving frames made of jets and returns one jet per row, which holds Phi with all its derivatives along the motion
-and its gradient, the row of A. Where it relates velocities, the gradient is that with respect to them.
+and its gradient, the row of A, with those of its own. Where it relates velocities, the gradient is that with respect to them.
 
 The same function is run on floats, by the dense reference, and on the instructions of a kernel while that is being
 compiled (`quirk.dynamics.sparse`).
@@ -101,6 +101,7 @@ class Relation:
     numbers : constants of this constraint; code compiled for `function` serves all
     motions : functions of time that take part
     of_velocities : whether the function relates velocities instead of poses
+    scale : how much Phi changes with a length or angle of one; its multiplier times this is a force or torque
     """
 
     function: Function
@@ -109,6 +110,7 @@ class Relation:
     numbers: tuple[float, ...] = ()
     motions: tuple[Motion, ...] = field(default=())
     of_velocities: bool = False
+    scale: float = 1.0
 
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True
@@ -130,7 +132,8 @@ class Layout:
     Inputs: the numbers, then of each motion its K + 1 Taylor coefficients, then of each frame its origin (3) and
     axes (9, by rows) in body coordinates and of its body the Taylor coefficients of the position (3 (K + 1)), the
     rotation (9, by rows) and the Taylor coefficients of the angular velocity in N (3 K).
-    Outputs: of each row the K + 1 derivatives of Phi; then of each row and frame eight lanes of the gradient.
+    Outputs: of each row the K + 1 derivatives of Phi; then of each row and frame the G + 1 Taylor coefficients of the
+    gradient, eight lanes each.
     """
 
     numbers: int
@@ -138,6 +141,7 @@ class Layout:
     frames: int
     rows: int
     order: int
+    gradient_order: int = 0
 
     @property
     def frame_size(self) -> int:
@@ -162,12 +166,12 @@ class Layout:
     @property
     def outputs(self) -> int:
         """How many outputs there are."""
-        return self.first_gradient + self.rows * self.frames * LANES
+        return self.first_gradient + self.rows * self.frames * (self.gradient_order + 1) * LANES
 
 
-def layout_of(relation: Relation, frames: int, order: int) -> Layout:
+def layout_of(relation: Relation, frames: int, order: int, gradient_order: int = 0) -> Layout:
     """Return the layout of a relation between frames of so many bodies."""
-    return Layout(len(relation.numbers), len(relation.motions), frames, len(relation.labels), order)
+    return Layout(len(relation.numbers), len(relation.motions), frames, len(relation.labels), order, gradient_order)
 
 
 def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
@@ -191,9 +195,11 @@ def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inp
         derivatives = [0.0, *derivatives][: order + 1] if velocities else derivatives
         for k, derivative in enumerate(derivatives):
             put(outputs, r * (order + 1) + k, derivative * 1.0)
+        terms = layout.gradient_order + 1
         for f, gradient in enumerate(jet.gradient):
-            lanes = _zeros(inputs) if gradient is None else gradient
-            store(outputs, layout.first_gradient + LANES * (r * layout.frames + f), lanes)
+            first = layout.first_gradient + LANES * terms * (r * layout.frames + f)
+            for k, lanes in enumerate(gradient or [0] * terms):
+                store(outputs, first + LANES * k, _zeros(inputs) if type(lanes) is int else lanes)
 
 
 def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, inputs: Any) -> MovingFrame:
@@ -217,7 +223,10 @@ def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, input
     def along(lane: int) -> Any:
         return replaced(_zeros(inputs), lane, 1.0)
 
-    points = [jet([c[a] for c in position], None if velocities else along(TRANSLATION + a)) for a in range(3)]
+    def constant(lane: int) -> list[Any]:
+        return [along(lane), *[0] * layout.gradient_order]
+
+    points = [jet([c[a] for c in position], None if velocities else constant(TRANSLATION + a)) for a in range(3)]
     columns = []
     for a in range(3):
         # a' = omega x a, coefficient by coefficient
@@ -225,14 +234,14 @@ def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, input
         for k in range(order):
             parts = [_cross(spin[m], column[k - m]) for m in range(k + 1)]
             column.append([sum(part[c] for part in parts) * (1 / (k + 1)) for c in range(3)])
-        x, y, z = column[0]
-        turned = ((None, z, -y), (-z, None, x), (y, -x, None))
-        lanes = [None if velocities else _lanes(inputs, turned[c]) for c in range(3)]
-        columns.append([jet([coefficient[c] for coefficient in column], lanes[c]) for c in range(3)])
+        by_turns = [_turned(inputs, *column[k]) for k in range(0 if velocities else layout.gradient_order + 1)]
+        columns.append(
+            [jet([term[c] for term in column], [turned[c] for turned in by_turns] or None) for c in range(3)]
+        )
     frame = MovingFrame(np.array(points, dtype=object), np.array(columns, dtype=object).T, None, None)
     if velocities:
-        rates = [jet([(k + 1) * position[k + 1][a] for k in range(order)], along(TRANSLATION + a)) for a in range(3)]
-        spins = [jet([c[a] for c in spin], along(TURN + a)) for a in range(3)]
+        rates = [jet([(k + 1) * position[k + 1][a] for k in range(order)], constant(TRANSLATION + a)) for a in range(3)]
+        spins = [jet([c[a] for c in spin], constant(TURN + a)) for a in range(3)]
         frame = MovingFrame(frame.position, frame.rotation, *(np.array(v, dtype=object) for v in (rates, spins)))
     return frame.carried(origin, axes)
 
@@ -242,12 +251,15 @@ def _zeros(inputs: Any) -> Any:
     return splat(inputs.zero) if isinstance(inputs, Traced) else np.zeros(LANES)
 
 
-def _lanes(inputs: Any, turn: Sequence[Any]) -> Any:
-    """Return lanes with the components of a derivative with respect to a turn."""
-    lanes = _zeros(inputs)
-    for c, x in enumerate(turn):
-        lanes = lanes if x is None else replaced(lanes, TURN + c, x)
-    return lanes
+def _turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
+    """Lanes of each component of a vector (x, y, z) that turns with the body: its derivatives by a turn."""
+    result = []
+    for row in ((None, z, -y), (-z, None, x), (y, -x, None)):
+        lanes = _zeros(inputs)
+        for c, component in enumerate(row):
+            lanes = lanes if component is None else replaced(lanes, TURN + c, component)
+        result.append(lanes)
+    return result
 
 
 def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:

@@ -53,6 +53,9 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
     length = np.sqrt(np.where(squared, phi + offset, 1.0).clip(0.0))
     amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - np.sqrt(offset), phi))
     rate = np.where(squared, phi_dot / (length + np.sqrt(offset)), phi_dot)
+    for placed in model.relations:
+        amount[placed.rows] /= placed.relation.scale
+        rate[placed.rows] /= placed.relation.scale
     return np.abs(amount), np.abs(rate), model.row_torque
 
 

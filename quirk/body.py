@@ -49,6 +49,9 @@ class Body(Sealed):
         If a value has the wrong shape, is not finite, or is no possible mass or inertia.
     """
 
+    # Constraints without which the body is not what it says; a system takes them in with it.
+    companions: tuple[Any, ...] = ()
+
     def __init__(
         self,
         name: str,

@@ -117,7 +117,10 @@ class System:
             raise InputError("System: items must be one list: System([a, b, ...], gravity=[0, 0, -9.81])")
         self.gravity = validate.array("System", "gravity", gravity, (3,))
         self._items: dict[str, Body | Constraint | ForceElement] = {}
-        for item in _listed(items):
+        listed = _listed(items)
+        given = {id(item) for item in listed}
+        listed += [part for item in listed for part in getattr(item, "companions", ()) if id(part) not in given]
+        for item in listed:
             if not isinstance(item, Body | Constraint | ForceElement):
                 raise InputError(f"System: items must be bodies, constraints and forces; got {item!r}")
             if self._items.get(item.name) is item:

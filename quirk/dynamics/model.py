@@ -152,14 +152,20 @@ def flatten(
         joint_rows=joint_rows,
         joint_bodies=joint_bodies,
         forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
-        row_scale=_row_scale(table, np.array(row_torque, dtype=bool), length if load_length is None else load_length),
+        row_scale=_row_scale(
+            table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
+        ),
         length=length,
     )
 
 
-def _row_scale(table: PrimitiveTable, torque: np.ndarray, load_length: float) -> np.ndarray:
+def _row_scale(
+    table: PrimitiveTable, relations: Sequence[PlacedRelation], torque: np.ndarray, load_length: float
+) -> np.ndarray:
     """Force that a unit multiplier of each row exerts: 1, a torque of 1 over the length, or 2 l along a distance."""
     scale = np.where(torque, 1 / load_length, 1.0)
+    for placed in relations:
+        scale[placed.rows] *= placed.relation.scale
     distances = table.kind == DISTANCE
     scale[table.row[distances]] = 2 * np.sqrt(table.offset[distances])
     return scale

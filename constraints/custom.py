@@ -179,9 +179,9 @@ class GivenRows(Relation):
         if not np.isfinite(inputs).all():  # a step went astray; it will be taken again
             outputs[:] = np.nan
             return False
+        if layout.order > 2 or layout.gradient_order > 0:
+            raise InputError(f"{self.owner}: rows given as A and b have no derivatives for jerk and snap: use Implicit")
         A, b, phi, phi_dot = self.call(layout, t, inputs)
-        if layout.order > 2:
-            raise InputError(f"{self.owner}: rows given as A and b have no jerk and snap: use Implicit")
         part = slice(self.first, self.first + layout.rows)
         derivatives = np.column_stack([phi, phi_dot, -b])[part, : layout.order + 1]
         gradient = np.zeros((layout.rows, layout.frames, 8))

@@ -17,17 +17,17 @@ from .angle import twist
 from .constraint import Constraint, checked_ends, frame_in
 from .jets import Jet
 from .primitives import Z
-from .relation import TORQUE, MovingFrame, Relation
+from .relation import TORQUE, Function, MovingFrame, Relation
 
 # A ratio of whole numbers of teeth, up to so many, is recognised when it is met to this part.
 MOST_TEETH, RECOGNISED = 200, 1e-12
 
 
 def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """(theta_j - theta_c) - ratio (theta_i - theta_c), less whole teeth: the same after any number of turns."""
+    """(theta_j - theta_c) - ratio (theta_i - theta_c) - offset, less whole teeth: the same after any turns."""
     i, j, carrier = frames
-    ratio, tooth = numbers
-    return [(twist(carrier, j, Z) - twist(carrier, i, Z) * ratio).wrapped(tooth)]
+    ratio, offset, period = numbers
+    return [(twist(carrier, j, Z) - twist(carrier, i, Z) * ratio - offset).wrapped(period)]
 
 
 def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
@@ -35,6 +35,37 @@ def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motion
     i, j, carrier = frames
     axis, ratio = carrier.rotation[:, Z], numbers[0]
     return [axis @ (j.spin - carrier.spin) - axis @ (i.spin - carrier.spin) * ratio]
+
+
+def meshing(
+    ratio: float,
+    offset: float,
+    functions: tuple[Function, Function] = (mesh, rolling_angles),
+    numbers: tuple[float, ...] = (),
+) -> Relation:
+    """Return the relation of two gears: of angles if the ratio is one of teeth, else of rates.
+
+    `functions` are for these two cases, and get `numbers` ahead of their own.
+    """
+    angles, rates = functions
+    period = tooth(ratio)
+    if period is None:
+        return Relation(rates, ("mesh (rates)",), (TORQUE,), (*numbers, ratio), of_velocities=True)
+    return Relation(angles, ("mesh",), (TORQUE,), (*numbers, ratio, offset, period))
+
+
+def tooth(ratio: float) -> float | None:
+    """Return the angle 2 pi / q from tooth to tooth of wheel j for a ratio p / q of teeth, None for other ratios."""
+    teeth = Fraction(ratio).limit_denominator(MOST_TEETH)
+    return 2 * np.pi / teeth.denominator if abs(float(teeth) - ratio) <= RECOGNISED * abs(ratio) else None
+
+
+def checked_ratio(owner: str, ratio: Any) -> float:
+    """Return a finite ratio other than zero."""
+    ratio = validate.number(owner, "ratio", ratio)
+    if abs(ratio) <= 0:
+        raise InputError(f"{owner}: ratio must not be zero")
+    return ratio
 
 
 class Gear(Constraint):
@@ -77,16 +108,8 @@ class Gear(Constraint):
         frames = [frame_in(body, body.position, axes) for body in (body_i, body_j, carrier)]
         super().__init__(name, body_i, body_j, frames[0], frames[1], active)
         self.carrier, self.frame_carrier = carrier, frames[2]
-        self.ratio = validate.number(owner, "ratio", ratio)
-        if abs(self.ratio) <= 0:
-            raise InputError(f"{owner}: ratio must not be zero")
-        teeth = Fraction(self.ratio).limit_denominator(MOST_TEETH)
-        if abs(float(teeth) - self.ratio) <= RECOGNISED * abs(self.ratio):
-            numbers = (self.ratio, 2 * np.pi / teeth.denominator)
-            self.primitives = (Relation(mesh, ("mesh",), (TORQUE,), numbers),)
-        else:
-            relation = Relation(rolling_angles, ("mesh (rates)",), (TORQUE,), (self.ratio,), of_velocities=True)
-            self.primitives = (relation,)
+        self.ratio = checked_ratio(owner, ratio)
+        self.primitives = (meshing(self.ratio, 0.0),)
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:

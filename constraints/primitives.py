@@ -11,8 +11,8 @@ distance       Phi = d . d - c               1 row
 
 `constraint_tower` gives Phi and its derivatives; with the highest derivatives of the bodies' coordinates
 set to zero the K-th is minus the right-hand side of that order (b = gamma for K = 2).
-`constraint_wrenches` gives the Jacobian: what multiplies a variation of the bodies is also the load that
-a unit multiplier exerts, so rows of A and joint loads are the same numbers.
+`constraint_wrenches` gives the Jacobian and its derivatives: what multiplies a variation of the bodies is also the
+load that a unit multiplier exerts, so rows of A and joint loads are the same numbers.
 
 Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; signs as p_j - p_i.
 """
@@ -26,7 +26,7 @@ import numpy as np
 
 from quirk.compiled import entry, kernel
 
-from .tower import fixed_vector_tower, product_tower
+from .tower import cross_tower, fixed_vector_tower, product_tower
 
 COINCIDENCE, DOT1, DOT2, DISTANCE = range(4)
 X, Y, Z = range(3)
@@ -134,49 +134,47 @@ def constraint_tower(
 
 @entry
 def constraint_wrenches(
-    table: PrimitiveTable, R: np.ndarray, position: np.ndarray, scratch: np.ndarray, wrench: np.ndarray
+    table: PrimitiveTable,
+    R: np.ndarray,
+    translation: np.ndarray,
+    spin: np.ndarray,
+    scratch: np.ndarray,
+    wrench: np.ndarray,
 ) -> None:
-    """Fill `wrench` (m, 3, 3): per row force on body j, moment on body i, moment on body j, all in N.
+    """Fill `wrench` (m, 3, K + 1, 3): per row force on body j, moment on body i, moment on body j, in N, as towers.
 
     A unit multiplier exerts the force on j and its opposite on i; moments are about the centres of mass.
-    So Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. `position` (n, 3) in N.
-    `scratch` (4, 1, 3) is overwritten.
+    So Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. Motions as for `constraint_tower`, one order less
+    of the spin; `scratch` (4, K + 1, 3) is overwritten.
     """
+    order = wrench.shape[2] - 1
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]
-    no_spin = R[0, :0]
     for p in range(table.kind.shape[0]):
         i, j = table.body[p, 0], table.body[p, 1]
         kind, row = table.kind[p], table.row[p]
-        fixed_vector_tower(R[i], no_spin, table.direction[p, 0], u)
+        fixed_vector_tower(R[i], spin[i], table.direction[p, 0], u)
         if kind == DOT1:
-            fixed_vector_tower(R[j], no_spin, table.direction[p, 1], w)
-            for c in range(3):
-                wrench[row, 0, c] = 0.0
-            _cross(u[0], w[0], wrench[row, 1])
-            _cross(w[0], u[0], wrench[row, 2])
+            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], w)
+            for k in range(order + 1):
+                for c in range(3):
+                    wrench[row, 0, k, c] = 0.0
+            cross_tower(u, w, wrench[row, 1])
+            cross_tower(w, u, wrench[row, 2])
             continue
-        fixed_vector_tower(R[i], no_spin, table.arm[p, 0], s_i)
-        fixed_vector_tower(R[j], no_spin, table.arm[p, 1], s_j)
-        for c in range(3):
-            w[0, c] = (position[j, c] - position[i, c]) + (s_j[0, c] - s_i[0, c])
-        if kind == COINCIDENCE:
+        fixed_vector_tower(R[i], spin[i], table.arm[p, 0], s_i)
+        fixed_vector_tower(R[j], spin[j], table.arm[p, 1], s_j)
+        for k in range(order + 1):
             for c in range(3):
-                for a in range(3):
-                    wrench[row + c, 0, a] = 1.0 if a == c else 0.0
-                _cross(wrench[row + c, 0], s_i[0], wrench[row + c, 1])
-                _cross(s_j[0], wrench[row + c, 0], wrench[row + c, 2])
-        else:
-            for c in range(3):
-                wrench[row, 0, c] = u[0, c] if kind == DOT2 else 2.0 * w[0, c]
+                w[k, c] = (translation[j, k, c] - translation[i, k, c]) + (s_j[k, c] - s_i[k, c])
                 # Body i feels the force at its own point and, for dot-2, turns its axis against d.
-                s_i[0, c] += w[0, c] if kind == DOT2 else 0.0
-            _cross(wrench[row, 0], s_i[0], wrench[row, 1])
-            _cross(s_j[0], wrench[row, 0], wrench[row, 2])
-
-
-@kernel
-def _cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    x = a[1] * b[2] - a[2] * b[1]
-    y = a[2] * b[0] - a[0] * b[2]
-    z = a[0] * b[1] - a[1] * b[0]
-    out[0], out[1], out[2] = x, y, z
+                s_i[k, c] += w[k, c] if kind == DOT2 else 0.0
+        for component in range(3 if kind == COINCIDENCE else 1):
+            force = wrench[row + component, 0]
+            for k in range(order + 1):
+                for c in range(3):
+                    if kind == COINCIDENCE:
+                        force[k, c] = 1.0 if k == 0 and c == component else 0.0
+                    else:
+                        force[k, c] = u[k, c] if kind == DOT2 else 2.0 * w[k, c]
+            cross_tower(force, s_i, wrench[row + component, 1])
+            cross_tower(s_j, force, wrench[row + component, 2])

@@ -47,3 +47,18 @@ def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
             total += binomial * dot
             binomial *= (k - m) / (m + 1)
         out[k] = total
+
+
+@kernel
+def cross_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` (K + 1, 3) with the derivatives of the vector product u x w of two towers (K + 1, 3)."""
+    for k in range(out.shape[0]):
+        x = y = z = 0.0
+        binomial = 1.0
+        for m in range(k + 1):
+            a, b = u[m], w[k - m]
+            x += binomial * (a[1] * b[2] - a[2] * b[1])
+            y += binomial * (a[2] * b[0] - a[0] * b[2])
+            z += binomial * (a[0] * b[1] - a[1] * b[0])
+            binomial *= (k - m) / (m + 1)
+        out[k, 0], out[k, 1], out[k, 2] = x, y, z

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from quirk import rotation
+from quirk.constraints.jets import Jet
 from quirk.forces.element import Wrenches
 from quirk.state import Kinematics
 
 from .model import Model
+from .towers import MotionTower, factorials
 from .udwadia_kalaba import ConstrainedMotion, constrained_motion
 
 
@@ -19,6 +21,29 @@ def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, 
     for element, rows in model.forces:
         element.add_load(t, kin, rows, loads)
     return loads.force[:-1], np.einsum("nji,nj->ni", kin.rotation[:-1], loads.torque[:-1])
+
+
+def applied_derivative(model: Model, t: float, motion: MotionTower, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """A derivative of the applied loads along a motion: force and torque (n, 3) about the centres of mass, in N.
+
+    Needs the velocities of the motion to that order.
+    """
+    n = len(model.mass)
+    loads = Wrenches(n, object)
+    if model.forces:
+        kin, time = motion.jets(order), Jet([t, 1.0, *[0.0] * order][: order + 1], [])
+        for element, rows in model.forces:
+            element.add_load(time, kin, rows, loads)
+    constant = Jet([0.0] * (order + 1), [])
+    factor = factorials(order)[-1]
+
+    def derivative(load: np.ndarray) -> np.ndarray:
+        return np.array([[factor * (constant + x).taylor[order] for x in row] for row in load[:-1]], dtype=float)
+
+    force, torque = derivative(loads.force), derivative(loads.torque)
+    if order == 0:
+        force += model.mass[:, None] * model.gravity
+    return force, torque
 
 
 def motion(

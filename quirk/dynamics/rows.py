@@ -12,6 +12,7 @@ from quirk.constraints.relation import Layout, layout_of
 from quirk.state import Kinematics
 
 from .model import Model, PlacedRelation
+from .towers import MotionTower, factorials
 
 
 @dataclass(frozen=True)
@@ -47,43 +48,48 @@ def residuals(model: Model, kin: Kinematics, t: float, order: int) -> np.ndarray
 
     Column 2 is then -b: what is left of Phi's second derivative when A xdd is taken away.
     """
-    n = len(kin.position)
-    translation = np.zeros((n, order + 1, 3))
-    spin = np.zeros((n, max(order, 1), 3))
-    translation[:, 0] = kin.position
-    if order > 0:
-        translation[:, 1] = kin.velocity
-        spin[:, 0] = kin.spin
+    return phi_tower(model, MotionTower.of(kin, order), t)
+
+
+def phi_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
+    """Phi and its derivatives (m, K + 1) along a motion."""
+    order = motion.order
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
-    constraint_tower(model.table, kin.rotation, translation, spin, scratch, phi)
+    constraint_tower(model.table, motion.rotation, motion.position, motion.spin, scratch, phi)
     for placed in model.relations:
-        # At least one derivative: relations of velocities have nothing else.
-        phi[placed.rows] = relation_rows(placed, kin, t, max(order, 1))[0][:, : order + 1]
+        phi[placed.rows] = relation_rows(placed, motion, t)[0]
     return phi
 
 
-def relation_rows(placed: PlacedRelation, kin: Kinematics, t: float, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives (rows, order + 1) of Phi for bodies without acceleration, and gradients (rows, frames, 6) in N."""
+def relation_rows(
+    placed: PlacedRelation, motion: MotionTower, t: float, gradient_order: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (rows, K + 1) of Phi, and gradients (rows, frames, gradient_order + 1, 6) in N with theirs."""
     relation = placed.relation
-    layout = layout_of(relation, len(placed.bodies), order)
+    # At least one derivative: relations of velocities have nothing else.
+    order = max(motion.order, gradient_order, 1)
+    layout = layout_of(relation, len(placed.bodies), order, gradient_order)
     outputs = np.zeros(layout.outputs)
-    relation.fill(layout, True, t, _inputs(placed, layout, kin, t), outputs)
-    rows = layout.rows
+    relation.fill(layout, False, t, _inputs(placed, layout, motion, t), outputs)
+    rows, terms = layout.rows, gradient_order + 1
     derivatives = outputs[: layout.first_gradient].reshape(rows, order + 1)
-    return derivatives, outputs[layout.first_gradient :].reshape(rows, layout.frames, 8)[..., :6]
+    gradients = outputs[layout.first_gradient :].reshape(rows, layout.frames, terms, 8)[..., :6]
+    return derivatives[:, : motion.order + 1], gradients * factorials(gradient_order)[:, None]
 
 
-def _inputs(placed: PlacedRelation, layout: Layout, kin: Kinematics, t: float) -> np.ndarray:
+def _inputs(placed: PlacedRelation, layout: Layout, motion: MotionTower, t: float) -> np.ndarray:
     """What `differentiate` reads; see `Layout`."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
-    factorial = np.cumprod([1.0, *range(1, order + 1)])
-    parts += [motion.derivatives(t, order) / factorial for motion in relation.motions]
+    factorial = factorials(order)[:, None]
+    parts += [drive.derivatives(t, order) / factorial[:, 0] for drive in relation.motions]
     for body, frame in zip(placed.bodies, placed.frames, strict=True):
         position, spin = np.zeros((order + 1, 3)), np.zeros((order, 3))
-        position[0], position[1], spin[0] = kin.position[body], kin.velocity[body], kin.spin[body]
-        parts += [frame, position.ravel(), kin.rotation[body].ravel(), spin.ravel()]
+        position[: motion.order + 1] = motion.position[body]
+        spin[: motion.spin.shape[1]] = motion.spin[body, :order]
+        parts += [frame, (position / factorial).ravel(), motion.rotation[body].ravel()]
+        parts += [(spin / factorial[:-1]).ravel()]
     return np.concatenate(parts)
 
 
@@ -93,15 +99,23 @@ def spatial_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
     A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about
     its centre of mass.
     """
-    rows = np.zeros((model.rows, len(kin.position), 6))
-    wrench = np.zeros((model.rows, 3, 3))
-    constraint_wrenches(model.table, kin.rotation, kin.position, np.zeros((4, 1, 3)), wrench)
+    return row_tower(model, MotionTower.of(kin, 0), t)[..., 0, :]
+
+
+def row_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
+    """The same rows and their derivatives (m, n + 1, K + 1, 6) along a motion."""
+    order = motion.order
+    rows = np.zeros((model.rows, len(motion.rotation), order + 1, 6))
+    wrench = np.zeros((model.rows, 3, order + 1, 3))
+    constraint_wrenches(
+        model.table, motion.rotation, motion.position, motion.spin, np.zeros((4, order + 1, 3)), wrench
+    )
     m = np.flatnonzero(model.row_primitive >= 0)
     i, j = model.table.body[model.row_primitive[m]].T
-    rows[m, i, :3], rows[m, i, 3:] = -wrench[m, 0], wrench[m, 1]
-    rows[m, j, :3], rows[m, j, 3:] = wrench[m, 0], wrench[m, 2]
+    rows[m, i, :, :3], rows[m, i, :, 3:] = -wrench[m, 0], wrench[m, 1]
+    rows[m, j, :, :3], rows[m, j, :, 3:] = wrench[m, 0], wrench[m, 2]
     for placed in model.relations:
-        gradient = relation_rows(placed, kin, t, 1)[1]
+        gradient = relation_rows(placed, motion, t, order)[1]
         for f, body in enumerate(placed.bodies):
             rows[placed.rows, body] += gradient[:, f]
     return rows

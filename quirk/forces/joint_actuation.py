@@ -6,12 +6,14 @@ from typing import Any
 
 from quirk import validate
 from quirk.constraints import Joint
+from quirk.constraints.jets import Jet
 from quirk.constraints.relative import FrameMotion, angles, angular_velocity, displacement, velocity
 from quirk.errors import InputError
 from quirk.state import Kinematics
 
-from .element import ForceElement, Value, Wrenches
+from .element import ForceElement, Wrenches
 from .law import JOINT_FORCE, JOINT_TORQUE, Law
+from .value import Value
 
 
 class JointTorque(ForceElement):
@@ -35,7 +37,7 @@ class JointTorque(ForceElement):
         """Add the torque and its reaction; the axis is the one fixed in body i."""
         i, j = frame_motions(self.joint, kin, rows)
         c = self.joint.rotation_axis
-        torque = self.torque(t, float(angles(i, j)[c]), float(angular_velocity(i, j)[c])) * i.axes[:, c]
+        torque = self.torque(t, _number(angles(i, j)[c]), _number(angular_velocity(i, j)[c])) * i.axes[:, c]
         loads.torque[rows[1]] += torque
         loads.torque[rows[0]] -= torque
 
@@ -64,7 +66,7 @@ class JointForce(ForceElement):
         """Add the force and its reaction; the axis is the one fixed in body i."""
         i, j = frame_motions(self.joint, kin, rows)
         c = self.joint.translation_axis
-        force = self.force(t, float(displacement(i, j)[c]), float(velocity(i, j)[c])) * i.axes[:, c]
+        force = self.force(t, _number(displacement(i, j)[c]), _number(velocity(i, j)[c])) * i.axes[:, c]
         loads.add_force(kin, rows[1], force, j.origin)
         loads.add_force(kin, rows[0], -force, j.origin)
 
@@ -76,6 +78,10 @@ class JointForce(ForceElement):
 def _law(kind: int, joint: Joint, axis: int | None, value: Value) -> Law:
     assert axis is not None
     return Law(kind, joint.frame_i, joint.frame_j, axis, value.numbers, value if value.function else None)
+
+
+def _number(x: Any) -> Any:
+    return x if isinstance(x, Jet) else float(x)
 
 
 def frame_motions(joint: Joint, kin: Kinematics, rows: tuple[int, ...]) -> tuple[FrameMotion, FrameMotion]:

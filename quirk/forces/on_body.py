@@ -10,8 +10,9 @@ from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.state import Kinematics
 
-from .element import ForceElement, Value, Wrenches
+from .element import ForceElement, Wrenches
 from .law import FORCE, FORCE_IN_BODY, TORQUE, TORQUE_IN_BODY, Law
+from .value import Value
 
 FRAMES = ("inertial", "body")
 CALL = "f(t, position, orientation, velocity, angular_velocity)"

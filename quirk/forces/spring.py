@@ -62,14 +62,15 @@ class Spring(ForceElement):
         """Add the tension at both ends."""
         (p_i, v_i), (p_j, v_j) = (kin.point(b, f.origin) for b, f in zip(rows, self.frames, strict=True))
         line = p_j - p_i
-        length = float(np.linalg.norm(line))
+        length = np.sqrt(line @ line)
         if length > 0:
-            rate = float(line @ (v_j - v_i)) / length
+            rate = line @ (v_j - v_i) / length
             # k (L - L0) e, written so that a spring without rest length passes smoothly through L = 0.
             force = self.stiffness * line
             force += (self.damping * rate - self.stiffness * self.rest_length) / length * line
         elif self.rest_length == 0:
-            force = self.damping * (v_j - v_i)  # dL/dt is |v_j - v_i| in the direction of departure
+            # dL/dt is |v_j - v_i| in the direction of departure.
+            force = self.stiffness * line + self.damping * (v_j - v_i)
         else:
             raise InputError(
                 f"{self}: its ends coincide at t = {t:g} s, so its force has no direction; "

@@ -183,7 +183,13 @@ class GivenRows(Relation):
             raise InputError(f"{self.owner}: rows given as A and b have no derivatives for jerk and snap: use Implicit")
         A, b, phi, phi_dot = self.call(layout, t, inputs)
         part = slice(self.first, self.first + layout.rows)
-        derivatives = np.column_stack([phi, phi_dot, -b])[part, : layout.order + 1]
+        bend = -b
+        if not resting and layout.order > 1:
+            after = 12 + 3 * (layout.order + 1)
+            frames = inputs[layout.first_frame :].reshape(layout.frames, layout.frame_size)[self.skipped :]
+            accelerations = np.concatenate([2 * frames[:, 18:21], frames[:, after + 12 : after + 15]], axis=1)
+            bend = bend + np.einsum("mkc,kc->m", A, accelerations)
+        derivatives = np.column_stack([phi, phi_dot, bend])[part, : layout.order + 1]
         gradient = np.zeros((layout.rows, layout.frames, 8))
         gradient[:, self.skipped :, :6] = A[part]
         outputs[: layout.first_gradient] = derivatives.ravel()

@@ -53,9 +53,7 @@ class Jet:
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
         """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
-        gradient = [
-            None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient
-        ]
+        gradient = [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
         return Jet(taylor, gradient)
 
     @property
@@ -65,7 +63,7 @@ class Jet:
 
     @property
     def _bare(self) -> Jet:
-        """This without its gradient."""
+        """The same without a gradient."""
         return Jet(self.taylor, [None] * len(self.gradient))
 
     def _constant(self, x: Any) -> Jet:

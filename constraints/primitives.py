@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import entry, kernel
+from quirk.compiled import entry
 
 from .tower import cross_tower, fixed_vector_tower, product_tower
 

@@ -1,8 +1,9 @@
 """Rows given by a function of the bodies' poses or velocities, differentiated exactly.
 
 A relation is what the bilinear primitives cannot say: angles, gears, rolling, what a user writes. Its function gets
-moving frames made of jets and returns one jet per row, which holds Phi with all its derivatives along the motion
-and its gradient, the row of A, with those of its own. Where it relates velocities, the gradient is that with respect to them.
+moving frames made of jets and returns one jet per row, which holds Phi with all its derivatives along the motion and
+its gradient, the row of A, with those of its own. Where it relates velocities, the gradient is that with respect to
+them.
 
 The same function is run on floats, by the dense reference, and on the instructions of a kernel while that is being
 compiled (`quirk.dynamics.sparse`).

@@ -113,6 +113,13 @@ class Motion(Sealed):
                 raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
         return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
 
+    @property
+    def known(self) -> float:
+        """How many derivatives can be asked for; infinity for all but functions."""
+        if self.kind != FUNCTION:
+            return math.inf
+        return next((k for k, f in enumerate(self.functions) if f is None), len(self.functions)) - 1
+
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
         """Return c and its first `order` derivatives at time t, (order + 1,)."""
         if not self.start <= t <= self.end:

@@ -107,9 +107,7 @@ def row_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
     order = motion.order
     rows = np.zeros((model.rows, len(motion.rotation), order + 1, 6))
     wrench = np.zeros((model.rows, 3, order + 1, 3))
-    constraint_wrenches(
-        model.table, motion.rotation, motion.position, motion.spin, np.zeros((4, order + 1, 3)), wrench
-    )
+    constraint_wrenches(model.table, motion.rotation, motion.position, motion.spin, np.zeros((4, order + 1, 3)), wrench)
     m = np.flatnonzero(model.row_primitive >= 0)
     i, j = model.table.body[model.row_primitive[m]].T
     rows[m, i, :, :3], rows[m, i, :, 3:] = -wrench[m, 0], wrench[m, 1]

@@ -52,7 +52,7 @@ class MotionTower:
         position = np.zeros((n, order + 1, 3))
         body = np.zeros((n, max(order, 1), 3))
         position[:, 0], body[:, 0] = kin.position, kin.angular_velocity
-        position[:, 1:2] = kin.velocity[:, None][:, : order]
+        position[:, 1:2] = kin.velocity[:, None][:, :order]
         for k, (a, alpha) in enumerate(zip(linear, angular, strict=True)):
             if k + 2 <= order:
                 position[:-1, k + 2], body[:-1, k + 1] = a, alpha

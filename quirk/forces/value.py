@@ -67,7 +67,7 @@ class Value:
             load = np.asarray(returned, dtype=object)
             if load.shape == self.shape and all(isinstance(x, Jet | int | float) for x in load.ravel()):
                 return load
-        except Exception:  # noqa: BLE001, S110 - whatever it is that does not take jets
+        except Exception:  # whatever it is in it that does not take jets
             pass
         return by_differences(self, t, arguments)
 

@@ -12,8 +12,8 @@ import numpy as np
 from quirk.compiled import plain_python
 from quirk.errors import InputError
 from quirk.forces.element import Wrenches
-from quirk.forces.value import Value
 from quirk.forces.law import Law
+from quirk.forces.value import Value
 from quirk.pointers import address_of, pointer_to_compiled, pointer_to_python
 from quirk.state import STATE_SIZE, Kinematics, State
 

@@ -30,6 +30,10 @@ ALPHA_BODY = 27  # ALPHA in body axes
 FORCE, TORQUE = 30, 33  # applied, in N
 KINEMATICS_SIZE = 36
 
+# In Taylor coefficients of a motion these stand in the places of free accelerations, and the other entries mean the
+# coefficients of rotation, spin and loads: position, and angular velocity in body axes.
+POSITION_TERM, OMEGA_TERM = 21, 27
+
 # Constants of a body: 1/m, gravity (zero for the ground), J, W and W^-1 by rows.
 INVERSE_MASS, GRAVITY, INERTIA, FACTOR, INVERSE_FACTOR = 0, 1, 4, 13, 22
 CONSTANTS_SIZE = 31

@@ -18,6 +18,7 @@ from quirk.pointers import address_of, pointer_to_compiled, pointer_to_filler, p
 from quirk.traced import traced
 
 from ..model import Model
+from ..towers import factorials
 from .relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Relations
 from .tables_of_relations import layouts_of
 
@@ -32,14 +33,28 @@ MOST_COMPILED = 256
 class Related:
     """The relations of one solver, with all that they need to stay alive.
 
+    Parameters
+    ----------
+    order, gradient_order : those with which `table` was laid out
+    resting : whether accelerations and what follows are taken for zero; see `Relation.fill`
+
     Attributes
     ----------
     table : Relations
     layouts : of each relation
     """
 
-    def __init__(self, model: Model, table: Relations, watch: Watch) -> None:
-        self.layouts = layouts_of(model)
+    def __init__(
+        self,
+        model: Model,
+        table: Relations,
+        watch: Watch,
+        order: int = ORDER,
+        gradient_order: int = 0,
+        resting: bool = True,
+    ) -> None:
+        self.layouts = layouts_of(model, order, gradient_order)
+        self._order, self._resting = order, resting
         motions = [motion for placed in model.relations for motion in placed.relation.motions]
         self.table = table._replace(
             entries=table.entries.copy(),
@@ -55,6 +70,15 @@ class Related:
             if motion.kind == FUNCTION:
                 self.table.motions.entries[MOTION_SIZE * m + MOTION_ADDRESS] = self._keep(self._motion_pointer(motion))
 
+    def gradients(self) -> list[np.ndarray]:
+        """Taylor coefficients of the gradients (rows, frames, G + 1, 6) in N of all relations, as found last."""
+        found = []
+        for r, layout in enumerate(self.layouts):
+            start = self.table.entry(r, OUTPUT)
+            gradient = self.table.outputs[start + layout.first_gradient : start + layout.outputs]
+            found.append(gradient.reshape(layout.rows, layout.frames, layout.gradient_order + 1, 8)[..., :6])
+        return found
+
     def _keep(self, pointer: Any) -> int:
         self._pointers.append(pointer)
         return address_of(pointer)
@@ -62,30 +86,32 @@ class Related:
     def _pointer(self, r: int, relation: Relation, layout: Layout) -> Any:
         if relation.compilable and not plain_python():
             try:
-                return compiled_relation(relation.function, relation.of_velocities, layout)
+                return compiled_relation(relation.function, relation.of_velocities, layout, self._resting)
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
         first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
         inputs = self.table.inputs[first_in : first_in + layout.inputs]
         outputs = self.table.outputs[first_out : first_out + layout.outputs]
-        return pointer_to_python(self._watch(lambda t: relation.fill(layout, True, t, inputs, outputs)))
+        resting = self._resting
+        return pointer_to_python(self._watch(lambda t: relation.fill(layout, resting, t, inputs, outputs)))
 
     def _motion_pointer(self, motion: Motion) -> Any:
-        factorial = np.cumprod([1.0, *range(1, ORDER + 1)])
+        # What is not given is left out: then what depends on it is not a number.
+        known = int(min(self._order, motion.known))
 
         def call(t: float, outputs: np.ndarray) -> None:
-            outputs[:] = motion.derivatives(t, ORDER) / factorial
+            outputs[: known + 1] = motion.derivatives(t, known) / factorials(known)
 
-        return pointer_to_filler(call, ORDER + 1, self._watch)
+        return pointer_to_filler(call, self._order + 1, self._watch)
 
 
 @functools.lru_cache(MOST_COMPILED)
-def compiled_relation(function: Function, of_velocities: bool, layout: Layout) -> Any:
+def compiled_relation(function: Function, of_velocities: bool, layout: Layout, resting: bool) -> Any:
     """Return the C function of a relation, differentiated, compiled once in a process for all that share it."""
     relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
 
     def fill(t: Any, inputs: Any, outputs: Any) -> None:
-        relation.fill(layout, True, t, inputs, outputs)
+        relation.fill(layout, resting, t, inputs, outputs)
 
     written = traced(fill)
     count_in, count_out = layout.inputs, layout.outputs

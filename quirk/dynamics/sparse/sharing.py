@@ -1,13 +1,14 @@
 """How redundant rows share their load: the multipliers of minimum norm, among all that exert the same forces.
 
 With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution
-lambda = D^-2 A y, (A^T D^-2 A) y = Q_c: blocks over bodies, coupled by joints, with the mechanism's freedoms as
-null space. They are factorised as the blocks over joints are, with the roles of both exchanged.
+lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule: blocks over
+bodies, coupled by joints, with the mechanism's freedoms as null space. They are factorised as the blocks over joints
+are, with the roles of both exchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -86,22 +87,41 @@ class Sharing:
         self.inverse_scale = np.zeros((len(self.placed), 6))
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
-    def multipliers(self, x: np.ndarray, G: np.ndarray, solve: Callable[..., np.ndarray]) -> np.ndarray:
-        """Return those (m,) of least norm that exert the same forces as x (m,).
+    def multipliers(
+        self, x: Sequence[np.ndarray], G: Sequence[np.ndarray], solve: Callable[..., np.ndarray]
+    ) -> list[np.ndarray]:
+        """Return those (m,) of least norm that exert the same forces as x (m,), for each Taylor coefficient.
 
-        `G` holds the rows; ``solve(pattern, size, rows, floor, rhs)`` factorises and solves.
+        `G` holds the rows of each order; ``solve(pattern, size, rows, floor, rhs)`` factorises and solves.
         """
-        rows = self._scaled_rows(G)
-        flat, floor = np.ascontiguousarray(rows.ravel()), self._floor(rows)
-        loads = np.zeros((len(self.placed), 6))
-        loads[self.row_place] = x * self.row_scale
-        found, goal = np.zeros_like(loads), self._exerted(loads, rows)
-        for _ in range(1 + REFINEMENTS):
-            left = goal - self._exerted(found, rows)
-            moved = np.zeros((self.count + 1, WIDTH))
-            moved[:-1] = solve(self.pattern, self.size, flat, floor, left[:-1].ravel()).reshape(-1, WIDTH)
-            np.add.at(found, self.joint, np.einsum("srl,sl->sr", rows, moved[self.place]))
-        return found[self.row_place] / self.row_scale
+        rows = [self._scaled_rows(of_order) for of_order in G]
+        flat, floor = np.ascontiguousarray(rows[0].ravel()), self._floor(rows[0])
+        given, shared, y = [], [], []
+        for k, multipliers in enumerate(x):
+            loads = np.zeros((len(self.placed), 6))
+            loads[self.row_place] = multipliers * self.row_scale
+            given.append(loads)
+            found = np.zeros_like(loads)
+            goal = self._exerted(given[k], rows[0])
+            for m in range(1, k + 1):
+                found += self._along(y[k - m], rows[m])
+                goal += self._exerted(given[k - m] - shared[k - m], rows[m])
+            of_order = np.zeros((self.count + 1, WIDTH))
+            for _ in range(1 + REFINEMENTS):
+                left = goal - self._exerted(found, rows[0])
+                moved = np.zeros_like(of_order)
+                moved[:-1] = solve(self.pattern, self.size, flat, floor, left[:-1].ravel()).reshape(-1, WIDTH)
+                found += self._along(moved, rows[0])
+                of_order += moved
+            shared.append(found)
+            y.append(of_order)
+        return [loads[self.row_place] / self.row_scale for loads in shared]
+
+    def _along(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Rows of each joint (e, 6) times a motion of the bodies (n + 1, 8)."""
+        found = np.zeros((len(self.placed), 6))
+        np.add.at(found, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
+        return found
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """On each body (n + 1, 8), from what the rows of each joint carry (e, 6)."""

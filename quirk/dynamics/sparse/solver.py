@@ -35,7 +35,6 @@ from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from .redundancy import PIVOT_TOLERANCE
 from .related import Related
-from .relations import OUTPUT
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
 from .tables import UNIT_ROWS, Tables
@@ -212,23 +211,26 @@ class Solver:
             columns.append(self.work.rhs[self.tables.row_lane])
         return np.stack(columns, axis=1)
 
-    def relation_gradient(self, relation: int) -> np.ndarray:
-        """Gradients (rows, frames, 6) in N of a relation, at the last evaluation."""
-        table, layout = self.nodes.relations, self.related.layouts[relation]
-        start = table.entry(relation, OUTPUT)
-        gradient = table.outputs[start + layout.first_gradient : start + layout.outputs]
-        return gradient.reshape(layout.rows, layout.frames, 8)[..., :6]
+    def relation_gradients(self) -> list[np.ndarray]:
+        """Gradients (rows, frames, 6) in N of all relations, at the last evaluation."""
+        return [gradients[..., 0, :] for gradients in self.related.gradients()]
 
     def multipliers(self) -> np.ndarray:
         """Multipliers (m,) of the last evaluation; of minimum norm in the model's row scale where not unique."""
-        x = self.work.x[self.tables.row_lane]
-        return x if self.counts[BEST_RANK] >= self.model.rows else self._shared(x)
+        return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 
-    def _shared(self, x: np.ndarray) -> np.ndarray:
-        """The multipliers of minimum norm that exert the same forces as x (m,)."""
+    @property
+    def redundant(self) -> bool:
+        """Whether rows share loads."""
+        return bool(self.counts[BEST_RANK] < self.model.rows)
+
+    def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
+        """The multipliers of minimum norm that exert the same forces as x (m,), with rows G, for each order."""
+        if not self.redundant:
+            return x
         if self._sharing is None:
             self._sharing = Sharing(self.model, self.tables)
-        return self._sharing.multipliers(x, self.work.G, self._solve_blocks)
+        return self._sharing.multipliers(x, G, self._solve_blocks)
 
     def _solve_blocks(
         self, pattern: Pattern, size: int, G: np.ndarray, floor: np.ndarray, rhs: np.ndarray

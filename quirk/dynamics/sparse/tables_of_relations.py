@@ -13,9 +13,9 @@ from .layout import KINEMATICS_SIZE, WRENCH_SIZE, Slots
 from .relations import ORDER, SIDE_SIZE, Relations
 
 
-def flat_relations(model: Model, slots: Slots, start: int) -> Relations:
+def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, gradient_order: int = 0) -> Relations:
     """Lay out all relations, their sides from element `start` of G on; addresses of functions are left to be filled."""
-    layouts = layouts_of(model)
+    layouts = layouts_of(model, order, gradient_order)
     bodies = [body for placed in model.relations for body in placed.bodies]
     motions: list[Motion] = [motion for placed in model.relations for motion in placed.relation.motions]
 
@@ -50,6 +50,6 @@ def flat_relations(model: Model, slots: Slots, start: int) -> Relations:
     )
 
 
-def layouts_of(model: Model) -> list[Layout]:
+def layouts_of(model: Model, order: int = ORDER, gradient_order: int = 0) -> list[Layout]:
     """Return the layouts of all relations."""
-    return [layout_of(placed.relation, len(placed.bodies), ORDER) for placed in model.relations]
+    return [layout_of(placed.relation, len(placed.bodies), order, gradient_order) for placed in model.relations]

@@ -1,0 +1,224 @@
+"""Accelerations, jerk, snap and load rates along given states, or along positions that are followed, compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.constraints.custom import GivenRows
+from quirk.errors import InputError
+from quirk.lanes import WIDTH, aligned
+from quirk.pointers import address_of, pointer_to_python
+from quirk.state import STATE_SIZE
+
+from ..equations import applied_derivative
+from ..model import Model
+from ..towers import MotionTower, factorials
+from .follow import ARRIVED, COUNTS, PARTS, ROW, STOPPED, Path, follow
+from .joint_loads import JointLoads
+from .layout import FORCE, KINEMATICS_SIZE, POSITION_TERM, ROTATION, SPIN
+from .related import Related
+from .series_rows import TERMS, Series
+from .solver import Solver
+from .tables import UNIT_ROWS
+from .tables_of_relations import flat_relations
+
+# Acceleration, jerk and snap.
+HIGHEST_ORDER = 3
+
+
+def highest_order(model: Model) -> int:
+    """How many orders of accelerations the constraints have derivatives for."""
+    order = HIGHEST_ORDER
+    for placed in model.relations:
+        if isinstance(placed.relation, GivenRows):
+            return 1
+        order = min([order, *(int(min(HIGHEST_ORDER + 1, motion.known)) - 1 for motion in placed.relation.motions)])
+    return order
+
+
+def require_order(model: Model, order: int) -> None:
+    """Raise InputError if the constraints do not have as many derivatives."""
+    what = {2: "jerk", 3: "snap"}.get(order, f"{order} orders of acceleration")
+    for placed in model.relations:
+        owner = model.owner(placed.rows.start)
+        if order > 1 and isinstance(placed.relation, GivenRows):
+            raise InputError(
+                f'"{owner}": rows given as A and b have no derivatives, so there is no {what}: use Implicit instead'
+            )
+        for motion in placed.relation.motions:
+            if motion.known < order + 1:
+                missing = "f_" + "t" * (order + 1)
+                raise InputError(f'"{owner}": its {motion!r} has no {missing}, so there is no {what}: give {missing}')
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found at nt times.
+
+    Attributes
+    ----------
+    states : (nt, 13 n)
+    linear : (nt, K, n, 3) accelerations of the centres of mass in N, and their derivatives
+    angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
+    force, torque : (nt, K, j, 3) joint loads in N and their derivatives, if they were asked for
+    parts : in how many parts the way was taken
+    """
+
+    states: np.ndarray
+    linear: np.ndarray
+    angular: np.ndarray
+    force: np.ndarray | None
+    torque: np.ndarray | None
+    parts: int
+
+
+class UnreachedError(Exception):
+    """Following the positions came to an end before the last time.
+
+    Attributes
+    ----------
+    reason : STUCK or SINGULAR
+    row : of the time that was not reached
+    time : that was reached
+    state : (13 n,) there
+    """
+
+    def __init__(self, reason: int, row: int, time: float, state: np.ndarray) -> None:
+        super().__init__(f"at t = {time:.9g} s")
+        self.reason, self.row, self.time, self.state = reason, row, time, state
+
+
+class Differentiator:
+    """Finds derivatives of a model's motion with a solver, which it keeps for itself."""
+
+    def __init__(self, solver: Solver, order: int) -> None:
+        self.solver, self.order = solver, order
+        model, tables, slots = solver.model, solver.tables, solver.slots
+        first_side = tables.units + UNIT_ROWS.size
+        relations = flat_relations(model, slots, first_side, order + 1, order - 1)
+        self.related = Related(model, relations, solver.applied.watched, order + 1, order - 1, resting=False)
+        self._pointer = pointer_to_python(solver.applied.watched(self._apply_loads))
+        self.series = Series(
+            bodies=aligned((order + 2) * slots.lanes * KINEMATICS_SIZE),
+            rows=aligned(order * len(solver.work.G)),
+            multipliers=aligned(order * len(solver.work.x)),
+            terms=aligned((order + 2) * TERMS),
+            relations=self.related.table,
+            address=np.array([address_of(self._pointer) if model.forces else 0]),
+            asked=np.zeros(1, dtype=np.int64),
+        )
+        self._present = aligned(solver.size)
+
+    def along(self, times: np.ndarray, states: np.ndarray, *, tracking: bool = False, loads: bool = False) -> Found:
+        """Find derivatives at times (nt,) and states (nt, 13 n), on the constraints.
+
+        With `tracking` the first state alone is given; with `loads` also joint loads and their derivatives.
+
+        Raises
+        ------
+        UnreachedError
+            If states that are to be followed cannot be.
+        InputError
+            If the function of a user fails.
+        """
+        solver, nt = self.solver, len(times)
+        first = solver.slots.state_to_lanes(states[0])
+        rank = solver.settle(first, float(times[0]))
+        if loads:
+            return self._with_loads(times, states, rank)
+        path = self._path(times)
+        for row in range(1 if tracking else nt):
+            path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(states[row])
+        outcome = self._follow(path, rank, tracking)
+        if outcome != ARRIVED:
+            row = int(path.counts[ROW])
+            raise UnreachedError(outcome, row, float(path.clock[0]), solver.slots.state_from_lanes(self._present))
+        return self._found(path, None, None)
+
+    def _path(self, times: np.ndarray) -> Path:
+        solver, nt = self.solver, len(times)
+        return Path(
+            times=np.ascontiguousarray(times, dtype=float),
+            states=aligned(nt * solver.size),
+            present=self._present,
+            trial=aligned(solver.size),
+            orientations=aligned((self.order + 2) * solver.size),
+            accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
+            multipliers=aligned(nt * self.order * len(solver.work.x)),
+            counts=np.zeros(COUNTS, dtype=np.int64),
+            clock=np.zeros(1),
+        )
+
+    def _follow(self, path: Path, rank: int, tracking: bool) -> int:
+        solver = self.solver
+        applied = solver.applied
+        applied.stop[0] = 0
+        outcome = follow(
+            *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
+            float(solver.model.length), self.order, rank, tracking,
+        )  # fmt: skip
+        if applied.trouble is not None and (outcome == STOPPED or isinstance(applied.trouble, InputError)):
+            raise applied.trouble
+        return int(outcome)
+
+    def _found(self, path: Path, force: np.ndarray | None, torque: np.ndarray | None) -> Found:
+        slots, K, nt = self.solver.slots, self.order, len(path.times)
+        terms = slots.from_lanes(path.accelerations.reshape(nt, K, -1), 6)
+        # Coefficients of positions, two orders above, and of spins, one above.
+        linear = terms[..., :3] * factorials(K + 1)[2:, None, None]
+        angular = terms[..., 3:] * factorials(K)[1:, None, None]
+        states = slots.state_from_lanes(path.states.reshape(nt, -1))
+        return Found(states, linear, angular, force, torque, int(path.counts[PARTS]))
+
+    def _with_loads(self, times: np.ndarray, states: np.ndarray, rank: int) -> Found:
+        """One time after the other, since loads are read off the rows."""
+        solver, series, K, nt = self.solver, self.series, self.order, len(times)
+        reader = JointLoads(solver)
+        whole = self._path(times)
+        force, torque = np.zeros((2, nt, K, reader.count, 3))
+        accelerations = whole.accelerations.reshape(nt, -1)
+        G, count = series.rows.reshape(K, -1), len(solver.work.x)
+        for row in range(nt):
+            path = self._path(times[row : row + 1])
+            path.states[:] = whole.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(
+                states[row]
+            )
+            self._follow(path, rank, False)
+            accelerations[row] = path.accelerations
+            rows = [solver.work.G, *G[1:]]
+            x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
+            gradients = self.related.gradients()
+            of_orders = [[g[..., k, :] for g in gradients] for k in range(K)]
+            bodies = self._bodies(K)
+            force[row], torque[row] = reader.read(
+                rows, of_orders, solver.shared(x, rows), bodies[..., POSITION_TERM : POSITION_TERM + 3],
+                bodies[..., ROTATION : ROTATION + 9].reshape(K, -1, 3, 3),
+            )  # fmt: skip
+        factor = factorials(K - 1)[:, None, None]
+        return self._found(whole, force * factor, torque * factor)
+
+    def _bodies(self, orders: int) -> np.ndarray:
+        """Coefficients (orders, n + 1, 36) of all bodies and the ground, laid out as kinematics."""
+        slots = self.solver.slots
+        flat = self.series.bodies.reshape(self.order + 2, -1)[:orders]
+        lanes = flat.reshape(orders, -1, KINEMATICS_SIZE, WIDTH).swapaxes(2, 3)
+        return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
+
+    def _apply_loads(self, t: float) -> None:
+        """Write the applied loads of the order that is asked for."""
+        solver, k = self.solver, int(self.series.asked[0])
+        slots, terms = solver.slots, self._bodies(k + 2)
+        factor = factorials(k + 1)[:, None, None]
+        derivatives = np.swapaxes(terms * factor, 0, 1)
+        n, state = slots.bodies, slots.state_from_lanes(self._present).reshape(-1, STATE_SIZE)
+        motion = MotionTower(
+            position=derivatives[..., POSITION_TERM : POSITION_TERM + 3],
+            orientation=np.append(state[:, 3:7], [[1.0, 0.0, 0.0, 0.0]], axis=0),
+            rotation=derivatives[:, 0, ROTATION : ROTATION + 9].reshape(n + 1, 3, 3),
+            spin=derivatives[:, : k + 1, SPIN : SPIN + 3],
+        )
+        loads = np.concatenate(applied_derivative(solver.model, t, motion, k), axis=1) / factorials(k)[-1]
+        bodies = self.series.bodies.reshape(self.order + 2, -1, KINEMATICS_SIZE, WIDTH)
+        bodies[k, :, FORCE : FORCE + 6] = slots.to_lanes(loads).reshape(-1, 6, WIDTH)

@@ -1,0 +1,83 @@
+"""Taylor coefficients of constrained motion, one after the other, with one factorisation for all.
+
+Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations themselves,
+
+    M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
+
+where Phi_(k+2) is that of the motion with a_k as if there were no lambda_k: see `quirk.dynamics.derivatives`, the
+dense reference. Rows A_m are over velocities and spins in N, moments scaled by the metric at the state itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import splat, store
+from quirk.pointers import call
+
+from .bodies import KIN
+from .evaluate import REFINEMENTS, Work, copy, refine, wrenches
+from .factorise import Pattern, factorise, solve
+from .layout import FORCE
+from .loads import Forces, applied_loads
+from .redundancy import watch
+from .rows import Nodes
+from .series_bodies import add_loads, free_terms, release, start
+from .series_rows import Series, earlier_wrenches, next_rows
+
+
+@kernel
+def find_series(
+    constants: np.ndarray,
+    nodes: Nodes,
+    pattern: Pattern,
+    forces: Forces,
+    work: Work,
+    series: Series,
+    t: float,
+    y: np.ndarray,
+    order: int,
+    rank: int,
+) -> None:
+    """Fill `order` coefficients of accelerations and multipliers at a state on the constraints.
+
+    Leaves the factorisation and number of rows in `work`; `rank` is how many are to be independent.
+    """
+    size, count = work.kin.shape[0], work.x.shape[0]
+    start(constants, y, series.bodies, size)
+    for k in range(order):
+        present = series.bodies[k * size : (k + 1) * size]
+        apply_loads(forces, series, t, y, present, k)
+        for m in range(1, k + 1):
+            rows = series.rows[m * work.G.shape[0] : (m + 1) * work.G.shape[0]]
+            earlier_wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench)
+            add_loads(constants, work.wrench, series.bodies, present)
+        free_terms(constants, series.bodies, size, k)
+        next_rows(nodes, series, work, t, size, k, order)
+        if k == 0:
+            factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
+            if watch(nodes, pattern, work, rank):
+                factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
+        copy(work.rhs, work.goal)
+        solve(pattern, work.B, work.Q, work.rhs, work.x)
+        wrenches(nodes, work.G, work.x, work.wrench)
+        for _ in range(int(work.summary[REFINEMENTS])):
+            refine(constants, nodes, pattern, work)
+        copy(work.x, series.multipliers[k * count : (k + 1) * count])
+        add_loads(constants, work.wrench, series.bodies, present)
+        release(constants, work.wrench, series.bodies, size, k)
+
+
+@kernel
+def apply_loads(forces: Forces, series: Series, t: float, y: np.ndarray, present: np.ndarray, k: int) -> None:
+    """Fill FORCE and TORQUE of one order with the applied loads."""
+    if k == 0 and forces.kind.shape[0] > 0:
+        applied_loads(forces, t, y, present)
+        return
+    for block in range(present.shape[0] // KIN):
+        for c in range(6):
+            store(present, block * KIN + 8 * (FORCE + c), splat(0.0))
+    if k > 0 and series.address[0] != 0:
+        series.asked[0] = k
+        call(series.address[0], t, series.bodies, 0, series.bodies, 0)

@@ -9,6 +9,7 @@ __path__ = pkgutil.extend_path(__path__, __name__)
 from . import constraints
 from .body import GROUND, Body
 from .constraints import *  # noqa: F403
+from .constraints import planar
 from .errors import (
     AssemblyError,
     InconsistentStateError,
@@ -19,6 +20,7 @@ from .errors import (
 )
 from .forces import Force, JointForce, JointTorque, Spring, Torque
 from .frame import Frame
+from .kinematics import kinematics
 from .motion import Motion
 from .result import Result
 from .simulate import simulate
@@ -46,6 +48,8 @@ __all__ = [
     "System",
     "Torque",
     "UnknownNameError",
+    "kinematics",
+    "planar",
     "simulate",
 ]
 __all__ += constraints.__all__

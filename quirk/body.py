@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -97,12 +97,12 @@ class Body(Sealed):
         return self.frames[name]
 
     @classmethod
-    def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Body:
+    def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Self:
         """Return a solid box; `size` (3,) m along the body axes. Other arguments as for `Body`."""
         return cls._solid(name, mass, Box(_lengths(name, "size", size)), initial)
 
     @classmethod
-    def cylinder(cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any) -> Body:
+    def cylinder(cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any) -> Self:
         """Return a solid cylinder along `axis`: "x", "y", "z" or a vector in body axes."""
         owner = f'Body "{name}"'
         axis = validate.direction(owner, "axis", axis)
@@ -114,18 +114,18 @@ class Body(Sealed):
         return cls._solid(name, mass, shape, initial)
 
     @classmethod
-    def sphere(cls, name: str, mass: float, radius: float, **initial: Any) -> Body:
+    def sphere(cls, name: str, mass: float, radius: float, **initial: Any) -> Self:
         """Return a solid ball of `radius` m."""
         radius = validate.positive(f'Body "{name}"', "radius", radius)
         return cls._solid(name, mass, Ellipsoid((radius, radius, radius)), initial)
 
     @classmethod
-    def ellipsoid(cls, name: str, mass: float, semi_axes: Any, **initial: Any) -> Body:
+    def ellipsoid(cls, name: str, mass: float, semi_axes: Any, **initial: Any) -> Self:
         """Return a solid ellipsoid; `semi_axes` (3,) m along the body axes."""
         return cls._solid(name, mass, Ellipsoid(_lengths(name, "semi_axes", semi_axes)), initial)
 
     @classmethod
-    def _solid(cls, name: str, mass: float, shape: Shape, initial: dict[str, Any]) -> Body:
+    def _solid(cls, name: str, mass: float, shape: Shape, initial: dict[str, Any]) -> Self:
         mass = validate.positive(f'Body "{name}"', "mass", mass)
         return cls(name, mass, shape.inertia(mass), shape=shape, **initial)
 

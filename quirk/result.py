@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import rotation, validate
-from .body import Body, Ground
-from .constraints import Constraint, relative
-from .constraints.relative import FrameMotion
+from .body import Body
+from .constraints import Constraint
+from .constraints.planar import PlanarBody
 from .dynamics import energy
+from .dynamics.sparse.derivatives import Differentiator, Found, highest_order, require_order
 from .dynamics.sparse.motion import motion_along, residuals_along
 from .errors import InputError
 from .integrators import Statistics
 from .state import Kinematics, State
+from .views import BodyView, JointView, PlanarBodyView
 
 if TYPE_CHECKING:
     from .health import Health
-    from .mobility import Mobility, Uniqueness
+    from .mobility import Mobility
     from .plot import Plotter
     from .system import System
-
-# The axes in which loads are given: of N, of the bodies, or of the joint frames.
-LOAD_FRAMES = ("inertial", "i", "j", "joint i", "joint j")
 
 
 @dataclass(frozen=True)
@@ -99,6 +97,8 @@ class Result:
     def __getitem__(self, name: str) -> Any:
         """Return the view of the body or constraint of that name."""
         item = self.system[name]
+        if isinstance(item, PlanarBody):
+            return PlanarBodyView(self, self.system.bodies.index(item))
         if isinstance(item, Body):
             return BodyView(self, self.system.bodies.index(item))
         if isinstance(item, Constraint):
@@ -145,10 +145,46 @@ class Result:
         """What follows from the state at each time."""
         return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
+    @property
+    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
+        return self.dynamics[:2]
+
+    @property
+    def course(self) -> str:
+        """How the run went, in a line."""
+        cost = self.statistics
+        return (
+            f"{self.status} {self.time[-1]:g} s in {cost.wall_time:.2g} s: {cost.steps} steps, "
+            f"{cost.rejected} rejected, {cost.evaluations} evaluations"
+        )
+
     @cached_property
     def dynamics(self) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
         """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
         return motion_along(self._solver(), self.time, self.state)
+
+    @cached_property
+    def found(self) -> Found:
+        """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
+        differentiator = Differentiator(self._solver(), highest_order(self.model))
+        return differentiator.along(self.time, self._packed)
+
+    @cached_property
+    def load_derivatives(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Force and torque (nt, K, 3) in N of each joint, with derivatives up to the second."""
+        differentiator = Differentiator(self._solver(), highest_order(self.model))
+        _, force, torque = differentiator.with_loads(self.time, self._packed)
+        return {name: (force[:, :, c], torque[:, :, c]) for c, name in enumerate(self.model.joint_rows)}
+
+    def acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
+        """Derivative `order` - 1 of the accelerations, linear in N and angular in body axes, (nt, n, 3) each."""
+        require_order(self.model, order)
+        return self.found.linear[:, order - 1], self.found.angular[:, order - 1]
+
+    @property
+    def _packed(self) -> np.ndarray:
+        return np.concatenate(list(vars(self.state).values()), axis=2).reshape(len(self.time), -1)
 
     @cached_property
     def mobility(self) -> Mobility:
@@ -182,162 +218,3 @@ class Result:
         from .summary import summary
 
         return summary(self)
-
-
-class BodyView:
-    """The motion of one body over time.
-
-    Attributes
-    ----------
-    position, velocity, acceleration : (nt, 3) of the centre of mass in N
-    orientation : (nt, 4) unit quaternions (w, x, y, z), body to inertial
-    quaternion : (nt,) the same as numpy-quaternion objects
-    angular_velocity, angular_acceleration : (nt, 3) in body axes
-    """
-
-    def __init__(self, result: Result, row: int) -> None:
-        self._result, self._row = result, row
-        self.of = result.system.bodies[row]
-        state = result.state
-        self.position = state.position[:, row]
-        self.orientation = state.orientation[:, row]
-        self.velocity = state.velocity[:, row]
-        self.angular_velocity = state.angular_velocity[:, row]
-
-    @property
-    def quaternion(self) -> np.ndarray:
-        """Orientations (nt,) as numpy-quaternion objects."""
-        import quaternion
-
-        return quaternion.as_quat_array(np.ascontiguousarray(self.orientation))
-
-    @property
-    def acceleration(self) -> np.ndarray:
-        """Acceleration of the centre of mass (nt, 3) in N, m/s^2."""
-        return self._result.dynamics[0][:, self._row]
-
-    @property
-    def angular_acceleration(self) -> np.ndarray:
-        """Rate of the angular velocity (nt, 3), body axes, rad/s^2."""
-        return self._result.dynamics[1][:, self._row]
-
-    def frame(self, name: str) -> FrameMotion:
-        """Return a named frame of the body in motion: `origin`, `velocity`, `spin` and `axes` in N."""
-        R = rotation.matrix(self.orientation)
-        spin = np.einsum("tij,tj->ti", R, self.angular_velocity)
-        return FrameMotion.of(self.of.frame(name), self.position, R, self.velocity, spin)
-
-    def point(self, local: Any) -> np.ndarray:
-        """Path (nt, 3) in N of the point at `local` (3,) m in body coordinates."""
-        local = validate.array("BodyView", "local", local, (3,))
-        return self.position + rotation.matrix(self.orientation) @ local
-
-
-class JointView:
-    """Relative motion and load of one joint over time.
-
-    Relative quantities are of frame j as seen from frame i, resolved in joint frame i; the load is what
-    body i exerts on body j at the origin of frame j.
-    """
-
-    def __init__(self, result: Result, constraint: Constraint) -> None:
-        self._result, self.constraint = result, constraint
-
-    @property
-    def of(self) -> Constraint:
-        """The constraint this is a view of."""
-        return self.constraint
-
-    @property
-    def displacement(self) -> np.ndarray:
-        """Origin of frame j relative to that of frame i (nt, 3), m."""
-        return relative.displacement(*self._frames)
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """Rate of `displacement` (nt, 3), m/s."""
-        return relative.velocity(*self._frames)
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """1-2-3 angles (nt, 3), rad; the first and third are continued over full turns along the output.
-
-        The rates at both ends of an interval tell how many turns lie within, so that outputs may be far apart as long
-        as the mean of both rates is off by less than half a turn per interval.
-        """
-        angles = relative.angles(*self._frames)
-        rates = relative.angle_rates(angles, relative.angular_velocity(*self._frames))
-        for axis in (0, 2):
-            angles[:, axis] = relative.continued(self._result.time, angles[:, axis], rates[:, axis])
-        return angles
-
-    @property
-    def rotation_rate(self) -> np.ndarray:
-        """Rates (nt, 3) of the 1-2-3 angles, rad/s; not finite where the second angle is a right one."""
-        return relative.angle_rates(relative.angles(*self._frames), relative.angular_velocity(*self._frames))
-
-    @property
-    def angular_velocity(self) -> np.ndarray:
-        """Angular velocity of j relative to i (nt, 3), rad/s."""
-        return relative.angular_velocity(*self._frames)
-
-    @property
-    def point(self) -> np.ndarray:
-        """The joint point of body j (nt, 3) in N, m."""
-        return self._frames[1].origin
-
-    @property
-    def frames(self) -> tuple[FrameMotion, FrameMotion]:
-        """Both joint frames in motion: `origin`, `velocity`, `spin` (nt, 3) and `axes` (nt, 3, 3), all in N."""
-        return self._frames
-
-    @property
-    def unique(self) -> Uniqueness:
-        """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
-        if self.constraint.name not in self._result.model.joint_rows:
-            raise InputError(f"{self.constraint}: it is switched off and carries no load")
-        return self._result.mobility.loads[self.constraint.name]
-
-    def force(self, frame: str = "inertial") -> np.ndarray:
-        """Force (nt, 3), N, on body j by body i, in N or in the axes of a body or of a joint frame.
-
-        `frame` is "inertial", "i", "j", "joint i" or "joint j"; `unique` says whether the motion determines it.
-        """
-        return self._load(0, frame)
-
-    def torque(self, frame: str = "inertial") -> np.ndarray:
-        """Torque (nt, 3), N m, on body j by body i about the joint point; `frame` as for `force`."""
-        return self._load(1, frame)
-
-    @cached_property
-    def _frames(self) -> tuple[FrameMotion, FrameMotion]:
-        c = self.constraint
-        return self._carried(c.frame_i, c.body_i), self._carried(c.frame_j, c.body_j)
-
-    def _carried(self, frame: Any, body: Body | Ground) -> FrameMotion:
-        position, orientation, velocity, omega = self._motion(body)
-        R = rotation.matrix(orientation)
-        return FrameMotion.of(frame, position, R, velocity, np.einsum("tij,tj->ti", R, omega))
-
-    def _motion(self, body: Body | Ground) -> tuple[np.ndarray, ...]:
-        if isinstance(body, Body):
-            view = self._result[body.name]
-            return view.position, view.orientation, view.velocity, view.angular_velocity
-        nt = len(self._result.time)
-        return tuple(
-            np.tile(x, (nt, 1)) for x in (body.position, body.orientation, body.velocity, body.angular_velocity)
-        )
-
-    def _load(self, which: int, frame: str) -> np.ndarray:
-        c = self.constraint
-        validate.choice(str(c), "frame", frame, LOAD_FRAMES)
-        if c.name not in self._result.model.joint_rows:
-            return np.zeros((len(self._result.time), 3))
-        load = self._result.dynamics[2][c.name][which]
-        if frame == "inertial":
-            return load
-        if frame.startswith("joint"):
-            R = self._frames[0 if frame.endswith("i") else 1].axes
-        else:
-            R = rotation.matrix(self._motion(c.body_i if frame == "i" else c.body_j)[1])
-        return np.einsum("tji,tj->ti", R, load)

@@ -20,14 +20,13 @@ def _count(number: int, one: str, many: str) -> str:
 
 def summary(result: Result) -> str:
     """Return what was simulated, how well energy and constraints were kept, and the largest joint loads."""
-    system, cost, energy = result.system, result.statistics, result.energy
+    system, energy = result.system, result.energy
     lines = [
         f"{_count(len(system.bodies), 'body', 'bodies')}, "
         f"{_count(len(result.model.joint_rows), 'constraint', 'constraints')} "
         f"({result.model.rows} rows, {result.rank} independent); "
         f"degrees of freedom: {6 * len(system.bodies) - result.rank}",
-        f"{result.status} {result.time[-1]:g} s in {cost.wall_time:.2g} s: {cost.steps} steps, "
-        f"{cost.rejected} rejected, {cost.evaluations} evaluations",
+        result.course,
         f"energy drift           {energy.drift:.1e} of the largest kinetic energy, {energy.kinetic.max():.6g} J"
         if result.conservative
         else f"energy                 {energy.total[0]:.6g} J at the start, {energy.total[-1]:.6g} J at the end",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,13 @@ from . import validate
 from .body import GROUND, Body, Ground
 from .constraints import Constraint
 from .dynamics import equations
+from .dynamics.constraint_derivatives import ConstraintDerivatives, constraint_derivatives
+from .dynamics.derivatives import derivatives
 from .dynamics.loads import joint_loads
 from .dynamics.model import Model, flatten
 from .dynamics.projection import MassMetric, independent_rows
 from .dynamics.rows import ConstraintRows, constraint_rows
+from .dynamics.sparse.derivatives import Differentiator, require_order
 from .dynamics.sparse.motion import constrained_motion
 from .dynamics.sparse.solver import Solver
 from .dynamics.sparse.tables import Tables
@@ -85,6 +88,22 @@ class JointLoad:
 
     force: np.ndarray
     torque: np.ndarray
+
+
+@dataclass(frozen=True)
+class MotionDerivatives:
+    """Accelerations of n bodies, jerk, snap and so on, with joint loads and their derivatives.
+
+    Attributes
+    ----------
+    linear : (K, n, 3) acceleration of the centres of mass in N, jerk, snap, ...
+    angular : (K, n, 3) first, second, ... derivatives of the angular velocities' components in body axes
+    loads : by constraint; force and torque (K, 3) in N, with their derivatives
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+    loads: dict[str, JointLoad]
 
 
 class System:
@@ -225,6 +244,47 @@ class System:
         kin, motion = self._motion(state, t, solver)
         loads = joint_loads(self.model, kin, self._time(t), motion.multipliers)
         return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
+
+    def derivatives(self, state: State, t: float = 0.0, order: int = 3, solver: str = "sparse") -> MotionDerivatives:
+        """Return `order` derivatives of the velocities at a state: 1 for accelerations, 2 for jerk, 3 for snap.
+
+        With joint loads and one derivative less of these. The state must satisfy the constraints.
+        """
+        validate.choice("System", "solver", solver, SOLVERS)
+        order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
+        require_order(self.model, order)
+        if solver == "dense":
+            rank = independent_rows(self.model, self.metric, state, t)
+            found = derivatives(self.model, self.metric, state, t, order, rank)
+            linear, angular, force, torque = found.linear, found.angular, found.force, found.torque
+        else:
+            one, forces, torques = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None])
+            linear, angular, force, torque = one.linear[0], one.angular[0], forces[0], torques[0]
+        loads = {name: JointLoad(force[:, c], torque[:, c]) for c, name in enumerate(self.model.joint_rows)}
+        return MotionDerivatives(linear, angular, loads)
+
+    def constraint_derivatives(
+        self, state: State, t: float = 0.0, accelerations: Sequence[Any] = (), order: int = 4
+    ) -> ConstraintDerivatives:
+        """Return the right-hand sides of all constraint rows up to `order`: nu, gamma, eta, sigma, ..., and kappa.
+
+        Parameters
+        ----------
+        state : State
+        t : s
+        accelerations : sequence
+            Of accelerations, jerk, ... of the bodies, each with `linear` (n, 3) in N and `angular` (n, 3), the
+            derivatives of the components of angular velocities in body axes; zero unless given. The right-hand side
+            of order k depends on the first k - 2 of them.
+        """
+        order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
+        shape = (len(self.bodies), 3)
+        parts = [
+            [validate.array("System", f"accelerations[{k}].{name}", getattr(a, name, None), shape)
+             for name in ("linear", "angular")]
+            for k, a in enumerate(accelerations)
+        ]  # fmt: skip
+        return constraint_derivatives(self.model, Kinematics.of(state), t, parts, order)
 
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.

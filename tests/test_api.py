@@ -51,6 +51,8 @@ NAMES = [
     "TrajectoryDrive",
     "Universal",
     "UnknownNameError",
+    "kinematics",
+    "planar",
     "simulate",
 ]
 

@@ -20,9 +20,11 @@ FLOORS = [
     {"forces"},
     {"dynamics"},
     {"system", "assembly", "joint_coordinates", "mobility"},
+    {"paths"},
+    {"views"},
     {"result"},
     {"health"},
-    {"simulate"},
+    {"simulate", "kinematics"},
     {"plot", "animate", "summary"},
     {"cli", "demos"},
 ]

@@ -20,6 +20,7 @@ import numpy as np
 from quirk.state import Kinematics, State
 
 from .equations import applied_derivative
+from .loads import load_derivatives
 from .model import Model
 from .projection import MassMetric, factorise
 from .rows import phi_tower, row_tower
@@ -36,11 +37,14 @@ class Derivatives:
     linear : (K, n, 3) acceleration, jerk, snap, ... of the centres of mass in N
     angular : (K, n, 3) first, second, ... derivatives of the angular velocity's components in body axes
     multipliers : (K, m); where rows are redundant those of least norm in the model's row scale, at all times
+    force, torque : (K, j, 3) in N, what body i of each constraint exerts on body j at the joint point of j
     """
 
     linear: np.ndarray
     angular: np.ndarray
     multipliers: np.ndarray
+    force: np.ndarray
+    torque: np.ndarray
 
 
 def derivatives(
@@ -56,30 +60,27 @@ def derivatives(
     sharing = Sharing(model)
     multipliers = np.zeros((order, model.rows))
     for k in range(order):
-        rows = row_tower(model, _up_to(motion, k), t)[:, :-1]
+        rows = row_tower(model, motion.up_to(k), t)[:, :-1]
         force, torque = applied_derivative(model, t, motion, k)
         for m in range(1, k + 1):
             earlier = comb(k, m) * np.einsum("rnc,r->nc", rows[:, :, m], multipliers[k - m])
             force, torque = force + earlier[:, :3], torque + earlier[:, 3:]
         motion.position[:-1, k + 2] = force / model.mass[:, None]
         motion.spin[:-1, k + 1] = _free_turn(model, motion, torque, k)
-        missing = -phi_tower(model, _up_to(motion, k + 2), t)[:, k + 2]
+        missing = -phi_tower(model, motion.up_to(k + 2), t)[:, k + 2]
         translation, turn = metric.vector(pseudo_inverse.solve(missing))
         motion.position[:-1, k + 2] += translation
         motion.spin[:-1, k + 1] += np.einsum("nij,nj->ni", R, turn)
         multipliers[k] = pseudo_inverse.multipliers(missing)
         if len(pseudo_inverse.s) < model.rows:
             multipliers[k] = sharing.shared(multipliers[k], rows.reshape(model.rows, n, k + 1, 6))
+    force, torque = load_derivatives(model, motion, t, multipliers)
     return Derivatives(
         linear=np.swapaxes(motion.position[:-1, 2:], 0, 1),
         angular=np.swapaxes(motion.body_spins(order)[:-1, 1:], 0, 1),
         multipliers=multipliers,
-    )
-
-
-def _up_to(motion: MotionTower, order: int) -> MotionTower:
-    return MotionTower(
-        motion.position[:, : order + 1], motion.orientation, motion.rotation, motion.spin[:, : max(order, 1)]
+        force=force,
+        torque=torque,
     )
 
 

@@ -6,7 +6,6 @@ velocities and their derivatives in body axes. With omega = R omega_b, both are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -40,28 +39,31 @@ class MotionTower:
         return self.position.shape[1] - 1
 
     @classmethod
-    def of(
-        cls, kin: Kinematics, order: int, linear: Sequence[np.ndarray] = (), angular: Sequence[np.ndarray] = ()
-    ) -> MotionTower:
-        """Return the motion with velocities as at a state, and derivatives of these as given.
-
-        `linear` and `angular` hold the first, second, ... derivatives (n, 3) of the velocities in N and of the
-        components of the angular velocities in body axes; what is missing is zero.
-        """
-        n = len(kin.position)
-        position = np.zeros((n, order + 1, 3))
-        body = np.zeros((n, max(order, 1), 3))
-        position[:, 0], body[:, 0] = kin.position, kin.angular_velocity
+    def of(cls, kin: Kinematics, order: int) -> MotionTower:
+        """Return the motion of bodies at a state that keep their velocities and the spins in N."""
+        position = np.zeros((len(kin.position), order + 1, 3))
+        spin = np.zeros((len(kin.position), max(order, 1), 3))
+        position[:, 0], spin[:, 0] = kin.position, kin.spin
         position[:, 1:2] = kin.velocity[:, None][:, :order]
-        for k, (a, alpha) in enumerate(zip(linear, angular, strict=True)):
-            if k + 2 <= order:
-                position[:-1, k + 2], body[:-1, k + 1] = a, alpha
-        spin = np.zeros_like(body)
-        spin[:, 0] = kin.spin
-        tower = cls(position, kin.orientation, kin.rotation, spin)
-        for k in range(1, spin.shape[1]):
-            spin[:, k] = _product(tower.rotations(k), body, k)
+        return cls(position, kin.orientation, kin.rotation, spin)
+
+    @classmethod
+    def in_body_axes(cls, position: np.ndarray, orientation: np.ndarray, omega: np.ndarray) -> MotionTower:
+        """Return a motion given by positions (n, K + 1, 3), orientations (n, 4) and spins (n, K, 3) in body axes."""
+        spin = np.zeros_like(omega)
+        tower = cls(position, orientation, rotation.matrix(orientation), spin)
+        for k in range(spin.shape[1]):
+            spin[:, k] = _product(tower.rotations(k), omega, k)
         return tower
+
+    def up_to(self, order: int) -> MotionTower:
+        """Return the same with fewer derivatives."""
+        spin = self.spin[:, : max(order, 1)]
+        return MotionTower(self.position[:, : order + 1], self.orientation, self.rotation, spin)
+
+    def points(self, local: np.ndarray) -> np.ndarray:
+        """Positions (n, K + 1, 3) in N, with derivatives, of the points at `local` (3,) of the bodies."""
+        return self.position + self.rotations(self.order) @ local
 
     def rotations(self, order: int) -> np.ndarray:
         """R and its derivatives (n + 1, order + 1, 3, 3); needs the spin up to one order less."""

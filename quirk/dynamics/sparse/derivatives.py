@@ -62,15 +62,12 @@ class Found:
     states : (nt, 13 n)
     linear : (nt, K, n, 3) accelerations of the centres of mass in N, and their derivatives
     angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
-    force, torque : (nt, K, j, 3) joint loads in N and their derivatives, if they were asked for
     parts : in how many parts the way was taken
     """
 
     states: np.ndarray
     linear: np.ndarray
     angular: np.ndarray
-    force: np.ndarray | None
-    torque: np.ndarray | None
     parts: int
 
 
@@ -83,11 +80,12 @@ class UnreachedError(Exception):
     row : of the time that was not reached
     time : that was reached
     state : (13 n,) there
+    states : (row, 13 n) before
     """
 
-    def __init__(self, reason: int, row: int, time: float, state: np.ndarray) -> None:
+    def __init__(self, reason: int, row: int, time: float, state: np.ndarray, states: np.ndarray) -> None:
         super().__init__(f"at t = {time:.9g} s")
-        self.reason, self.row, self.time, self.state = reason, row, time, state
+        self.reason, self.row, self.time, self.state, self.states = reason, row, time, state, states
 
 
 class Differentiator:
@@ -111,10 +109,10 @@ class Differentiator:
         )
         self._present = aligned(solver.size)
 
-    def along(self, times: np.ndarray, states: np.ndarray, *, tracking: bool = False, loads: bool = False) -> Found:
+    def along(self, times: np.ndarray, states: np.ndarray, *, tracking: bool = False) -> Found:
         """Find derivatives at times (nt,) and states (nt, 13 n), on the constraints.
 
-        With `tracking` the first state alone is given; with `loads` also joint loads and their derivatives.
+        With `tracking` the first state alone is given, and the others are where the constraints lead from there.
 
         Raises
         ------
@@ -123,19 +121,46 @@ class Differentiator:
         InputError
             If the function of a user fails.
         """
-        solver, nt = self.solver, len(times)
-        first = solver.slots.state_to_lanes(states[0])
-        rank = solver.settle(first, float(times[0]))
-        if loads:
-            return self._with_loads(times, states, rank)
+        solver = self.solver
+        rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
         path = self._path(times)
-        for row in range(1 if tracking else nt):
-            path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(states[row])
+        for row, state in enumerate(states):
+            path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(state)
         outcome = self._follow(path, rank, tracking)
         if outcome != ARRIVED:
-            row = int(path.counts[ROW])
-            raise UnreachedError(outcome, row, float(path.clock[0]), solver.slots.state_from_lanes(self._present))
-        return self._found(path, None, None)
+            row, back = int(path.counts[ROW]), solver.slots.state_from_lanes
+            states = back(path.states.reshape(len(times), -1)[:row])
+            raise UnreachedError(outcome, row, float(path.clock[0]), back(self._present), states)
+        return self._found(path)
+
+    def with_loads(self, times: np.ndarray, states: np.ndarray) -> tuple[Found, np.ndarray, np.ndarray]:
+        """The same with joint loads: force and torque (nt, K, j, 3) in N and their derivatives.
+
+        One time after the other, since loads are read off the rows.
+        """
+        solver, series, K, nt = self.solver, self.series, self.order, len(times)
+        rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
+        reader, whole = JointLoads(solver, self.related), self._path(times)
+        force, torque = np.zeros((2, nt, K, reader.count, 3))
+        accelerations, kept = whole.accelerations.reshape(nt, -1), whole.states.reshape(nt, -1)
+        G, count = series.rows.reshape(K, -1), len(solver.work.x)
+        for row in range(nt):
+            kept[row] = solver.slots.state_to_lanes(states[row])
+            path = self._path(times[row : row + 1])
+            path.states[:] = kept[row]
+            self._follow(path, rank, False)
+            accelerations[row] = path.accelerations
+            rows = [solver.work.G, *G[1:]]
+            x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
+            bodies = self._bodies(K)
+            force[row], torque[row] = reader.read(
+                rows,
+                solver.shared(x, rows),
+                bodies[..., POSITION_TERM : POSITION_TERM + 3],
+                bodies[..., ROTATION : ROTATION + 9].reshape(K, -1, 3, 3),
+            )
+        factor = factorials(K - 1)[:, None, None]
+        return self._found(whole), force * factor, torque * factor
 
     def _path(self, times: np.ndarray) -> Path:
         solver, nt = self.solver, len(times)
@@ -163,41 +188,13 @@ class Differentiator:
             raise applied.trouble
         return int(outcome)
 
-    def _found(self, path: Path, force: np.ndarray | None, torque: np.ndarray | None) -> Found:
+    def _found(self, path: Path) -> Found:
         slots, K, nt = self.solver.slots, self.order, len(path.times)
         terms = slots.from_lanes(path.accelerations.reshape(nt, K, -1), 6)
         # Coefficients of positions, two orders above, and of spins, one above.
         linear = terms[..., :3] * factorials(K + 1)[2:, None, None]
         angular = terms[..., 3:] * factorials(K)[1:, None, None]
-        states = slots.state_from_lanes(path.states.reshape(nt, -1))
-        return Found(states, linear, angular, force, torque, int(path.counts[PARTS]))
-
-    def _with_loads(self, times: np.ndarray, states: np.ndarray, rank: int) -> Found:
-        """One time after the other, since loads are read off the rows."""
-        solver, series, K, nt = self.solver, self.series, self.order, len(times)
-        reader = JointLoads(solver)
-        whole = self._path(times)
-        force, torque = np.zeros((2, nt, K, reader.count, 3))
-        accelerations = whole.accelerations.reshape(nt, -1)
-        G, count = series.rows.reshape(K, -1), len(solver.work.x)
-        for row in range(nt):
-            path = self._path(times[row : row + 1])
-            path.states[:] = whole.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(
-                states[row]
-            )
-            self._follow(path, rank, False)
-            accelerations[row] = path.accelerations
-            rows = [solver.work.G, *G[1:]]
-            x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
-            gradients = self.related.gradients()
-            of_orders = [[g[..., k, :] for g in gradients] for k in range(K)]
-            bodies = self._bodies(K)
-            force[row], torque[row] = reader.read(
-                rows, of_orders, solver.shared(x, rows), bodies[..., POSITION_TERM : POSITION_TERM + 3],
-                bodies[..., ROTATION : ROTATION + 9].reshape(K, -1, 3, 3),
-            )  # fmt: skip
-        factor = factorials(K - 1)[:, None, None]
-        return self._found(whole, force * factor, torque * factor)
+        return Found(slots.state_from_lanes(path.states.reshape(nt, -1)), linear, angular, int(path.counts[PARTS]))
 
     def _bodies(self, orders: int) -> np.ndarray:
         """Coefficients (orders, n + 1, 36) of all bodies and the ground, laid out as kinematics."""

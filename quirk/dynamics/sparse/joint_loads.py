@@ -9,6 +9,7 @@ import numpy as np
 from quirk.lanes import WIDTH
 
 from .layout import G_SIZE
+from .related import Related
 from .solver import Solver
 
 
@@ -20,18 +21,21 @@ class JointLoads:
     count : number of constraints
     """
 
-    def __init__(self, solver: Solver) -> None:
-        self.tables, self.count = solver.tables, len(solver.model.joint_rows)
+    def __init__(self, solver: Solver, related: Related) -> None:
+        self.tables, self.related, self.count = solver.tables, related, len(solver.model.joint_rows)
         model, tables, n = solver.model, solver.tables, solver.slots.bodies
         placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
         frames = [(j, constraint.frame_j.origin) for constraint, (_, j) in model.joint_bodies]
         self.j = np.array([j for j, _ in frames], dtype=np.int64)
         self.arm = np.array([arm for _, arm in frames]).reshape(-1, 3)
-        self.relations = [
-            (k, joint.relation, int(solver.joint_of_row[joint.rows.start]))
+        # Of each row of a relation, its lane, its constraint and where its gradient on body j starts.
+        rows = [
+            (WIDTH * k + row, solver.joint_of_row[joint.rows.start], start)
             for k, joint in placed
             if joint.relation is not None
+            for row, start in enumerate(related.gradient_starts(joint.relation, 1))
         ]
+        self.lane, self.of, self.start = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         placed = [(k, joint) for k, joint in placed if joint.relation is None]
         self.nodes = [k for k, _ in placed]
         self.which = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed], dtype=np.int64)
@@ -45,7 +49,6 @@ class JointLoads:
     def read(
         self,
         G: Sequence[np.ndarray],
-        gradients: Sequence[Sequence[np.ndarray]],
         multipliers: Sequence[np.ndarray],
         position: np.ndarray,
         R: np.ndarray,
@@ -54,7 +57,7 @@ class JointLoads:
 
         Parameters
         ----------
-        G, gradients, multipliers : of each of K orders, rows, gradients of relations and multipliers (m,)
+        G, multipliers : of each of K orders, rows and multipliers (m,); gradients of relations are those found last
         position, R : (K, n + 1, 3) in N and (K, n + 1, 3, 3) body to N
         """
         orders = len(multipliers)
@@ -79,13 +82,16 @@ class JointLoads:
             np.add.at(force[k], self.which, on_j[k])
             about = moment[k] + sum(np.cross(away[m], on_j[k - m]) for m in range(k + 1))
             np.add.at(torque[k], self.which, about)
-        for node, relation, which in self.relations:
-            arm = position[:, self.j[which]] - points[:, which]
-            wrench = np.zeros((orders, 6))
+        if len(self.lane):
+            arm = (position[:, self.j] - points)[:, self.of]
+            gradients = [
+                self.related.table.outputs[self.start[:, None] + WIDTH * m + np.arange(6)] for m in range(orders)
+            ]
+            wrench = np.zeros((orders, len(self.lane), 6))
             for k in range(orders):
                 for m in range(k + 1):
-                    gradient = gradients[m][relation][:, 1]
-                    wrench[k] += lanes[k - m, node, : len(gradient)] @ gradient
-                force[k, which] += wrench[k, :3]
-                torque[k, which] += wrench[k, 3:] + sum(np.cross(arm[m], wrench[k - m, :3]) for m in range(k + 1))
+                    wrench[k] += lanes.reshape(orders, -1)[k - m, self.lane, None] * gradients[m]
+                moment = wrench[k, :, 3:] + sum(np.cross(arm[m], wrench[k - m, :, :3]) for m in range(k + 1))
+                np.add.at(force[k], self.of, wrench[k, :, :3])
+                np.add.at(torque[k], self.of, moment)
         return force, torque

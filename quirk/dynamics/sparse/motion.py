@@ -41,17 +41,15 @@ def motion_along(
 ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
-    loads = JointLoads(solver)
+    loads = JointLoads(solver, solver.related)
     forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
     for row, (state, rates) in enumerate(_evaluated(solver, times, states)):
         accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
         position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
         R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
-        gradients = [solver.relation_gradients()]
-        (forces[row],), (torques[row],) = loads.read(
-            [solver.work.G], gradients, [solver.multipliers()], position[None], R[None]
-        )
+        multipliers = [solver.multipliers()]
+        (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 

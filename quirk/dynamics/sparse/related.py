@@ -11,7 +11,7 @@ import numpy as np
 
 from quirk.compiled import plain_python
 from quirk.constraints.jets import BranchingError
-from quirk.constraints.relation import Function, Layout, Relation
+from quirk.constraints.relation import LANES, Function, Layout, Relation
 from quirk.motion import ADDRESS as MOTION_ADDRESS
 from quirk.motion import FUNCTION, MOTION_SIZE, Motion
 from quirk.pointers import address_of, pointer_to_compiled, pointer_to_filler, pointer_to_python
@@ -70,14 +70,14 @@ class Related:
             if motion.kind == FUNCTION:
                 self.table.motions.entries[MOTION_SIZE * m + MOTION_ADDRESS] = self._keep(self._motion_pointer(motion))
 
-    def gradients(self) -> list[np.ndarray]:
-        """Taylor coefficients of the gradients (rows, frames, G + 1, 6) in N of all relations, as found last."""
-        found = []
-        for r, layout in enumerate(self.layouts):
-            start = self.table.entry(r, OUTPUT)
-            gradient = self.table.outputs[start + layout.first_gradient : start + layout.outputs]
-            found.append(gradient.reshape(layout.rows, layout.frames, layout.gradient_order + 1, 8)[..., :6])
-        return found
+    def gradient_starts(self, r: int, frame: int) -> np.ndarray:
+        """Where in the outputs the gradients of each row of a relation with respect to one of its frames start.
+
+        Lanes of order 0, followed by those of higher orders.
+        """
+        layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
+        first = self.table.entry(r, OUTPUT) + layout.first_gradient
+        return first + LANES * terms * (layout.frames * np.arange(layout.rows) + frame)
 
     def _keep(self, pointer: Any) -> int:
         self._pointers.append(pointer)

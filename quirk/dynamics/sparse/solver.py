@@ -211,10 +211,6 @@ class Solver:
             columns.append(self.work.rhs[self.tables.row_lane])
         return np.stack(columns, axis=1)
 
-    def relation_gradients(self) -> list[np.ndarray]:
-        """Gradients (rows, frames, 6) in N of all relations, at the last evaluation."""
-        return [gradients[..., 0, :] for gradients in self.related.gradients()]
-
     def multipliers(self) -> np.ndarray:
         """Multipliers (m,) of the last evaluation; of minimum norm in the model's row scale where not unique."""
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]

@@ -1,0 +1,23 @@
+"""Bodies that move in one plane, and the constraints among them ("Two-dimensional constraints" notes)."""
+
+from .body import PlanarBody
+from .drivers import AngleDriver, CoordinateDriver, DistanceDriver, SlotDriver
+from .gears import GearOnLink, GearPair, Rolling
+from .joints import DoubleRevolute, ParallelVectors, PinInSlot, Revolute
+from .plane import Plane
+
+__all__ = [
+    "AngleDriver",
+    "CoordinateDriver",
+    "DistanceDriver",
+    "DoubleRevolute",
+    "GearOnLink",
+    "GearPair",
+    "ParallelVectors",
+    "PinInSlot",
+    "PlanarBody",
+    "Plane",
+    "Revolute",
+    "Rolling",
+    "SlotDriver",
+]

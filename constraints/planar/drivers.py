@@ -1,0 +1,207 @@
+"""Planar drivers: angles, coordinates and distances that follow a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Ground
+from quirk.errors import InputError
+from quirk.motion import Motion
+
+from ..drive import SLIDE, TURN, checked_motion
+from ..gear import checked_ratio, tooth
+from ..jets import Jet
+from ..primitives import X, Y, Z
+from ..relation import FORCE, TORQUE, MovingFrame, Relation
+from .body import PlanarBody
+from .constraint import PlanarConstraint
+from .coordinates import PLANE, along, phi, plane_numbers, resting_frame
+
+
+def _coordinate(axis: int) -> Any:
+    def coordinate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """One coordinate in the plane less the ratio times the other, the offset and the motion."""
+        plane, (ratio, offset) = resting_frame(numbers), numbers[PLANE:]
+        i, j = (along(plane, axis, frame) for frame in frames)
+        return [j - i * ratio - offset - motions[0]]
+
+    return coordinate
+
+
+# One function object for each coordinate, so that what is compiled for one driver serves all.
+COORDINATE = [_coordinate(axis) for axis in (X, Y)]
+
+
+def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """The same of angles, less whole teeth; which tooth it is, the motion tells."""
+    plane, (ratio, offset, period) = resting_frame(numbers), numbers[PLANE:]
+    i, j = (phi(plane, frame) for frame in frames)
+    return [(j - i * ratio - offset - motions[0]).wrapped(period)]
+
+
+def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """The rate of the same, where no teeth tell how many turns there were."""
+    normal, ratio = resting_frame(numbers).rotation[:, Z], numbers[PLANE]
+    i, j = (normal @ frame.spin for frame in frames)
+    return [j - i * ratio - motions[0].rate]
+
+
+def squared_distance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Squared distance of two points less that of the motion."""
+    d = frames[1].position - frames[0].position
+    return [d @ d - motions[0] * motions[0]]
+
+
+class AngleDriver(PlanarConstraint):
+    """A motor turns body j relative to body i as prescribed, 1 row; its load is the driving torque.
+
+    Phi = phi_j - phi_i - C - f(t), up to whole turns ("Two-dimensional constraints" notes, relative angle driver).
+
+    Parameters
+    ----------
+    motion : Motion
+        f, rad; over any number of turns.
+    offset : float
+        C, rad.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        motion: Motion,
+        *,
+        offset: float = 0.0,
+        active: bool = True,
+    ) -> None:
+        # Frame i is turned by the offset, so that the angle between the frames is the motion's.
+        self.offset = validate.number(f'planar.AngleDriver "{name}"', "offset", offset)
+        start = (np.cos(self.offset), np.sin(self.offset))
+        super().__init__(name, body_i, body_j, active, vector_i=start)
+        self.motion = checked_motion(str(self), "motion", motion)
+        self.primitives = (Relation(TURN[Z], ("angle",), (TORQUE,), motions=(self.motion,)),)
+
+
+class CoordinateDriver(PlanarConstraint):
+    """A coordinate q of body j is a multiple of that of body i plus a motion, 1 row; its load is along q.
+
+    Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), with q one of x, y
+    and phi: coordinates of the centres of mass and angles in the plane, zero for the ground. With a ratio other than 1
+    the load on body i is -K times that on body j, and the plane takes the rest. Angles are kept as by `GearPair`.
+
+    Parameters
+    ----------
+    motion : Motion
+        f, m or rad.
+    coordinate : "x", "y" or "angle"
+        q.
+    ratio : float
+        K, not zero.
+    offset : float
+        C, m or rad.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        motion: Motion,
+        *,
+        coordinate: str = "x",
+        ratio: float = 1.0,
+        offset: float = 0.0,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active)
+        owner = str(self)
+        self.motion = checked_motion(owner, "motion", motion)
+        self.coordinate = validate.choice(owner, "coordinate", coordinate, ("x", "y", "angle"))
+        self.ratio, self.offset = checked_ratio(owner, ratio), validate.number(owner, "offset", offset)
+        self.primitives = (self._relation(),)
+
+    def _relation(self) -> Relation:
+        label, motions = (f"coordinate {self.coordinate}",), (self.motion,)
+        numbers = (*plane_numbers(self.plane), self.ratio, self.offset)
+        if self.coordinate != "angle":
+            return Relation(COORDINATE["xy".index(self.coordinate)], label, (FORCE,), numbers, motions)
+        period = tooth(self.ratio)
+        if period is None:
+            return Relation(angle_rate, label, (TORQUE,), numbers, motions, of_velocities=True)
+        return Relation(angle, label, (TORQUE,), (*numbers, period), motions)
+
+
+class SlotDriver(PlanarConstraint):
+    """A point of body j moves along a direction of body i as prescribed, 1 row; its load is the force along it.
+
+    Phi = a_i . d / |a_i| - f(t) with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, planar parallel-2 distance
+    driver); with a `PinInSlot` of the same points and vector it drives the pin along the slot.
+
+    Parameters
+    ----------
+    motion : Motion
+        f, m.
+    point_i : (2,)
+        From where distances are counted, in the coordinates of body i, m.
+    vector_i : (2,)
+        The direction, in the coordinates of body i, not zero.
+    point_j : (2,)
+        The driven point in the coordinates of body j, m.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        motion: Motion,
+        *,
+        point_i: Any = (0, 0),
+        vector_i: Any,
+        point_j: Any = (0, 0),
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active, point_i=point_i, vector_i=vector_i, point_j=point_j)
+        self.motion = checked_motion(str(self), "motion", motion)
+        self.primitives = (Relation(SLIDE[X], ("distance along the vector",), (FORCE,), motions=(self.motion,)),)
+
+
+class DistanceDriver(PlanarConstraint):
+    """A telescopic strut: the distance of two points follows a motion, 1 row; its load is along the strut.
+
+    Phi = d . d - f(t)^2 with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, planar relative distance driver).
+
+    Parameters
+    ----------
+    motion : Motion
+        f, m, positive: at zero the row vanishes.
+    point_i, point_j : (2,)
+        The ends in body coordinates, m.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        motion: Motion,
+        *,
+        point_i: Any = (0, 0),
+        point_j: Any = (0, 0),
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active, point_i=point_i, point_j=point_j)
+        self.motion = checked_motion(str(self), "motion", motion)
+        begin = float(np.clip(0.0, self.motion.start, self.motion.end))  # splines may start later
+        length = self.motion(begin)
+        if length <= 0:
+            raise InputError(
+                f"{self}: motion must be a positive distance; {self.motion!r} at {begin:g} s is {length:g}"
+            )
+        relation = Relation(squared_distance, ("distance",), (FORCE,), motions=(self.motion,), scale=2 * length)
+        self.primitives = (relation,)

@@ -1,0 +1,168 @@
+"""Planar gears and rolling: one angle in proportion to another, or to a distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+
+from ..angle import twist
+from ..gear import checked_ratio, mesh, meshing, rolling_angles
+from ..jets import Jet
+from ..primitives import X, Z
+from ..relation import FORCE, MovingFrame, Relation
+from .body import PlanarBody
+from .constraint import PlanarConstraint, common_plane, coordinates, frame_at
+from .coordinates import PLANE, plane_numbers, resting_frame
+
+
+def mesh_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """The mesh of gears whose carrier is the plane."""
+    return mesh(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
+
+
+def rolling_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """The rate of the same."""
+    return rolling_angles(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
+
+
+def rolling_along(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Displacement along x of frame i less the radius times the turn; which turn it is, the displacement tells."""
+    i, j = frames
+    radius, offset = numbers
+    displacement = i.rotation[:, X] @ (j.position - i.position)
+    return [(displacement - twist(i, j, Z) * radius - offset).wrapped(radius * (2 * np.pi))]
+
+
+class GearPair(PlanarConstraint):
+    """Two gears, sprockets or pulleys on bearings in the plane, 1 row: phi_j = K phi_i + C; its load is a torque.
+
+    Phi = phi_j - K phi_i - C ("Two-dimensional constraints" notes, gear pair). It relates angles alone: bearings are
+    joints of their own. A ratio of whole numbers of teeth (up to 200 on a wheel) holds for angles, over any number of
+    turns, and which teeth mesh the poses tell; any other ratio holds for rates, and drifts as the integration errs.
+
+    Parameters
+    ----------
+    ratio : float
+        K, not zero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
+    offset : float, optional
+        C, rad; default: from the initial poses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        *,
+        ratio: float,
+        offset: float | None = None,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active)
+        self.ratio = checked_ratio(str(self), ratio)
+        placed = coordinates(body_j)[2] - self.ratio * coordinates(body_i)[2]
+        self.offset = placed if offset is None else validate.number(str(self), "offset", offset)
+        functions = mesh_in_plane, rolling_in_plane
+        self.primitives = (meshing(self.ratio, self.offset, functions, plane_numbers(self.plane)),)
+
+
+class GearOnLink(PlanarConstraint):
+    """Two gears on a link k that turns, 1 row: phi_j - phi_k = K (phi_i - phi_k) + C.
+
+    Phi = (phi_j - phi_k) - K (phi_i - phi_k) - C ("Two-dimensional constraints" notes, gear pair on rotating link k).
+    Its load is the torque on gear j; gear i feels -K times it, and the link what balances both. For teeth and rates
+    see `GearPair`.
+
+    Parameters
+    ----------
+    link : PlanarBody or GROUND
+        Body k, which carries both bearings; a planet's arm.
+    ratio : float
+        K, not zero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
+    offset : float, optional
+        C, rad; default: from the initial poses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        link: PlanarBody | Ground,
+        *,
+        ratio: float,
+        offset: float | None = None,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active)
+        owner = str(self)
+        common_plane(owner, {"body_i": body_i, "body_j": body_j, "link": link})
+        if link is body_i or link is body_j:
+            raise InputError(f"{owner}: link must be neither of the gears; got {link}")
+        self.link, self.frame_link = link, frame_at(self.plane, link, np.zeros(2))
+        self.ratio = checked_ratio(owner, ratio)
+        angle_i, angle_j, angle_k = (coordinates(body)[2] for body in (body_i, body_j, link))
+        placed = (angle_j - angle_k) - self.ratio * (angle_i - angle_k)
+        self.offset = placed if offset is None else validate.number(owner, "offset", offset)
+        self.primitives = (meshing(self.ratio, self.offset),)
+
+    @property
+    def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
+        """Gear i, gear j and the link."""
+        return *super().ends, (self.link, self.frame_link)
+
+
+class Rolling(PlanarConstraint):
+    """A wheel, body j, rolls without slipping along a line of body i, 1 row; its load is what the line exerts.
+
+    Phi = a_i . d / |a_i| - rho (phi_j - phi_i) - C with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, pure
+    rolling along planar parallel-2 distance); a `PinInSlot` keeps the wheel's centre at its height. The force is along
+    the line; with its moment rho F about the wheel's centre it is the friction at the rim.
+
+    Parameters
+    ----------
+    radius : float
+        rho, m, not zero: positive where the line is to the left of the wheel's centre as seen along vector_i, so that
+        moving along it turns the wheel positively; negative where it is to the right, as for a floor along x.
+    point_i : (2,)
+        From where distances are counted, in the coordinates of body i, m.
+    vector_i : (2,)
+        Along the line, in the coordinates of body i, not zero.
+    point_j : (2,)
+        The wheel's centre, in the coordinates of body j, m.
+    offset : float, optional
+        C, m; default: from the initial poses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        *,
+        radius: float,
+        point_i: Any = (0, 0),
+        vector_i: Any,
+        point_j: Any = (0, 0),
+        offset: float | None = None,
+        active: bool = True,
+    ) -> None:
+        # Both frames are turned alike, so that the angle between them is that between the bodies.
+        vectors = {"vector_i": vector_i, "vector_j": vector_i}
+        super().__init__(name, body_i, body_j, active, point_i=point_i, point_j=point_j, **vectors)
+        owner = str(self)
+        self.radius = validate.number(owner, "radius", radius)
+        if abs(self.radius) <= 0:
+            raise InputError(f"{owner}: radius must not be zero; without one, planar.SlotDriver holds the distance")
+        turned = coordinates(body_j)[2] - coordinates(body_i)[2]
+        placed = self.initial_separation()[X] - self.radius * turned
+        self.offset = placed if offset is None else validate.number(owner, "offset", offset)
+        relation = Relation(rolling_along, ("distance rolled",), (FORCE,), (self.radius, self.offset))
+        self.primitives = (relation,)

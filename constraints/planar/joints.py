@@ -1,0 +1,167 @@
+"""Planar joints: a pin, a rod between two pins, parallel directions, a pin in a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Ground
+from quirk.errors import InputError
+
+from ..jets import Jet
+from ..primitives import X, Y, Z, distance
+from ..relation import FORCE, TORQUE, MovingFrame, Relation
+from .body import PlanarBody
+from .constraint import PlanarConstraint
+from .coordinates import plane_numbers, resting_frame
+
+
+def coincidence(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """From point i to point j, along both axes of the plane."""
+    plane, d = resting_frame(numbers), frames[1].position - frames[0].position
+    return [plane.rotation[:, X] @ d, plane.rotation[:, Y] @ d]
+
+
+def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Sine of the angle between the vectors, times both lengths; these are along x of the frames."""
+    i, j = frames
+    return [i.rotation[:, Y] @ j.rotation[:, X] * numbers[0]]
+
+
+def across_slot(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Distance of the pin from the slot's line, along x of frame i, times the length of the vector."""
+    i, j = frames
+    return [i.rotation[:, Y] @ (j.position - i.position) * numbers[0]]
+
+
+class Revolute(PlanarConstraint):
+    """A pin: a point of body j stays on a point of body i, 2 rows; its load is the force on the pin.
+
+    Phi = r_j^P - r_i^P, along the plane's axes ("Two-dimensional constraints" notes, revolute). The joint's angle, for
+    torques, drivers and results, is phi_j - phi_i.
+
+    Parameters
+    ----------
+    point : (2,)
+        Where the pin is, in the plane at the initial poses, m.
+    point_i, point_j : (2,)
+        Instead of it: the points in body coordinates, m.
+    """
+
+    rotation_axis = Z
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        *,
+        point: Any = None,
+        point_i: Any = None,
+        point_j: Any = None,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active, point=point, point_i=point_i, point_j=point_j)
+        labels = ("coincidence along x", "coincidence along y")
+        self.primitives = (Relation(coincidence, labels, (FORCE, FORCE), plane_numbers(self.plane)),)
+
+
+class DoubleRevolute(PlanarConstraint):
+    """A massless rod with a pin at each end: two points at a constant distance, 1 row; its load is along the rod.
+
+    Phi = d . d - L^2 with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, double revolute).
+
+    Parameters
+    ----------
+    point_i, point_j : (2,)
+        The pins in body coordinates, m.
+    length : float, optional
+        m, positive; default: the distance at the initial poses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        *,
+        point_i: Any = (0, 0),
+        point_j: Any = (0, 0),
+        length: float | None = None,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active, point_i=point_i, point_j=point_j)
+        if length is None:
+            length = float(np.linalg.norm(self.initial_separation()))
+            if length <= 0:
+                raise InputError(
+                    f"{self}: its pins coincide at the initial poses; give length, or use planar.Revolute to keep two "
+                    "points together"
+                )
+        self.length = validate.positive(str(self), "length", length)
+        self.primitives = (distance(self.length),)
+
+
+class ParallelVectors(PlanarConstraint):
+    """Vectors of two bodies stay parallel, 1 row: no turn of one body relative to the other; its load is a torque.
+
+    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). It is zero for
+    opposite vectors too; no motion leads from one to the other.
+
+    Parameters
+    ----------
+    vector_i, vector_j : (2,)
+        In body coordinates, not zero; lengths scale Phi alone.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        *,
+        vector_i: Any,
+        vector_j: Any,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active, vector_i=vector_i, vector_j=vector_j)
+        scale = float(np.hypot(*vector_i) * np.hypot(*vector_j))
+        self.primitives = (Relation(parallel, ("parallel vectors",), (TORQUE,), (scale,), scale=scale),)
+
+
+class PinInSlot(PlanarConstraint):
+    """A pin of body j slides in a straight slot of body i, 1 row; its load is the force across the slot.
+
+    Phi = a_i^T R^T d with d = r_j^P - r_i^P and R a quarter turn ("Two-dimensional constraints" notes, planar
+    parallel-2). The joint's displacement, for forces, drivers and results, is a_i . d / |a_i|, along x of frame i.
+
+    Parameters
+    ----------
+    point_i : (2,)
+        A point of the slot in the coordinates of body i, m.
+    vector_i : (2,)
+        Along the slot, in the coordinates of body i, not zero; its length scales Phi alone.
+    point_j : (2,)
+        The pin in the coordinates of body j, m.
+    """
+
+    rotation_axis = Z
+    translation_axis = X
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        *,
+        point_i: Any = (0, 0),
+        vector_i: Any,
+        point_j: Any = (0, 0),
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, active, point_i=point_i, vector_i=vector_i, point_j=point_j)
+        scale = float(np.hypot(*vector_i))
+        self.primitives = (Relation(across_slot, ("across the slot",), (FORCE,), (scale,), scale=scale),)

@@ -1,0 +1,157 @@
+"""Positions and their derivatives of mechanisms whose drivers leave them no freedom."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import validate
+from .assembly import assemble, constraint_of, turned_over, violations
+from .dynamics.rows import tangent_rows
+from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
+from .dynamics.sparse.follow import SINGULAR
+from .dynamics.sparse.solver import Solver
+from .errors import InputError, SimulationError
+from .integrators import Statistics
+from .mobility import mobility
+from .result import Result
+from .state import Kinematics, State
+from .system import System
+
+# Bodies whose share in a free motion is below this part of the largest stand still.
+STANDS_STILL = 1e-6
+# As many bodies are named in a message, and up to so many rows are analysed for one.
+MOST_NAMED, MOST_ROWS = 6, 3000
+
+
+class KinematicResult(Result):
+    """The motion that constraints and drivers prescribe; the same views as those of a simulated one."""
+
+    @cached_property
+    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
+        return self.acceleration_derivative(1)
+
+    @property
+    def course(self) -> str:
+        """How the analysis went, in a line."""
+        cost = self.statistics
+        return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
+
+
+def kinematics(system: System, times: Any) -> KinematicResult:
+    """Find the motion of a mechanism that is driven in all its freedoms.
+
+    Positions by Newton's method, continued from one time to the next, loops and redundant rows included; velocity,
+    acceleration, jerk and snap by linear solves with the same rows; loads of joints and drivers by inverse dynamics.
+
+    Parameters
+    ----------
+    system : System
+        Its initial poses need not satisfy the drivers; the mechanism is assembled from there at the first time.
+    times : (nt,)
+        Increasing, s.
+
+    Returns
+    -------
+    KinematicResult
+        ``result["rod"].jerk``, ``result["hinge"].force()`` and all that results of simulations show.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or the system is left with a freedom.
+    AssemblyError
+        If there is no position at the first time.
+    SimulationError
+        If a time cannot be reached, or the mechanism stands at a branch point there; it carries the partial result.
+    """
+    if not isinstance(system, System):
+        raise InputError(f"kinematics: system must be a quirk.System; got {system!r}")
+    times = validate.times("kinematics", "times", times, -np.inf, np.inf)
+    for placed in system.model.relations:
+        for motion in placed.relation.motions:
+            owner = str(system[system.model.owner(placed.rows.start)])
+            motion.check(owner, float(times[0]), float(times[-1]))
+    began = time.perf_counter()
+    differentiator = Differentiator(system.solver(), highest_order(system.model))
+    start = _start(system, differentiator.solver, float(times[0]))
+    rank = _checked_rank(system, differentiator.solver, start, float(times[0]))
+    statistics = Statistics()
+
+    def result(count: int, states: np.ndarray, status: str) -> KinematicResult:
+        statistics.wall_time = time.perf_counter() - began
+        return KinematicResult(system, times[:count], states, statistics, status, rank)
+
+    try:
+        found = differentiator.along(times, start.pack()[None], tracking=True)
+    except UnreachedError as trouble:
+        partial = result(trouble.row, trouble.states, "failed")
+        raise SimulationError(
+            f"kinematics: {_explained(system, trouble, float(times[trouble.row]), rank)}; the result up to there is "
+            "in this error's .result",
+            time=trouble.time,
+            result=partial,
+        ) from None
+    statistics.steps = found.parts
+    finished = result(len(times), found.states, "completed")
+    finished.found = found
+    return finished
+
+
+def _start(system: System, solver: Solver, t: float) -> State:
+    """The mechanism at the first time."""
+    state = system.initial_state()
+    y = solver.slots.state_to_lanes(state.pack())
+    if solver.project(y, t):
+        projected = State.unpack(solver.slots.state_from_lanes(y))
+        if turned_over(system, projected) is None:
+            return projected
+    return assemble(system, state, t)
+
+
+def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int:
+    """The number of independent rows, which must leave no freedom."""
+    n = len(system.bodies)
+    rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
+    if rank == 6 * n:
+        return rank
+    motions = mobility(system.model, state, t).null_motions
+    sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
+    moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
+    named = ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
+    raise InputError(
+        f"kinematics: the system has {6 * n - rank} degrees of freedom that nothing drives; bodies that can still "
+        f"move: {named}: add a Drive for each freedom, or simulate the motion"
+    )
+
+
+def _explained(system: System, trouble: UnreachedError, asked: float, rank: int) -> str:
+    """Why the analysis could not go on."""
+    state = State.unpack(trouble.state)
+    if trouble.reason == SINGULAR:
+        return (
+            f"at t = {trouble.time:.9g} s the mechanism stands at a dead point or a branch point"
+            f"{_dependency(system, state, trouble.time, rank)}, so that its velocities are not determined; choose "
+            "times that pass it by, or drive another coordinate"
+        )
+    amount, _, angular = violations(system, state, asked)
+    worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
+    return (
+        f"there is no position beyond t = {trouble.time:.9g} s: {constraint_of(system, worst)} cannot go on (to "
+        f"t = {asked:.9g} s its row {system.model.labels[worst]} is missing {amount[worst]:.3g} "
+        f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its reach"
+    )
+
+
+def _dependency(system: System, state: State, t: float, rank: int) -> str:
+    """Which constraint has most part in the rows that have become dependent."""
+    model = system.model
+    if model.rows > MOST_ROWS:
+        return ""
+    U, _, _ = np.linalg.svd(system.metric.rows(tangent_rows(model, Kinematics.of(state), t)), full_matrices=False)
+    row = int(np.argmax(np.abs(U[:, rank - 1])))
+    return f": {constraint_of(system, row)} no longer adds to the other constraints (row {model.labels[row]})"

@@ -1,0 +1,110 @@
+"""Points along a motion, in space or in a plane, with their derivatives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import rotation, validate
+from .constraints import relative
+
+if TYPE_CHECKING:
+    from .constraints.planar import Plane
+    from .views import BodyView
+
+
+class Path(ABC):
+    """A point along a motion: `position`, `velocity`, `acceleration`, `jerk` and `snap`, SI units."""
+
+    @abstractmethod
+    def derivative(self, order: int) -> np.ndarray:
+        """Return a derivative of the position, of order 0 to 4."""
+
+    @property
+    def position(self) -> np.ndarray:
+        """Positions at all times, m."""
+        return self.derivative(0)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Velocities, m/s."""
+        return self.derivative(1)
+
+    @property
+    def acceleration(self) -> np.ndarray:
+        """Accelerations, m/s^2."""
+        return self.derivative(2)
+
+    @property
+    def jerk(self) -> np.ndarray:
+        """Rates of the acceleration, m/s^3."""
+        return self.derivative(3)
+
+    @property
+    def snap(self) -> np.ndarray:
+        """Second derivatives of the acceleration, m/s^4."""
+        return self.derivative(4)
+
+
+class PointPath(Path):
+    """A point of a body: arrays (nt, 3) in N."""
+
+    def __init__(self, body: BodyView, local: np.ndarray) -> None:
+        self._body, self._local = body, local
+
+    def derivative(self, order: int) -> np.ndarray:
+        """Return a derivative (nt, 3) of the position in N."""
+        return self._body.tower(order).points(self._local)[:, order]
+
+
+class PlanarPath(Path):
+    """A point of a body that moves in a plane: arrays (nt, 2) along the plane's axes."""
+
+    def __init__(self, plane: Plane, path: PointPath) -> None:
+        self._plane, self._path = plane, path
+
+    def derivative(self, order: int) -> np.ndarray:
+        """Return a derivative (nt, 2) of the coordinates in the plane."""
+        of_point = self._path.derivative(order)
+        return (of_point - self._plane.origin if order == 0 else of_point) @ self._plane.axes[:, :2]
+
+
+class InPlane(PlanarPath):
+    """The centre of mass of a body that moves in a plane, and its angle."""
+
+    def __init__(self, time: np.ndarray, plane: Plane, body: BodyView) -> None:
+        super().__init__(plane, body.path())
+        self._time, self._body = time, body
+
+    def path(self, local: Any = (0, 0)) -> PlanarPath:
+        """Return the point at `local` (2,) m, body coordinates, along the motion."""
+        local = validate.array("InPlane", "local", local, (2,))
+        return PlanarPath(self._plane, self._body.path([*local, 0.0]))
+
+    @property
+    def angle(self) -> np.ndarray:
+        """Angle (nt,), rad, from the plane's first axis to the body's, continued over full turns along the output."""
+        x = rotation.matrix(self._body.orientation)[..., 0] @ self._plane.axes
+        return relative.continued(self._time, np.arctan2(x[:, 1], x[:, 0]), self.angular_velocity)
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """Rate of the angle (nt,), rad/s."""
+        return self._body.angular_velocity[:, 2]
+
+    @property
+    def angular_acceleration(self) -> np.ndarray:
+        """Second derivative of the angle (nt,), rad/s^2."""
+        return self._body.angular_acceleration[:, 2]
+
+    @property
+    def angular_jerk(self) -> np.ndarray:
+        """Third derivative of the angle (nt,), rad/s^3."""
+        return self._body.angular_jerk[:, 2]
+
+    @property
+    def angular_snap(self) -> np.ndarray:
+        """Fourth derivative of the angle (nt,), rad/s^4."""
+        return self._body.angular_snap[:, 2]

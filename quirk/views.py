@@ -1,0 +1,251 @@
+"""What a result shows of one body or one constraint."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import rotation, validate
+from .body import Body, Ground
+from .constraints import Constraint, relative
+from .constraints.relative import FrameMotion
+from .dynamics.sparse.derivatives import require_order
+from .dynamics.towers import MotionTower
+from .errors import InputError
+from .paths import InPlane, PointPath
+
+if TYPE_CHECKING:
+    from .mobility import Uniqueness
+    from .result import Result
+
+# The axes in which loads are given: of N, of the bodies, or of the joint frames.
+LOAD_FRAMES = ("inertial", "i", "j", "joint i", "joint j")
+
+
+class BodyView:
+    """The motion of one body over time.
+
+    Attributes
+    ----------
+    position, velocity, acceleration, jerk, snap : (nt, 3) of the centre of mass in N
+    orientation : (nt, 4) unit quaternions (w, x, y, z), body to inertial
+    quaternion : (nt,) the same as numpy-quaternion objects
+    angular_velocity, angular_acceleration, angular_jerk, angular_snap : (nt, 3) in body axes
+    """
+
+    def __init__(self, result: Result, row: int) -> None:
+        self._result, self._row = result, row
+        self.of = result.system.bodies[row]
+        state = result.state
+        self.position = state.position[:, row]
+        self.orientation = state.orientation[:, row]
+        self.velocity = state.velocity[:, row]
+        self.angular_velocity = state.angular_velocity[:, row]
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Orientations (nt,) as numpy-quaternion objects."""
+        import quaternion
+
+        return quaternion.as_quat_array(np.ascontiguousarray(self.orientation))
+
+    @property
+    def acceleration(self) -> np.ndarray:
+        """Acceleration of the centre of mass (nt, 3) in N, m/s^2."""
+        return self._result.accelerations[0][:, self._row]
+
+    @property
+    def angular_acceleration(self) -> np.ndarray:
+        """Rate of the angular velocity (nt, 3), body axes, rad/s^2."""
+        return self._result.accelerations[1][:, self._row]
+
+    @property
+    def jerk(self) -> np.ndarray:
+        """Rate of the acceleration of the centre of mass (nt, 3) in N, m/s^3."""
+        return self._result.acceleration_derivative(2)[0][:, self._row]
+
+    @property
+    def angular_jerk(self) -> np.ndarray:
+        """Rate of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^3."""
+        return self._result.acceleration_derivative(2)[1][:, self._row]
+
+    @property
+    def snap(self) -> np.ndarray:
+        """Second derivative of the acceleration of the centre of mass (nt, 3) in N, m/s^4."""
+        return self._result.acceleration_derivative(3)[0][:, self._row]
+
+    @property
+    def angular_snap(self) -> np.ndarray:
+        """Second derivative of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^4."""
+        return self._result.acceleration_derivative(3)[1][:, self._row]
+
+    def tower(self, order: int) -> MotionTower:
+        """Return the poses at all times with `order` derivatives, up to 4."""
+        linear, angular = [self.position, self.velocity], [self.angular_velocity]
+        if order > 1:
+            linear.append(self.acceleration)
+            angular.append(self.angular_acceleration)
+        for k in range(2, order):
+            derivatives = self._result.acceleration_derivative(k)
+            linear.append(derivatives[0][:, self._row])
+            angular.append(derivatives[1][:, self._row])
+        position, omega = (np.stack(parts, axis=1) for parts in (linear[: order + 1], angular[: max(order, 1)]))
+        return MotionTower.in_body_axes(position, self.orientation, omega)
+
+    def path(self, local: Any = (0, 0, 0)) -> PointPath:
+        """Return the point at `local` (3,) m, body coordinates, along the motion, with velocity up to snap."""
+        return PointPath(self, validate.array("BodyView", "local", local, (3,)))
+
+    def frame(self, name: str) -> FrameMotion:
+        """Return a named frame of the body in motion: `origin`, `velocity`, `spin` and `axes` in N."""
+        R = rotation.matrix(self.orientation)
+        spin = np.einsum("tij,tj->ti", R, self.angular_velocity)
+        return FrameMotion.of(self.of.frame(name), self.position, R, self.velocity, spin)
+
+    def point(self, local: Any) -> np.ndarray:
+        """Positions (nt, 3) in N of the point at `local` (3,) m in body coordinates; `path` has more of it."""
+        return self.path(local).position
+
+
+class PlanarBodyView(BodyView):
+    """The motion of a body in a plane; `in_plane` shows it with two coordinates and an angle."""
+
+    @property
+    def in_plane(self) -> InPlane:
+        """Coordinates (nt, 2) of the centre of mass in the plane and the angle (nt,), with their derivatives."""
+        return InPlane(self._result.time, self.of.plane, self)
+
+
+class JointView:
+    """Relative motion and load of one joint over time.
+
+    Relative quantities are of frame j as seen from frame i, resolved in joint frame i; the load is what
+    body i exerts on body j at the origin of frame j.
+    """
+
+    def __init__(self, result: Result, constraint: Constraint) -> None:
+        self._result, self.constraint = result, constraint
+
+    @property
+    def of(self) -> Constraint:
+        """The constraint this is a view of."""
+        return self.constraint
+
+    @property
+    def displacement(self) -> np.ndarray:
+        """Origin of frame j relative to that of frame i (nt, 3), m."""
+        return relative.displacement(*self._frames)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Rate of `displacement` (nt, 3), m/s."""
+        return relative.velocity(*self._frames)
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """1-2-3 angles (nt, 3), rad; the first and third are continued over full turns along the output.
+
+        The rates at both ends of an interval tell how many turns lie within, so that outputs may be far apart as long
+        as the mean of both rates is off by less than half a turn per interval.
+        """
+        angles = relative.angles(*self._frames)
+        rates = relative.angle_rates(angles, relative.angular_velocity(*self._frames))
+        for axis in (0, 2):
+            angles[:, axis] = relative.continued(self._result.time, angles[:, axis], rates[:, axis])
+        return angles
+
+    @property
+    def rotation_rate(self) -> np.ndarray:
+        """Rates (nt, 3) of the 1-2-3 angles, rad/s; not finite where the second angle is a right one."""
+        return relative.angle_rates(relative.angles(*self._frames), relative.angular_velocity(*self._frames))
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """Angular velocity of j relative to i (nt, 3), rad/s."""
+        return relative.angular_velocity(*self._frames)
+
+    @property
+    def point(self) -> np.ndarray:
+        """The joint point of body j (nt, 3) in N, m."""
+        return self._frames[1].origin
+
+    @property
+    def frames(self) -> tuple[FrameMotion, FrameMotion]:
+        """Both joint frames in motion: `origin`, `velocity`, `spin` (nt, 3) and `axes` (nt, 3, 3), all in N."""
+        return self._frames
+
+    @property
+    def unique(self) -> Uniqueness:
+        """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
+        if self.constraint.name not in self._result.model.joint_rows:
+            raise InputError(f"{self.constraint}: it is switched off and carries no load")
+        return self._result.mobility.loads[self.constraint.name]
+
+    def force(self, frame: str = "inertial") -> np.ndarray:
+        """Force (nt, 3), N, on body j by body i, in N or in the axes of a body or of a joint frame.
+
+        `frame` is "inertial", "i", "j", "joint i" or "joint j"; `unique` says whether the motion determines it.
+        """
+        return self._load(0, frame)
+
+    def torque(self, frame: str = "inertial") -> np.ndarray:
+        """Torque (nt, 3), N m, on body j by body i about the joint point; `frame` as for `force`."""
+        return self._load(1, frame)
+
+    def force_rate(self, frame: str = "inertial") -> np.ndarray:
+        """Rate (nt, 3), N/s, of the components that `force` gives."""
+        return self._load_rate(0, frame)
+
+    def torque_rate(self, frame: str = "inertial") -> np.ndarray:
+        """Rate (nt, 3), N m/s, of the components that `torque` gives."""
+        return self._load_rate(1, frame)
+
+    @cached_property
+    def _frames(self) -> tuple[FrameMotion, FrameMotion]:
+        c = self.constraint
+        return self._carried(c.frame_i, c.body_i), self._carried(c.frame_j, c.body_j)
+
+    def _carried(self, frame: Any, body: Body | Ground) -> FrameMotion:
+        position, orientation, velocity, omega = self._motion(body)
+        R = rotation.matrix(orientation)
+        return FrameMotion.of(frame, position, R, velocity, np.einsum("tij,tj->ti", R, omega))
+
+    def _motion(self, body: Body | Ground) -> tuple[np.ndarray, ...]:
+        if isinstance(body, Body):
+            view = self._result[body.name]
+            return view.position, view.orientation, view.velocity, view.angular_velocity
+        nt = len(self._result.time)
+        return tuple(
+            np.tile(x, (nt, 1)) for x in (body.position, body.orientation, body.velocity, body.angular_velocity)
+        )
+
+    def _load(self, which: int, frame: str) -> np.ndarray:
+        axes = self._axes(frame)
+        if self.constraint.name not in self._result.model.joint_rows:
+            return np.zeros((len(self._result.time), 3))
+        load = self._result.dynamics[2][self.constraint.name][which]
+        return load if axes is None else np.einsum("tji,tj->ti", axes[0], load)
+
+    def _load_rate(self, which: int, frame: str) -> np.ndarray:
+        axes = self._axes(frame)
+        if self.constraint.name not in self._result.model.joint_rows:
+            return np.zeros((len(self._result.time), 3))
+        require_order(self._result.model, 2)
+        load = self._result.load_derivatives[self.constraint.name][which]
+        if axes is None:
+            return load[:, 1]
+        # R^T F changes with the axes, too.
+        return np.einsum("tji,tj->ti", axes[0], load[:, 1] - np.cross(axes[1], load[:, 0]))
+
+    def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Axes (nt, 3, 3) and spin (nt, 3) in N of what a load is resolved in; None for N."""
+        validate.choice(str(self.constraint), "frame", frame, LOAD_FRAMES)
+        if frame == "inertial":
+            return None
+        moving = self._frames[0 if frame.endswith("i") else 1]
+        if frame.startswith("joint"):
+            return moving.axes, moving.spin
+        body = self.constraint.body_i if frame == "i" else self.constraint.body_j
+        return rotation.matrix(self._motion(body)[1]), moving.spin

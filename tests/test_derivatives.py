@@ -1,0 +1,286 @@
+"""Higher derivatives: right-hand sides of constraints, kappa, jerk, snap and load rates of constrained motion."""
+
+import itertools
+import math
+
+import numba
+import numpy as np
+import pytest
+from mechanisms import random_quaternion, random_system
+from numpy.polynomial import Chebyshev
+from planar_notes import NOTES, right_hand_side
+from quirk.demos import bricard, heavy_top
+from test_planar import CASES, PLANES, ROUNDING, F, state_of, system_of
+from test_rows import KINDS, pair
+
+import quirk
+from quirk import rotation
+from quirk.system import Acceleration
+
+T = 0.3
+
+
+def acceleration(linear, angular):
+    return Acceleration(np.array(linear), np.array(angular), np.zeros((len(linear), 4)))
+
+
+@pytest.mark.parametrize("plane", PLANES)
+@pytest.mark.parametrize(("kind", "parameters"), CASES, ids=lambda x: x if isinstance(x, str) else "")
+def test_planar_right_hand_sides_and_kappa_are_those_of_the_notes(kind, parameters, plane):
+    system = system_of(kind, parameters, PLANES[plane])
+    axes, n = PLANES[plane].axes, len(system.bodies)
+    towers = np.random.default_rng(5).normal(size=(n, 5, 3))
+    higher = [acceleration(q[:, :2] @ axes[:, :2].T, q[:, 2:] * [0, 0, 1.0]) for q in np.swapaxes(towers, 0, 1)[2:4]]
+    mine = system.model.joint_rows["joint"]
+    got = system.constraint_derivatives(state_of(PLANES[plane], towers), T, higher)
+    f = [np.polynomial.polynomial.polyval(T, np.polynomial.polynomial.polyder(F, k)) for k in range(5)]
+    for order in range(1, 5):
+        want = right_hand_side(kind, order, towers, parameters, f)
+        # Far from the origin positions are rounded to more than the notes allow.
+        limit = max(1e-11, ROUNDING[plane] if plane == "far" else 0) * (1 + np.abs(want).max())
+        np.testing.assert_allclose(got.right_hand_sides[mine, order - 1], want, atol=limit)
+    multipliers = np.zeros(system.model.rows)
+    multipliers[mine] = np.linspace(0.7, -1.1, mine.stop - mine.start)
+    kappa = got.kappa(multipliers).reshape(n, 6)
+    given = multipliers[mine] if kind == "Revolute" else multipliers[mine][0]
+    for body, want in enumerate(NOTES[kind](towers, f, **parameters).kappa(given)):
+        planar = [*(kappa[body, :3] @ axes[:, :2]), kappa[body, 5]]
+        np.testing.assert_allclose(planar, want, atol=1e-11 if plane == "xy" else ROUNDING[plane])
+
+
+class AlongMotion:
+    """A random spatial motion of two bodies, known to round-off with its derivatives at time T."""
+
+    NODES, RADIUS = 24, 0.2
+
+    def __init__(self, seed, bodies=2):
+        rng = np.random.default_rng(seed)
+        self.r, self.q = 0.2 * rng.normal(size=(2, 5, bodies, 4))
+        self.r[0] *= 5
+        self.q[0] = [random_quaternion(rng) for _ in range(bodies)]
+        self.times = self.RADIUS * np.cos(np.pi * (np.arange(self.NODES) + 0.5) / self.NODES)
+
+    def at(self, t):
+        """The state: positions are polynomials, quaternions are polynomials brought to unit length."""
+        powers, rates = t ** np.arange(5), np.arange(1, 5) * t ** np.arange(4)
+        q, q_dot = np.tensordot(powers, self.q, 1), np.tensordot(rates, self.q[1:], 1)
+        q = q / np.linalg.norm(np.tensordot(powers, self.q, 1), axis=1, keepdims=True)
+        q_dot = q_dot / np.linalg.norm(np.tensordot(powers, self.q, 1), axis=1, keepdims=True)
+        # T(q) takes out what is along q.
+        omega = np.einsum("nij,nj->ni", rotation.T_matrix(q), q_dot)
+        r, v = np.tensordot(powers, self.r, 1), np.tensordot(rates, self.r[1:], 1)
+        return quirk.State(r[:, :3], q, v[:, :3], omega)
+
+    def differentiated(self, function, orders):
+        """Derivatives (orders + 1, ...) at 0 of a function of t, through Chebyshev points."""
+        values = np.array([function(t) for t in self.times])
+        flat = values.reshape(self.NODES, -1)
+        series = [Chebyshev.fit(self.times, column, self.NODES - 2, domain=[-self.RADIUS, self.RADIUS])
+                  for column in flat.T]  # fmt: skip
+        found = [[(s.deriv(k) if k else s)(0.0) for s in series] for k in range(orders + 1)]
+        return np.array(found).reshape(orders + 1, *values.shape[1:])
+
+    def accelerations(self):
+        v = self.differentiated(lambda t: self.at(t).velocity, 3)
+        w = self.differentiated(lambda t: self.at(t).angular_velocity, 3)
+        return [acceleration(*parts) for parts in zip(v[1:], w[1:], strict=True)]
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if k is not quirk.CustomRows], ids=lambda kind: kind.__name__)
+def test_right_hand_sides_of_all_orders_are_what_differentiation_leaves(kind):
+    """nu, gamma, eta, sigma: A times the next derivative of the velocities, less that of Phi."""
+    check_right_hand_sides(pair(kind, 3)[0], AlongMotion(11))
+
+
+@pytest.mark.parametrize(("kind", "parameters"), CASES, ids=lambda x: x if isinstance(x, str) else "")
+def test_planar_right_hand_sides_along_spatial_motions(kind, parameters):
+    system = system_of(kind, parameters)
+    check_right_hand_sides(system, AlongMotion(12, len(system.bodies)))
+
+
+def check_right_hand_sides(system, motion):
+    mine = system.model.joint_rows["joint"]
+    higher = motion.accelerations()
+    got = system.constraint_derivatives(motion.at(0.0), T, higher)
+    A = got.A[mine]
+
+    def phi(t):
+        rows = system.constraint_rows(motion.at(t), T + t)
+        return np.stack([rows.phi[mine], rows.phi_dot[mine]])
+
+    found = motion.differentiated(phi, 4)
+    # Phi itself, and its rate where there is nothing else or whole turns are taken off on the way.
+    smooth = np.abs(found[1, 0] - found[0, 1]) < 1e-6 * (1 + np.abs(found[0, 1]))
+    velocities = [motion.at(0.0), *higher]
+    for order in range(1, 5):
+        v = velocities[order - 1]
+        linear, angular = (v.velocity, v.angular_velocity) if order == 1 else (v.linear, v.angular)
+        want = np.where(smooth, found[order, 0], found[order - 1, 1])
+        have = A @ np.concatenate([linear, angular], axis=1).ravel() - got.right_hand_sides[mine, order - 1]
+        scale = 1 + np.abs(want).max()
+        np.testing.assert_allclose(have, want, atol=1e-7 * scale)
+    rates = motion.differentiated(lambda t: system.constraint_derivatives(motion.at(t), T + t, order=1).A[mine], 1)
+    np.testing.assert_allclose(got.A_dot[mine], rates[1], atol=1e-9 * (1 + np.abs(rates[1]).max()))
+
+
+def forces(system):
+    """Springs and functions of all kinds: of numpy, of math, of numba."""
+    a, b, c = system.bodies[:3]
+
+    @numba.njit
+    def wind(t, position, orientation, velocity, angular_velocity):
+        return np.array([np.sin(3 * t) * velocity[0], position[1] * orientation[2], angular_velocity[1]])
+
+    def of_math(t, position, orientation, velocity, angular_velocity):
+        return [math.sin(3 * t) * velocity[0], math.exp(-position[1]), angular_velocity[1]]
+
+    def of_numpy(t, position, orientation, velocity, angular_velocity):
+        return np.array([np.linalg.norm(velocity), abs(angular_velocity[0]), -velocity[2]])
+
+    return [
+        quirk.Spring("spring", quirk.GROUND, c, [1, 1, 1], [0.1, 0, 0.1], stiffness=20, damping=0.3),
+        quirk.Force("wind", a, wind, point=[0.1, 0.2, 0], frame="body"),
+        quirk.Force("of math", b, of_math, point=[0.1, 0.2, 0]),
+        quirk.Torque("of numpy", c, of_numpy),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dense_and_sparse_derivatives_agree(seed):
+    """Of any order, with loops, redundant rows and forces."""
+    rng = np.random.default_rng(seed)
+    bare = random_system(rng, bodies=5, loops=1 + seed)
+    for system in (bare, quirk.System([*bare, *forces(bare)], gravity=bare.gravity)):
+        state = bare.initial_state()
+        dense, sparse = (system.derivatives(state, 0.2, 5 if system is bare else 3, solver)
+                         for solver in ("dense", "sparse"))  # fmt: skip
+        for one, other in ((dense.linear, sparse.linear), (dense.angular, sparse.angular)):
+            assert_same(other, one, 1e-10)
+        for name, load in dense.loads.items():
+            # Moments over the size of these systems.
+            scale = np.abs(load.force).max(axis=1) + np.abs(load.torque).max(axis=1) + 1e-3
+            for one, other in ((load.force, sparse.loads[name].force), (load.torque, sparse.loads[name].torque)):
+                assert (np.abs(other - one).max(axis=1) < 1e-9 * scale).all(), name
+
+
+def assert_same(got, want, tolerance):
+    for k in range(len(want)):
+        np.testing.assert_allclose(got[k], want[k], atol=tolerance * (1e-3 + np.abs(want[k]).max()), err_msg=str(k))
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if k is not quirk.CustomRows], ids=lambda kind: kind.__name__)
+def test_dense_and_sparse_derivatives_agree_for_every_constraint(kind):
+    system, _ = pair(kind, 6)
+    system = quirk.System(list(system), gravity=[1.0, 2.0, -3.0])
+    state = system.assemble(t=T)
+    dense, sparse = (system.derivatives(state, T, 3, solver) for solver in ("dense", "sparse"))
+    assert_same(sparse.linear, dense.linear, 1e-10)
+    assert_same(sparse.angular, dense.angular, 1e-10)
+    scale = sum(np.abs(x).max() for load in dense.loads.values() for x in (load.force, load.torque))
+    for name, load in dense.loads.items():
+        np.testing.assert_allclose(sparse.loads[name].force, load.force, atol=1e-9 * scale)
+        np.testing.assert_allclose(sparse.loads[name].torque, load.torque, atol=1e-9 * scale)
+
+
+class Richardson:
+    """Differences of a run's quantities, over shorter and shorter intervals, extrapolated to none."""
+
+    CENTRES, LEVELS = np.array([0.3, 0.7, 1.1]), 5
+
+    def __init__(self, system, widest):
+        self.steps = widest / 2.0 ** np.arange(self.LEVELS)
+        times = np.unique([c + s * h for c in self.CENTRES for h in [0.0, *self.steps] for s in (-1, 1)])
+        self.result = quirk.simulate(system, 1.5, output=times, rtol=1e-13, atol=1e-14)
+        self.rows = {t: k for k, t in enumerate(times)}
+
+    def at_centres(self, values):
+        return np.array([values[self.rows[c]] for c in self.CENTRES])
+
+    def derivative(self, values, order):
+        """First or second derivative (centres, ...) of values at all times."""
+        found = []
+        for c in self.CENTRES:
+            table = []
+            for h in self.steps:
+                behind, here, ahead = (values[self.rows[t]] for t in (c - h, c, c + h))
+                table.append((ahead - behind) / (2 * h) if order == 1 else (ahead - 2 * here + behind) / h**2)
+            for level in range(1, self.LEVELS):
+                weight = 4.0**level
+                table = [(weight * fine - coarse) / (weight - 1)
+                         for coarse, fine in itertools.pairwise(table)]  # fmt: skip
+            found.append(table[0])
+        return np.array(found)
+
+
+def ball_chain():
+    rods = [quirk.Body.box(f"rod{k}", 1.0 + 0.2 * k, [1, 0.1, 0.2], position=[k + 0.5, 0, 0],
+                           angular_velocity=[0.5, 0.1 * k, 0]) for k in range(4)]  # fmt: skip
+    balls = [quirk.Spherical(f"ball{k}", rods[k - 1] if k else quirk.GROUND, rod, point=[k, 0, 0])
+             for k, rod in enumerate(rods)]  # fmt: skip
+    system = quirk.System([*rods, *balls], gravity=[0, 0, -9.81])
+    system.assemble()
+    return system
+
+
+def hinge_chain():
+    """Hinges whose axes turn along the chain, with a spring and a motor."""
+    rods = [quirk.Body.box(f"rod{k}", 1.0, [1, 0.1, 0.2], position=[k + 0.5, 0, 0]) for k in range(3)]
+    hinges = [quirk.Revolute(f"hinge{k}", rods[k - 1] if k else quirk.GROUND, rod, point=[k, 0, 0], axis=axis)
+              for k, (rod, axis) in enumerate(zip(rods, ([0, 1, 0], [0, 1, 1], [0, 0, 1]), strict=True))]  # fmt: skip
+    spring = quirk.Spring("spring", quirk.GROUND, rods[2], [2, 1, 1], stiffness=10, damping=0.5)
+    motor = quirk.JointTorque("motor", hinges[1], lambda t, angle, rate: np.sin(2 * t) - 0.1 * rate - angle**3)
+    return quirk.System([*rods, *hinges, spring, motor], gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize(
+    ("build", "widest"),
+    [(ball_chain, 0.02), (hinge_chain, 0.02), (heavy_top.build, 2e-3), (bricard.build, 0.04)],
+    ids=["ball chain", "hinge chain", "heavy top", "Bricard"],
+)
+def test_jerk_and_snap_are_derivatives_of_accelerations_along_the_run(build, widest):
+    system = build()
+    run = Richardson(system, widest)
+    for body in system.bodies:
+        view = run.result[body.name]
+        point = view.path([0.3, -0.2, 0.1])
+        for of, first, second in (
+            (view.acceleration, view.jerk, view.snap),
+            (view.angular_acceleration, view.angular_jerk, view.angular_snap),
+            (point.acceleration, point.jerk, point.snap),
+        ):
+            for order, have in ((1, first), (2, second)):
+                want = run.derivative(of, order)
+                np.testing.assert_allclose(run.at_centres(have), want, atol=1e-6 * np.abs(want).max())
+    for constraint in system.constraints:
+        view = run.result[constraint.name]
+        for frame in ("inertial", "i", "joint j"):
+            scale = np.abs(run.derivative(view.force(), 1)).max()  # a moment's over one metre
+            for of, rate in ((view.force, view.force_rate), (view.torque, view.torque_rate)):
+                want = run.derivative(of(frame), 1)
+                np.testing.assert_allclose(run.at_centres(rate(frame)), want, atol=1e-6 * scale)
+
+
+def test_rows_given_as_they_are_have_no_jerk():
+    system, _ = pair(quirk.CustomRows, 6)
+    state = system.assemble()
+    one, other = (system.derivatives(state, order=1, solver=solver) for solver in ("dense", "sparse"))
+    np.testing.assert_allclose(other.linear, one.linear, atol=1e-11)
+    np.testing.assert_allclose(one.linear[0], system.acceleration(state).linear, atol=1e-11)
+    result = quirk.simulate(system, 0.1)
+    with pytest.raises(quirk.InputError, match=r'"joint": rows given as A and b have no derivatives.*jerk.*Implicit'):
+        _ = result[system.bodies[0].name].jerk
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"order": 0}, "order must be a positive whole number"),
+        ({"solver": "fast"}, "solver must be one of"),
+    ],
+)
+def test_errors_of_derivatives(arguments, message):
+    system = ball_chain()
+    with pytest.raises(quirk.InputError, match=message):
+        system.derivatives(system.initial_state(), **arguments)
+    with pytest.raises(quirk.InputError, match=r"accelerations\[0\].linear"):
+        system.constraint_derivatives(system.initial_state(), accelerations=[3.0])

@@ -189,15 +189,16 @@ class GivenRows(Relation):
             frames = inputs[layout.first_frame :].reshape(layout.frames, layout.frame_size)[self.skipped :]
             accelerations = np.concatenate([2 * frames[:, 18:21], frames[:, after + 12 : after + 15]], axis=1)
             bend = bend + np.einsum("mkc,kc->m", A, accelerations)
-        derivatives = np.column_stack([phi, phi_dot, bend])[part, : layout.order + 1]
+        levels = [np.zeros_like(b) if x is None else x for x in (phi, phi_dot)]
+        derivatives = np.column_stack([*levels, bend])[part, : layout.order + 1]
         gradient = np.zeros((layout.rows, layout.frames, 8))
         gradient[:, self.skipped :, :6] = A[part]
         outputs[: layout.first_gradient] = derivatives.ravel()
         outputs[layout.first_gradient :] = gradient.ravel()
         return True
 
-    def call(self, layout: Layout, t: float, inputs: np.ndarray) -> tuple[np.ndarray, ...]:
-        """A (m, k, 6) over velocities and angular velocities in N, b, Phi and Phi_dot (m,)."""
+    def call(self, layout: Layout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
+        """A (m, k, 6) over velocities and angular velocities in N, b, and Phi and Phi_dot (m,) or None for both."""
         frames = inputs[layout.first_frame :].reshape(layout.frames, layout.frame_size)[self.skipped :]
         k, after = len(frames), 12 + 3 * (layout.order + 1)
         position, velocity = frames[:, 12:15], frames[:, 15:18]
@@ -217,8 +218,8 @@ class GivenRows(Relation):
         b = np.atleast_1d(np.asarray(returned[1], dtype=float))
         b = validate.array(where, "b", b, b.shape[:1])
         phi, phi_dot = (
-            validate.array(where, what, np.atleast_1d(np.asarray(x, dtype=float)), b.shape)
-            for what, x in zip(("Phi", "Phi_dot"), returned[2:] or [np.zeros(b.shape)] * 2, strict=True)
+            None if x is None else validate.array(where, what, np.atleast_1d(np.asarray(x, dtype=float)), b.shape)
+            for what, x in zip(("Phi", "Phi_dot"), returned[2:] or [None, None], strict=True)
         )
         A = np.atleast_2d(np.asarray(returned[0], dtype=float))
         columns = 7 if A.shape[1] == 7 * k else 6
@@ -259,10 +260,11 @@ class CustomRows(_OfBodies):
         skipped = len(self.members) - self.given
         trial = GivenRows(rows, ("",), (unit,), owner=owner, skipped=skipped)
         layout = layout_of(trial, len(self.members), 2)
-        count = len(trial.call(layout, 0.0, self._inputs(layout))[1])
+        _, b, phi, _ = trial.call(layout, 0.0, self._inputs(layout))
+        count = len(b)
         labels, parts = tuple(f"row {k}" for k in range(count)), range(0, count, MOST_ROWS)
         self.primitives = tuple(
             GivenRows(rows, labels[k : k + MOST_ROWS], (unit,) * len(labels[k : k + MOST_ROWS]), owner=owner,
-                      skipped=skipped, first=k)
+                      skipped=skipped, first=k, of_velocities=phi is None)
             for k in parts
         )  # fmt: skip

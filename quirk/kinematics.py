@@ -73,9 +73,14 @@ def kinematics(system: System, times: Any) -> KinematicResult:
         raise InputError(f"kinematics: system must be a quirk.System; got {system!r}")
     times = validate.times("kinematics", "times", times, -np.inf, np.inf)
     for placed in system.model.relations:
+        owner = constraint_of(system, placed.rows.start)
+        if placed.relation.of_velocities:
+            raise InputError(
+                f"kinematics: {owner} relates velocities, so that positions do not follow from it (row "
+                f"{system.model.labels[placed.rows.start]}): simulate the motion instead"
+            )
         for motion in placed.relation.motions:
-            owner = str(system[system.model.owner(placed.rows.start)])
-            motion.check(owner, float(times[0]), float(times[-1]))
+            motion.check(str(owner), float(times[0]), float(times[-1]))
     began = time.perf_counter()
     differentiator = Differentiator(system.solver(), highest_order(system.model))
     start = _start(system, differentiator.solver, float(times[0]))
@@ -98,7 +103,7 @@ def kinematics(system: System, times: Any) -> KinematicResult:
         ) from None
     statistics.steps = found.parts
     finished = result(len(times), found.states, "completed")
-    finished.found = found
+    finished.derivatives = found
     return finished
 
 
@@ -106,6 +111,7 @@ def _start(system: System, solver: Solver, t: float) -> State:
     """The mechanism at the first time."""
     state = system.initial_state()
     y = solver.slots.state_to_lanes(state.pack())
+    solver.settle_near(y, t)
     if solver.project(y, t):
         projected = State.unpack(solver.slots.state_from_lanes(y))
         if turned_over(system, projected) is None:

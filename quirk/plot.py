@@ -13,12 +13,24 @@ from matplotlib.figure import Figure
 
 from . import validate
 from .constraints import Constraint
+from .dynamics.sparse.derivatives import highest_order
 from .errors import InputError
+from .plot_paths import checked_points, coordinates, draw_paths
 from .result import BodyView, JointView, Result
+from .views import PlanarBodyView
 
 LETTERS = "xyz"
 # Curves that stay below this are round-off, and are drawn as the zero they stand for.
 ROUND_OFF = 1e-10
+# Components slower than this part of the fastest one are round-off, too.
+UNMOVED = 1e-9
+ORDERS = (
+    ("position", "m"),
+    ("velocity", "m/s"),
+    ("acceleration", "m/s$^2$"),
+    ("jerk", "m/s$^3$"),
+    ("snap", "m/s$^4$"),
+)
 
 
 class Plotter:
@@ -101,38 +113,68 @@ class Plotter:
         _finish(axes[1], whose.format("torque"), "N m")
         return _saved(figure, path)
 
+    def derivatives(
+        self,
+        body: str,
+        point: Any = (0, 0, 0),
+        *,
+        over: tuple[str, Any] | None = None,
+        path: str | Path | None = None,
+    ) -> Figure:
+        """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other.
+
+        Along the axes of N, or for a planar body along those of its plane; components that do not move are left out.
+
+        Parameters
+        ----------
+        point : (3,)
+            In body coordinates, m; default: the centre of mass.
+        over : (label, values (nt,)), optional
+            What stands on the horizontal axis instead of time, such as ("crank angle (deg)", angles).
+        """
+        owner = "plot.derivatives"
+        view = self._view(body, BodyView, owner, "a body")
+        ((_, local),) = checked_points(owner, "point", [(body, point)])
+        label, values = ("time (s)", self.result.time) if over is None else over
+        values = validate.array(owner, "values of over", values, self.result.time.shape)
+        along = view.in_plane.path(local[:2]) if isinstance(view, PlanarBodyView) else view.path(local)
+        fastest = np.abs(along.velocity).max(axis=0)
+        moving = np.flatnonzero(fastest > UNMOVED * fastest.max()) if fastest.any() else range(len(fastest))
+        # Motions given without their third or fourth derivatives leave those of the point unknown.
+        known = ORDERS[: highest_order(self.result.model) + 2]
+        figure, axes = plt.subplots(len(known), 1, figsize=(7, 2 * len(known)), sharex=True, layout="constrained")
+        figure.suptitle(f"{body} {coordinates(local)}".strip())
+        for order, (ax, (title, unit)) in enumerate(zip(axes, known, strict=True)):
+            derivative = along.derivative(order)
+            for c in moving:
+                ax.plot(values, derivative[:, c], label=LETTERS[c])
+            if order > 0 and len(moving) > 1:
+                ax.plot(values, np.linalg.norm(derivative, axis=1), "k--", linewidth=0.8, label="magnitude")
+            _finish(ax, title, unit, label if ax is axes[-1] else "")
+        return _saved(figure, path)
+
     def paths(
         self,
         points: Sequence[tuple[str, Any]] | None = None,
         *,
+        color: str | None = None,
+        at: float | None = None,
         path: str | Path | None = None,
     ) -> Figure:
-        """Draw paths in space of body points, given as (body name, point (3,) in body coordinates).
+        """Draw paths in space of body points; a motion that stays in a coordinate plane is drawn in that plane.
 
-        Default: the centres of mass. A motion that stays in a coordinate plane is drawn in that plane.
+        Parameters
+        ----------
+        points : ((body name, point (3,) in body coordinates), ...)
+            Default: the centres of mass.
+        color : "velocity", "acceleration", "jerk" or "snap", optional
+            Whose magnitude colours the paths.
+        at : float, optional
+            s; draws the bodies as they are at this time.
         """
         if points is None:
             points = [(body.name, (0, 0, 0)) for body in self.result.system.bodies]
-        curves = {
-            f"{name} {_coordinates(local)}".strip(): self._view(name, BodyView, "plot.paths", "a body").point(local)
-            for name, local in checked_points("plot.paths", "points", points)
-        }
-        every = np.concatenate(list(curves.values()))
-        extent = np.ptp(every, axis=0)
-        flat = [c for c in range(3) if extent[c] < 1e-6 * extent.max()]
-        shown = [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
-        figure = plt.figure(figsize=(7, 7), layout="constrained")
-        ax: Any = figure.add_subplot(projection="3d" if len(shown) == 3 else None)
-        for label, curve in curves.items():
-            ax.plot(*curve[:, shown].T, label=label)
-        ax.set_xlabel(f"{LETTERS[shown[0]]} (m)")
-        ax.set_ylabel(f"{LETTERS[shown[1]]} (m)")
-        if len(shown) == 3:
-            ax.set_zlabel("z (m)")
-        ax.set_aspect("equal")
-        ax.set_title("paths")
-        ax.legend()
-        return _saved(figure, path)
+        return _saved(draw_paths(self.result, points, color, at), path)
 
     def _view(self, name: str, kind: type, method: str, what: str) -> Any:
         view = self.result[name]
@@ -163,32 +205,15 @@ class Plotter:
         return [c for c in self.result.system.constraints if c.name in self.result.model.joint_rows and c.primitives]
 
 
-def _finish(ax: Axes, title: str, unit: str) -> None:
+def _finish(ax: Axes, title: str, unit: str, label: str = "time (s)") -> None:
     ax.set_title(title)
-    ax.set_xlabel("time (s)")
+    ax.set_xlabel(label)
     ax.set_ylabel(unit)
     ax.grid(alpha=0.3)
     if ax.get_yscale() == "linear" and np.abs(ax.dataLim.intervaly).max() < ROUND_OFF:
         ax.set_ylim(-10 * ROUND_OFF, 10 * ROUND_OFF)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)
-
-
-def checked_points(owner: str, argument: str, points: Any) -> list[tuple[str, np.ndarray]]:
-    """Return body points given as (body name, point (3,) in body coordinates)."""
-    try:
-        pairs = [(name, local) for name, local in points]
-    except (TypeError, ValueError):
-        raise InputError(
-            f'{owner}: {argument} must be a list such as [("rod", [0.5, 0, 0])]: names of bodies with points in body '
-            f"coordinates; got {points!r}"
-        ) from None
-    return [(name, validate.array(owner, f"point of {name!r}", local, (3,))) for name, local in pairs]
-
-
-def _coordinates(local: Any) -> str:
-    point = np.asarray(local, dtype=float)
-    return "" if not point.any() else "(" + ", ".join(f"{x:g}" for x in point) + ")"
 
 
 def _saved(figure: Figure, path: str | Path | None) -> Figure:

@@ -165,7 +165,7 @@ class Result:
         return motion_along(self._solver(), self.time, self.state)
 
     @cached_property
-    def found(self) -> Found:
+    def derivatives(self) -> Found:
         """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
         differentiator = Differentiator(self._solver(), highest_order(self.model))
         return differentiator.along(self.time, self._packed)
@@ -180,7 +180,7 @@ class Result:
     def acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         """Derivative `order` - 1 of the accelerations, linear in N and angular in body axes, (nt, n, 3) each."""
         require_order(self.model, order)
-        return self.found.linear[:, order - 1], self.found.angular[:, order - 1]
+        return self.derivatives.linear[:, order - 1], self.derivatives.angular[:, order - 1]
 
     @property
     def _packed(self) -> np.ndarray:

@@ -46,7 +46,6 @@ class Sharing:
 
     def __init__(self, model: Model, tables: Tables) -> None:
         self.count = n = len(model.mass)
-        self.relations = tables.nodes.relations
         self.placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
         sides = [(e, s, body) for e, (_, joint) in enumerate(self.placed) for s, body in enumerate(joint.bodies)]
         at_joint: list[list[tuple[int, int]]] = [[] for _ in self.placed]
@@ -75,9 +74,19 @@ class Sharing:
         self.pattern = block_pattern(neighbours, rows, np.ones(n), products)
         self.size = block_size(self.pattern)
         # Of each side its joint, its number among the sides of that, and the place of its body.
-        self.joint, self.side, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
+        self.joint, _, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
         self.place = position[bodies]
-        self.root_mass = np.append(1 / np.sqrt(model.mass), 0.0)[bodies]
+        # Where in G the forces and moments of each side are, (2, s, 3, 6), and what makes forces of the first.
+        starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
+        for s, (e, side, _) in enumerate(sides):
+            k, joint = self.placed[e]
+            if joint.relation is None:
+                starts[:, s], signs[s] = (G_SIZE * k + G_FORCE, G_SIZE * k + SIDES[side]), SIGNS[side]
+            else:
+                start = tables.nodes.relations.starts(joint.relation)[side]
+                starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
+        self.elements = starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6)
+        self.force_scale = signs * np.append(1 / np.sqrt(model.mass), 0.0)[bodies]
         # Where each row of the model stands among those of the joints.
         self.row_scale = model.row_scale
         of_row, row = np.empty((2, model.rows), dtype=np.int64)
@@ -132,17 +141,8 @@ class Sharing:
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
         """Rows D^-1 A W (s, 6, 8) of each side: per row force and moment on that body, in lanes."""
         rows = np.zeros((len(self.joint), 6, WIDTH))
-        starts, signs = np.empty((2, len(self.joint)), dtype=np.int64), np.ones(len(self.joint))
-        for s, (e, side) in enumerate(zip(self.joint, self.side, strict=True)):
-            k, joint = self.placed[e]
-            if joint.relation is None:
-                starts[:, s], signs[s] = (G_SIZE * k + G_FORCE, G_SIZE * k + SIDES[side]), SIGNS[side]
-            else:
-                start = self.relations.starts(joint.relation)[side]
-                starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
-        lanes = WIDTH * np.arange(3)[None, :, None] + np.arange(6)[None, None, :]
-        force, moment = G[starts[0, :, None, None] + lanes], G[starts[1, :, None, None] + lanes]
-        rows[..., :3] = np.swapaxes(force, 1, 2) * (signs * self.root_mass)[:, None, None]
+        force, moment = G[self.elements]
+        rows[..., :3] = np.swapaxes(force, 1, 2) * self.force_scale[:, None, None]
         rows[..., 3:6] = np.swapaxes(moment, 1, 2)
         return rows * self.inverse_scale[self.joint][..., None]
 

@@ -1,0 +1,115 @@
+"""Paths of body points, and the mechanism at one of its times, in space or in a coordinate plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+from . import validate
+from .errors import InputError
+from .result import BodyView, Result
+
+LETTERS = "xyz"
+# What paths can be coloured by.
+UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
+# A direction in which points move less than this part of the most is none of their motion.
+FLAT = 1e-6
+
+
+def draw_paths(result: Result, points: Any, color: str | None, at: float | None) -> Figure:
+    """Return a figure of paths; see `Plotter.paths`."""
+    owner = "plot.paths"
+    pairs = checked_points(owner, "points", points)
+    for name, _ in pairs:
+        if not isinstance(result[name], BodyView):
+            raise InputError(f'{owner}: "{name}" must be the name of a body; got {result[name].of}')
+    if color is not None:
+        validate.choice(owner, "color", color, tuple(UNITS))
+    if at is not None and not result.time[0] <= validate.number(owner, "at", at) <= result.time[-1]:
+        raise InputError(f"{owner}: at must be from {result.time[0]:g} to {result.time[-1]:g} s; got {at:g}")
+    paths = {f"{name} {coordinates(local)}".strip(): result[name].path(local) for name, local in pairs}
+    curves = {label: path.position for label, path in paths.items()}
+    shown = moving(np.concatenate(list(curves.values())))
+    solid = len(shown) == 3
+    figure = plt.figure(figsize=(7, 7) if color is None else (8, 7), layout="constrained")
+    ax: Any = figure.add_subplot(projection="3d" if solid else None)
+    if at is not None:
+        _draw_mechanism(ax, result, at, shown)
+    if color is None:
+        for label, curve in curves.items():
+            ax.plot(*curve[:, shown].T, label=label)
+        ax.legend()
+        ax.set_title("paths")
+    else:
+        sizes = [np.linalg.norm(getattr(path, color), axis=1) for path in paths.values()]
+        _draw_colored(ax, [curve[:, shown] for curve in curves.values()], sizes, f"{color} ({UNITS[color]})")
+        ax.set_title(f"path of {', '.join(curves)}")
+    for axis, letter in zip("xyz", shown, strict=False):
+        getattr(ax, f"set_{axis}label")(f"{LETTERS[letter]} (m)")
+    ax.set_aspect("equal")
+    if not solid:
+        ax.grid(alpha=0.3)
+    return figure
+
+
+def moving(points: np.ndarray) -> list[int]:
+    """Return the coordinates in which points (k, 3) are to be shown: two of them where one stays as it is."""
+    extent = np.ptp(points, axis=0)
+    flat = [c for c in range(3) if extent[c] < FLAT * extent.max()]
+    return [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
+
+
+def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndarray], label: str) -> None:
+    """Draw curves, each piece in the colour of the mean of both ends."""
+    norm = plt.Normalize(0.0, max(size.max() for size in sizes))
+    for curve, size in zip(curves, sizes, strict=True):
+        kind = LineCollection if curve.shape[1] == 2 else Line3DCollection
+        pieces = kind(np.stack([curve[:-1], curve[1:]], axis=1), cmap="turbo", norm=norm, linewidth=4, zorder=3)
+        pieces.set_capstyle("round")
+        pieces.set_array(0.5 * (size[:-1] + size[1:]))
+        ax.add_collection(pieces)
+        ax.plot(*curve.T, linestyle="none")  # makes room for the pieces
+    ax.get_figure().colorbar(pieces, ax=ax, label=label, shrink=0.8)
+
+
+def _draw_mechanism(ax: Any, result: Result, at: float, shown: list[int]) -> None:
+    """Draw bodies and joints as they are at a time."""
+    from .animate import COLORS, Scene  # which imports from here
+
+    scene = Scene(result, np.array([at]), ())
+    kind = PolyCollection if len(shown) == 2 else Poly3DCollection
+    for number, (name, faces) in enumerate(scene.faces.items()):
+        if not faces:
+            continue
+        r, R = (part[0] for part in scene.poses[name])
+        placed = [(face @ R.T + r)[:, shown] for face in faces]
+        color = COLORS[number % len(COLORS)]
+        ax.add_collection(kind(placed, facecolor=color, edgecolor=color, alpha=0.3, linewidth=0.8))
+        ax.plot(*np.concatenate(placed).T, linestyle="none")
+    if scene.constraints:
+        dots = np.array([scene.joint_point(c)[0, shown] for c in scene.constraints])
+        ax.plot(*dots.T, "o", color="black", markersize=4)
+
+
+def checked_points(owner: str, argument: str, points: Any) -> list[tuple[str, np.ndarray]]:
+    """Return body points given as (body name, point (3,) in body coordinates)."""
+    try:
+        pairs = [(name, local) for name, local in points]
+    except (TypeError, ValueError):
+        raise InputError(
+            f'{owner}: {argument} must be a list such as [("rod", [0.5, 0, 0])]: names of bodies with points in body '
+            f"coordinates; got {points!r}"
+        ) from None
+    return [(name, validate.array(owner, f"point of {name!r}", local, (3,))) for name, local in pairs]
+
+
+def coordinates(local: Any) -> str:
+    """Return a body point as pictures name it; nothing for the centre of mass."""
+    point = np.asarray(local, dtype=float)
+    return "" if not point.any() else "(" + ", ".join(f"{x:g}" for x in point) + ")"

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from . import validate
 from .constraints import Constraint
@@ -143,13 +144,18 @@ class Plotter:
         # Motions given without their third or fourth derivatives leave those of the point unknown.
         known = ORDERS[: highest_order(self.result.model) + 2]
         figure, axes = plt.subplots(len(known), 1, figsize=(7, 2 * len(known)), sharex=True, layout="constrained")
-        figure.suptitle(f"{body} {coordinates(local)}".strip())
+        figure.suptitle(f"{body}, point {coordinates(local)} m" if local.any() else body)
+        figure.align_ylabels(axes)
         for order, (ax, (title, unit)) in enumerate(zip(axes, known, strict=True)):
             derivative = along.derivative(order)
             for c in moving:
-                ax.plot(values, derivative[:, c], label=LETTERS[c])
-            if order > 0 and len(moving) > 1:
+                ax.plot(values, derivative[:, c], label=LETTERS[c] if len(moving) > 1 else None)
+            if len(moving) == 1:
+                title = f"{title} along {LETTERS[moving[0]]}"
+            elif order > 0:
                 ax.plot(values, np.linalg.norm(derivative, axis=1), "k--", linewidth=0.8, label="magnitude")
+            if "deg" in label:
+                ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # parts of a turn
             _finish(ax, title, unit, label if ax is axes[-1] else "")
         return _saved(figure, path)
 

@@ -171,7 +171,6 @@ class Differentiator:
             trial=aligned(solver.size),
             orientations=aligned((self.order + 2) * solver.size),
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
-            multipliers=aligned(nt * self.order * len(solver.work.x)),
             counts=np.zeros(COUNTS, dtype=np.int64),
             clock=np.zeros(1),
         )

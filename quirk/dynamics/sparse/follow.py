@@ -33,8 +33,7 @@ class Path(NamedTuple):
     """Where derivatives are asked for, and what was found.
 
     times (nt,) · states (nt size,) · present, trial, orientations: of one state, the last with a column for each
-    order · accelerations, multipliers: coefficients of each time and order · counts: see below · clock (1,): time
-    reached.
+    order · accelerations: coefficients of each time and order · counts: see below · clock (1,): time reached.
     """
 
     times: np.ndarray
@@ -43,7 +42,6 @@ class Path(NamedTuple):
     trial: np.ndarray
     orientations: np.ndarray
     accelerations: np.ndarray
-    multipliers: np.ndarray
     counts: np.ndarray
     clock: np.ndarray
 
@@ -71,7 +69,7 @@ def follow(
     rank: int,
     tracking: bool,
 ) -> int:
-    """Find `order` coefficients of accelerations and multipliers at all times; returns why it stops.
+    """Find `order` coefficients of accelerations at all times; returns why it stops.
 
     With `tracking` the states follow from the first one; `rank` rows are to be independent.
     """
@@ -93,7 +91,7 @@ def follow(
                 return SINGULAR
         if stop[0] != 0:
             return STOPPED
-        keep(work, series, path, order)
+        keep(series, path, work.kin.shape[0], order)
         path.counts[ROW] += 1
     return ARRIVED
 
@@ -176,9 +174,9 @@ def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int) -> 
 
 
 @kernel
-def keep(work: Work, series: Series, path: Path, order: int) -> None:
+def keep(series: Series, path: Path, size: int, order: int) -> None:
     """Note the coefficients of one time."""
-    row, size, count = path.counts[ROW], work.kin.shape[0], work.x.shape[0]
+    row = path.counts[ROW]
     for k in range(order):
         for block in range(size // KIN):
             o = ((row * order + k) * (size // KIN) + block) * 48
@@ -186,6 +184,3 @@ def keep(work: Work, series: Series, path: Path, order: int) -> None:
             for c in range(3):
                 store(path.accelerations, o + 8 * c, load(series.bodies, here + 2 * size + 8 * (POSITION_TERM + c)))
                 store(path.accelerations, o + 24 + 8 * c, load(series.bodies, here + size + 8 * (OMEGA_TERM + c)))
-    first = row * order * count
-    for o in range(0, order * count, 8):
-        store(path.multipliers, first + o, load(series.multipliers, o))

@@ -19,7 +19,7 @@ FLOORS = [
     {"constraints"},
     {"forces"},
     {"dynamics"},
-    {"system", "assembly", "joint_coordinates", "mobility"},
+    {"quantities", "system", "assembly", "joint_coordinates", "mobility"},
     {"paths"},
     {"views"},
     {"result"},

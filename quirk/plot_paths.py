@@ -15,7 +15,7 @@ from . import validate
 from .body import Body
 from .constraints import Constraint
 from .constraints.primitives import DOT1
-from .constraints.relation import FORCE, TORQUE, Relation
+from .constraints.relation import FORCE, Relation
 from .errors import InputError
 from .result import BodyView, Result
 
@@ -94,21 +94,21 @@ def _draw_mechanism(ax: Any, result: Result, at: float, shown: list[int]) -> Non
         r, R = (part[0] for part in scene.poses[name])
         placed = [(face @ R.T + r)[:, shown] for face in faces]
         color = COLORS[number % len(COLORS)]
-        ax.add_collection(kind(placed, facecolor=color, edgecolor=color, alpha=0.3, linewidth=0.8))
+        ax.add_collection(kind(placed, facecolor=(color, 0.3), edgecolor=color, linewidth=0.8))
         ax.plot(*np.concatenate(placed).T, linestyle="none")
     pins = [c for c in scene.constraints if _holds_points(c, scene.bodies)]
     if pins:
         dots = np.array([scene.joint_point(c)[0, shown] for c in pins])
-        ax.plot(*dots.T, "o", color="black", markersize=4)
+        ax.plot(*dots.T, "o", color="black", markersize=4, zorder=4)
 
 
 def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
     """Whether a constraint exerts forces at its points; what keeps a planar body in its plane does so anywhere."""
-    units = [
-        p.units if isinstance(p, Relation) else (TORQUE if p.kind == DOT1 else FORCE,) for p in constraint.primitives
-    ]
-    companions = [companion for body in bodies for companion in body.companions]
-    return constraint not in companions and any(FORCE in unit for unit in units)
+    companion = any(constraint in body.companions for body in bodies)
+    return not companion and any(
+        FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
+        for primitive in constraint.primitives
+    )
 
 
 def checked_points(owner: str, argument: str, points: Any) -> list[tuple[str, np.ndarray]]:

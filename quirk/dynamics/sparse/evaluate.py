@@ -53,8 +53,11 @@ RANK, LEAST, REFINEMENTS, TRIGGER, CORRECTION = range(5)
 
 
 @kernel
-def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> None:
-    """Fill `wrench` with what multipliers x exert on each body."""
+def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
+    """Fill `wrench` with what multipliers x exert on each body.
+
+    With `derived` rows, derivatives of others, the forces of coincidences are zero, not the axes of N.
+    """
     for o in range(0, wrench.shape[0], 8):
         store(wrench, o, splat(0.0))
     for n in range(nodes.rows.shape[0]):
@@ -66,7 +69,7 @@ def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> 
         g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
         multipliers = load(x, 8 * n)
         for c in range(3):
-            constant = nodes.kind[n] < BILINEAR
+            constant = not derived and nodes.kind[n] < BILINEAR
             force = at(x, 8 * n + c) if constant else total(multipliers * load(G, g + G_FORCE + 8 * c))
             add(wrench, i + 8 * c, -force)
             add(wrench, j + 8 * c, force)
@@ -124,7 +127,7 @@ def evaluate(
         free_motion(constants, y, work.kin)
     sweep(nodes, pattern, work, t, y, alpha, beta)
     _backward(pattern, work.Q, work.x)
-    _wrenches(nodes, work.G, work.x, work.wrench)
+    _wrenches(nodes, work.G, work.x, work.wrench, False)
     for _ in range(int(work.summary[REFINEMENTS])):
         refine(constants, nodes, pattern, work)
     rates(constants, y, work.kin, work.wrench, ydot)
@@ -141,7 +144,7 @@ def refine(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) ->
     solve(pattern, work.B, work.Q, work.rhs, work.x)
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.x, o) + load(work.first, o))
-    wrenches(nodes, work.G, work.x, work.wrench)
+    wrenches(nodes, work.G, work.x, work.wrench, False)
 
 
 @kernel

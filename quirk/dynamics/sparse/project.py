@@ -63,7 +63,7 @@ def project(
             rotations(y, work.kin)
             residuals(nodes, t, y, work.kin, level, work.rhs)
             solve(pattern, work.B, work.Q, work.rhs, work.x)
-            wrenches(nodes, work.G, work.x, work.wrench)
+            wrenches(nodes, work.G, work.x, work.wrench, False)
             size = displace(constants, y, work.wrench, level, length)
             counts[0] += 1
             if level == POSES and previous == np.inf and not renewed:
@@ -105,5 +105,5 @@ def tangential(
     if constrained:
         along(nodes, work.G, work.motion, work.rhs)
         solve(pattern, work.B, work.Q, work.rhs, work.x)
-        wrenches(nodes, work.G, work.x, work.wrench)
+        wrenches(nodes, work.G, work.x, work.wrench, False)
         subtract(constants, work.wrench, work.motion)

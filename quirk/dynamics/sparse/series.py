@@ -24,7 +24,7 @@ from .loads import Forces, applied_loads
 from .redundancy import watch
 from .rows import Nodes
 from .series_bodies import add_loads, free_terms, release, start
-from .series_rows import Series, earlier_wrenches, next_rows
+from .series_rows import Series, next_rows
 
 
 @kernel
@@ -51,7 +51,7 @@ def find_series(
         apply_loads(forces, series, t, y, present, k)
         for m in range(1, k + 1):
             rows = series.rows[m * work.G.shape[0] : (m + 1) * work.G.shape[0]]
-            earlier_wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench)
+            wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench, True)
             add_loads(constants, work.wrench, series.bodies, present)
         free_terms(constants, series.bodies, size, k)
         next_rows(nodes, series, work, t, size, k, order)
@@ -61,7 +61,7 @@ def find_series(
                 factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
         copy(work.rhs, work.goal)
         solve(pattern, work.B, work.Q, work.rhs, work.x)
-        wrenches(nodes, work.G, work.x, work.wrench)
+        wrenches(nodes, work.G, work.x, work.wrench, False)
         for _ in range(int(work.summary[REFINEMENTS])):
             refine(constants, nodes, pattern, work)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])

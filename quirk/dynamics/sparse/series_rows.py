@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import at, load, put, splat, store, total
+from quirk.lanes import at, load, put, splat, store
 from quirk.motion import motion_taylor
 from quirk.pointers import call
 
@@ -36,7 +36,6 @@ from .relations import (
     SIDE_FORCE,
     SIDE_MOMENT,
     Relations,
-    relation_wrenches,
 )
 from .rows import HUB, RELATION, Nodes
 from .vectors import cross, dot, load3, measured, minus, plus, store3, three, times, turned
@@ -194,24 +193,3 @@ def relation_sides(series: Series, r: int, order: int, m: int, G: np.ndarray) ->
                 put(G, g + SIDE_FORCE + 8 * c + row, at(relations.outputs, gradient + c))
                 put(G, g + SIDE_MOMENT + 8 * c + row, at(relations.outputs, gradient + 3 + c))
         store3(G, g + SIDE_MOMENT, measured(series.bodies, body, load3(G, g + SIDE_MOMENT)))
-
-
-@kernel
-def earlier_wrenches(nodes: Nodes, rows: np.ndarray, x: np.ndarray, wrench: np.ndarray) -> None:
-    """Fill `wrench` with what multipliers x exert by rows of a higher order."""
-    for o in range(0, wrench.shape[0], 8):
-        store(wrench, o, splat(0.0))
-    for n in range(nodes.rows.shape[0]):
-        if nodes.kind[n] == HUB:
-            continue
-        if nodes.kind[n] == RELATION:
-            relation_wrenches(nodes.relations, nodes.lanes[n], rows, x, 8 * n, wrench)
-            continue
-        g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
-        multipliers = load(x, 8 * n)
-        for c in range(3):
-            force = total(multipliers * load(rows, g + G_FORCE + 8 * c))
-            wrench[i + 8 * c] -= force
-            wrench[j + 8 * c] += force
-            wrench[i + 24 + 8 * c] += total(multipliers * load(rows, g + G_I + 8 * c))
-            wrench[j + 24 + 8 * c] += total(multipliers * load(rows, g + G_J + 8 * c))

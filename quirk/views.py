@@ -17,6 +17,7 @@ from .errors import InputError
 from .paths import InPlane, PointPath
 
 if TYPE_CHECKING:
+    from .constraints.planar import PlanarBody
     from .mobility import Uniqueness
     from .result import Result
 
@@ -111,6 +112,8 @@ class BodyView:
 
 class PlanarBodyView(BodyView):
     """The motion of a body in a plane; `in_plane` shows it with two coordinates and an angle."""
+
+    of: PlanarBody
 
     @property
     def in_plane(self) -> InPlane:

@@ -48,7 +48,7 @@ class ForceElement(Sealed):
     bodies: tuple[Body | Ground, ...]
 
     @abstractmethod
-    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add this element's loads at time `t` s to `loads`.
 
         Numbers may be jets, for the derivatives of loads along a motion: so use operators and numpy's functions.

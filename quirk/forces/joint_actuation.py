@@ -33,7 +33,7 @@ class JointTorque(ForceElement):
         self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
         self.torque = Value(owner, "torque", torque, (), "f(t, angle, rate)")
 
-    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the torque and its reaction; the axis is the one fixed in body i."""
         i, j = frame_motions(self.joint, kin, rows)
         c = self.joint.rotation_axis
@@ -62,7 +62,7 @@ class JointForce(ForceElement):
         self.name, self.joint, self.bodies = name, joint, (joint.body_i, joint.body_j)
         self.force = Value(owner, "force", force, (), "f(t, displacement, rate)")
 
-    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the force and its reaction; the axis is the one fixed in body i."""
         i, j = frame_motions(self.joint, kin, rows)
         c = self.joint.translation_axis

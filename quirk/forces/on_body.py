@@ -39,7 +39,7 @@ class Force(ForceElement):
         self.point = validate.array(owner, "point", point, (3,))
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
 
-    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the force at its point."""
         (b,) = rows
         R = kin.rotation[b]
@@ -69,7 +69,7 @@ class Torque(ForceElement):
         self.torque = Value(owner, "torque", torque, (3,), CALL)
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
 
-    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the torque."""
         (b,) = rows
         torque = self.torque(t, *_motion(kin, b))

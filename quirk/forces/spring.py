@@ -58,7 +58,7 @@ class Spring(ForceElement):
             rest_length = float(np.linalg.norm(end_j - end_i))
         self.rest_length = validate.non_negative(owner, "rest_length", rest_length)
 
-    def add_load(self, t: float, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
+    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
         """Add the tension at both ends."""
         (p_i, v_i), (p_j, v_j) = (kin.point(b, f.origin) for b, f in zip(rows, self.frames, strict=True))
         line = p_j - p_i

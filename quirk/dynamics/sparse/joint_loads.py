@@ -65,9 +65,9 @@ class JointLoads:
         if not self.count:
             return force, torque
         K = len(self.tables.joints)
-        lanes = np.zeros((orders, WIDTH * K))
-        lanes[:, self.tables.row_lane] = multipliers
-        lanes = lanes.reshape(orders, K, WIDTH)
+        flat = np.zeros((orders, WIDTH * K))
+        flat[:, self.tables.row_lane] = multipliers
+        lanes = flat.reshape(orders, K, WIDTH)
         points = position[:, self.j] + np.einsum("okij,kj->oki", R[:, self.j], self.arm)
         to_N = R[0, self.near] @ self.unscaled
         away = position[:, self.near] - points[:, self.which]
@@ -90,7 +90,7 @@ class JointLoads:
             wrench = np.zeros((orders, len(self.lane), 6))
             for k in range(orders):
                 for m in range(k + 1):
-                    wrench[k] += lanes.reshape(orders, -1)[k - m, self.lane, None] * gradients[m]
+                    wrench[k] += flat[k - m, self.lane, None] * gradients[m]
                 moment = wrench[k, :, 3:] + sum(np.cross(arm[m], wrench[k - m, :, :3]) for m in range(k + 1))
                 np.add.at(force[k], self.of, wrench[k, :, :3])
                 np.add.at(torque[k], self.of, moment)

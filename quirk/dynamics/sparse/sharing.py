@@ -105,7 +105,9 @@ class Sharing:
         """
         rows = [self._scaled_rows(of_order) for of_order in G]
         flat, floor = np.ascontiguousarray(rows[0].ravel()), self._floor(rows[0])
-        given, shared, y = [], [], []
+        given: list[np.ndarray] = []
+        shared: list[np.ndarray] = []
+        y: list[np.ndarray] = []
         for k, multipliers in enumerate(x):
             loads = np.zeros((len(self.placed), 6))
             loads[self.row_place] = multipliers * self.row_scale

@@ -8,4 +8,9 @@ DEMOS = {
     "tennis-racket": "a body spun about its intermediate axis flips over and over",
     "heavy-top": "a fast top precesses and nods under gravity",
     "flyball-governor": "swinging balls lift a sleeve as the spindle speeds up",
+    "coupler-curve": "Hoeken's linkage: a coupler point moves along a straight line for half of a turn",
+    "quick-return": "the ram of a shaping machine cuts slowly and returns fast",
+    "planetary-gears": "three planets between a driven sun and a fixed ring turn their carrier",
+    "slider-crank": "torque and bearing loads of an engine at constant speed, by inverse dynamics",
+    "cam-follower": "a follower moves along a spline of degree 5; its spring keeps it on the cam, up to some speed",
 }

@@ -9,7 +9,7 @@ import numpy as np
 from . import rotation
 from .constraints import Constraint
 from .constraints.primitives import DISTANCE, DOT1
-from .dynamics.projection import displaced, factorise, project, with_projected_velocity
+from .dynamics.projection import ROUND_OFF_ULPS, displaced, factorise, project, with_projected_velocity
 from .dynamics.rows import residuals
 from .errors import AssemblyError, InconsistentStateError
 from .state import Kinematics, State
@@ -33,6 +33,9 @@ STEEP = 0.2
 # Assembly ends when its steps are below this part of the size of the system.
 CONVERGED = 1e-12
 MAX_STEPS = 1000
+# Where the way onto the constraints is not shorter than this part of the shortest so far, for so many steps, it leads
+# nowhere.
+STALLED, MOST_STALLED = 0.99, 60
 # Largest turn of a body, rad, and move, in lengths of the system, in one step from far away.
 LONGEST_STEP = 0.5
 
@@ -117,7 +120,9 @@ def assemble(system: System, start: State, t: float) -> State:
     if not model.rows:
         return start.copy()
     state, damping = righted(system, start), 1.0
-    previous = np.inf
+    previous = least = np.inf
+    round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
+    stalled = 0
     for _ in range(MAX_STEPS):
         kin = Kinematics.of(state)
         if not np.isfinite(residuals(model, kin, t, 1)).all():
@@ -126,9 +131,12 @@ def assemble(system: System, start: State, t: float) -> State:
         normal = pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0])
         away = metric.coordinates(*_gradient(system, start, state))
         back = pseudo_inverse.Vt.T @ (pseudo_inverse.Vt @ away) - away
+        missing = _size(system, *metric.vector(normal))
+        stalled = stalled + 1 if missing > max(STALLED * least, CONSISTENCY_TOLERANCE) else 0
+        least = min(least, missing)
         translation, turn = metric.vector(normal + damping * back)
-        size = max(np.abs(turn).max(), np.abs(translation).max() / model.length)
-        if size < CONVERGED:
+        size = _size(system, translation, turn)
+        if size < CONVERGED + round_off or stalled > MOST_STALLED:
             break
         # The way back converges at the rate of the constraints' curvature; slow it where that overshoots.
         if size > 0.9 * previous:
@@ -142,6 +150,11 @@ def assemble(system: System, start: State, t: float) -> State:
     _check_assembled(system, state, t)
     kin = Kinematics.of(state)
     return with_projected_velocity(model, metric, state, kin, t, factorise(model, metric, kin, t))
+
+
+def _size(system: System, translation: np.ndarray, turn: np.ndarray) -> float:
+    """The largest displacement, in rad or lengths of the system."""
+    return max(float(np.abs(turn).max()), float(np.abs(translation).max()) / system.model.length)
 
 
 def righted(system: System, start: State) -> State:

@@ -10,12 +10,14 @@ import numpy as np
 
 from . import validate
 from .assembly import assemble, constraint_of, turned_over, violations
+from .constraints.custom import GivenRows
 from .dynamics.rows import tangent_rows
 from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
 from .dynamics.sparse.follow import SINGULAR
 from .dynamics.sparse.solver import Solver
-from .errors import InputError, SimulationError
+from .errors import AssemblyError, InputError, SimulationError
 from .integrators import Statistics
+from .kept import check_kept
 from .mobility import mobility
 from .result import Result
 from .state import Kinematics, State
@@ -23,6 +25,8 @@ from .system import System
 
 # Bodies whose share in a free motion is below this part of the largest stand still.
 STANDS_STILL = 1e-6
+# Rows with at least this part of the largest share in a dependency take part in it.
+SHARE = 0.01
 # As many bodies are named in a message, and up to so many rows are analysed for one.
 MOST_NAMED, MOST_ROWS = 6, 3000
 
@@ -75,8 +79,9 @@ def kinematics(system: System, times: Any) -> KinematicResult:
     for placed in system.model.relations:
         owner = constraint_of(system, placed.rows.start)
         if placed.relation.of_velocities:
+            what = "gives A and b without Phi" if isinstance(placed.relation, GivenRows) else "relates velocities"
             raise InputError(
-                f"kinematics: {owner} relates velocities, so that positions do not follow from it (row "
+                f"kinematics: {owner} {what}, so that positions do not follow from it (row "
                 f"{system.model.labels[placed.rows.start]}): simulate the motion instead"
             )
         for motion in placed.relation.motions:
@@ -104,6 +109,7 @@ def kinematics(system: System, times: Any) -> KinematicResult:
     statistics.steps = found.parts
     finished = result(len(times), found.states, "completed")
     finished.derivatives = found
+    check_kept(finished, "kinematics")
     return finished
 
 
@@ -116,22 +122,26 @@ def _start(system: System, solver: Solver, t: float) -> State:
         projected = State.unpack(solver.slots.state_from_lanes(y))
         if turned_over(system, projected) is None:
             return projected
-    return assemble(system, state, t)
+    try:
+        return assemble(system, state, t)
+    except AssemblyError as error:
+        raise AssemblyError(f"kinematics: no position is found at t = {t:g} s: {error}") from error
 
 
 def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int:
     """The number of independent rows, which must leave no freedom."""
     n = len(system.bodies)
     rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
-    if rank == 6 * n:
-        return rank
+    if rank >= 6 * n:
+        return 6 * n
     motions = mobility(system.model, state, t).null_motions
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     named = ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
     raise InputError(
-        f"kinematics: the system has {6 * n - rank} degrees of freedom that nothing drives; bodies that can still "
-        f"move: {named}: add a Drive for each freedom, or simulate the motion"
+        f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; bodies that can still move: "
+        f"{named}: add a driver for each, or simulate the motion; should all be driven, the mechanism stands at a "
+        f"branch point at t = {t:g} s: start at another time"
     )
 
 
@@ -140,9 +150,8 @@ def _explained(system: System, trouble: UnreachedError, asked: float, rank: int)
     state = State.unpack(trouble.state)
     if trouble.reason == SINGULAR:
         return (
-            f"at t = {trouble.time:.9g} s the mechanism stands at a dead point or a branch point"
-            f"{_dependency(system, state, trouble.time, rank)}, so that its velocities are not determined; choose "
-            "times that pass it by, or drive another coordinate"
+            f"at t = {trouble.time:.9g} s the mechanism stands at a {_singular(system, state, trouble.time, rank)}; "
+            "choose times that pass it by, or drive another coordinate"
         )
     amount, _, angular = violations(system, state, asked)
     worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
@@ -153,11 +162,17 @@ def _explained(system: System, trouble: UnreachedError, asked: float, rank: int)
     )
 
 
-def _dependency(system: System, state: State, t: float, rank: int) -> str:
-    """Which constraint has most part in the rows that have become dependent."""
+def _singular(system: System, state: State, t: float, rank: int) -> str:
+    """What kind of position it is, by the rows that have become dependent."""
     model = system.model
     if model.rows > MOST_ROWS:
-        return ""
+        return "dead point or a branch point"
     U, _, _ = np.linalg.svd(system.metric.rows(tangent_rows(model, Kinematics.of(state), t)), full_matrices=False)
-    row = int(np.argmax(np.abs(U[:, rank - 1])))
-    return f": {constraint_of(system, row)} no longer adds to the other constraints (row {model.labels[row]})"
+    part = np.abs(U[:, rank - 1])
+    driven = [placed.rows.start for placed in model.relations if placed.relation.motions]
+    pushing = [row for row in driven if part[row] > SHARE * part.max()]
+    row = max(pushing, key=lambda row: part[row]) if pushing else int(np.argmax(part))
+    who = f"{constraint_of(system, row)} (row {model.labels[row]})"
+    if pushing:
+        return f"dead point, where {who} cannot move it on"
+    return f"branch point, where {who} adds nothing to the other constraints and velocities are not determined"

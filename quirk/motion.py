@@ -145,8 +145,8 @@ class Motion(Sealed):
         """Raise InputError if a run from `start` to `end` leaves the motion, or derivatives are those of others."""
         if not (self.start <= start and end <= self.end):
             raise InputError(
-                f"{owner}: its {self!r} is defined from {self.start:g} to {self.end:g} s, and the run lasts from "
-                f"{start:g} to {end:g} s: give it further points, or end the run before"
+                f"{owner}: its {self!r} is defined from {self.start:g} to {self.end:g} s, and is needed from "
+                f"{start:g} to {end:g} s: give it further points, or keep to its times"
             )
         if self.kind != FUNCTION:
             return

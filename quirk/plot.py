@@ -136,8 +136,7 @@ class Plotter:
         owner = "plot.derivatives"
         view = self._view(body, BodyView, owner, "a body")
         ((_, local),) = checked_points(owner, "point", [(body, point)])
-        label, values = ("time (s)", self.result.time) if over is None else over
-        values = validate.array(owner, "values of over", values, self.result.time.shape)
+        label, values = ("time (s)", self.result.time) if over is None else self._horizontal(owner, over)
         along = view.in_plane.path(local[:2]) if isinstance(view, PlanarBodyView) else view.path(local)
         fastest = np.abs(along.velocity).max(axis=0)
         moving = np.flatnonzero(fastest > UNMOVED * fastest.max()) if fastest.any() else range(len(fastest))
@@ -187,6 +186,13 @@ class Plotter:
         if not isinstance(view, kind):
             raise InputError(f'{method}: "{name}" must be the name of {what}; got {view.of}')
         return view
+
+    def _horizontal(self, owner: str, over: Any) -> tuple[str, np.ndarray]:
+        if not isinstance(over, tuple) or len(over) != 2 or not isinstance(over[0], str):
+            raise InputError(
+                f'{owner}: over must be a label with values (nt,), such as ("crank angle (deg)", angles); got {over!r}'
+            )
+        return over[0], validate.array(owner, "values of over", over[1], self.result.time.shape)
 
     def _draw_energy(self, ax: Axes) -> None:
         energy = self.result.energy

@@ -44,7 +44,7 @@ def draw_paths(result: Result, points: Any, color: str | None, at: float | None)
     figure = plt.figure(figsize=(7, 7) if color is None else (8, 7), layout="constrained")
     ax: Any = figure.add_subplot(projection="3d" if solid else None)
     if at is not None:
-        _draw_mechanism(ax, result, at, shown)
+        _draw_mechanism(ax, result, at, pairs, shown)
     if color is None:
         for label, curve in curves.items():
             ax.plot(*curve[:, shown].T, label=label)
@@ -73,7 +73,7 @@ def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndar
     """Draw curves, each piece in the colour of the mean of both ends."""
     norm = plt.Normalize(0.0, max(size.max() for size in sizes))
     for curve, size in zip(curves, sizes, strict=True):
-        kind = LineCollection if curve.shape[1] == 2 else Line3DCollection
+        kind: Any = LineCollection if curve.shape[1] == 2 else Line3DCollection
         pieces = kind(np.stack([curve[:-1], curve[1:]], axis=1), cmap="turbo", norm=norm, linewidth=4, zorder=3)
         pieces.set_capstyle("round")
         pieces.set_array(0.5 * (size[:-1] + size[1:]))
@@ -82,11 +82,11 @@ def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndar
     ax.get_figure().colorbar(pieces, ax=ax, label=label, shrink=0.8)
 
 
-def _draw_mechanism(ax: Any, result: Result, at: float, shown: list[int]) -> None:
-    """Draw bodies and joints as they are at a time."""
+def _draw_mechanism(ax: Any, result: Result, at: float, points: list[tuple[str, Any]], shown: list[int]) -> None:
+    """Draw bodies, joints and, as rings, the points of the paths, all where they are at a time."""
     from .animate import COLORS, Scene  # which imports from here
 
-    scene = Scene(result, np.array([at]), ())
+    scene = Scene(result, np.array([at]), tuple(points))
     kind = PolyCollection if len(shown) == 2 else Poly3DCollection
     for number, (name, faces) in enumerate(scene.faces.items()):
         if not faces:
@@ -100,6 +100,8 @@ def _draw_mechanism(ax: Any, result: Result, at: float, shown: list[int]) -> Non
     if pins:
         dots = np.array([scene.joint_point(c)[0, shown] for c in pins])
         ax.plot(*dots.T, "o", color="black", markersize=4, zorder=4)
+    rings = np.concatenate(scene.trails)[:, shown]
+    ax.plot(*rings.T, "o", color="black", markerfacecolor="white", markersize=8, zorder=4)
 
 
 def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:

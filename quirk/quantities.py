@@ -58,9 +58,11 @@ class MotionDerivatives:
     ----------
     linear : (K, n, 3) acceleration of the centres of mass in N, jerk, snap, ...
     angular : (K, n, 3) first, second, ... derivatives of the angular velocities' components in body axes
+    multipliers : (K, m) of the constraint rows, with their derivatives
     loads : by constraint; force and torque (K, 3) in N, with their derivatives
     """
 
     linear: np.ndarray
     angular: np.ndarray
+    multipliers: np.ndarray
     loads: dict[str, JointLoad]

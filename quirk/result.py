@@ -106,7 +106,7 @@ class Result:
         raise InputError(f"Result: {item} is neither a body nor a constraint, so it has no motion to show")
 
     def __repr__(self) -> str:
-        return f"<Result: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"
+        return f"<{type(self).__name__}: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"
 
     def state_at(self, row: int = -1) -> State:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
@@ -174,8 +174,8 @@ class Result:
     def load_derivatives(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Force and torque (nt, K, 3) in N of each joint, with derivatives up to the second."""
         differentiator = Differentiator(self._solver(), highest_order(self.model))
-        _, force, torque = differentiator.with_loads(self.time, self._packed)
-        return {name: (force[:, :, c], torque[:, :, c]) for c, name in enumerate(self.model.joint_rows)}
+        _, loads = differentiator.with_loads(self.time, self._packed)
+        return {name: (loads.force[:, :, c], loads.torque[:, :, c]) for c, name in enumerate(self.model.joint_rows)}
 
     def acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         """Derivative `order` - 1 of the accelerations, linear in N and angular in body axes, (nt, n, 3) each."""

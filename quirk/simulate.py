@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import validate
-from .assembly import FAR, check_consistent, constraint_of, violations
+from .assembly import check_consistent
 from .dynamics.equations import applied_loads
 from .dynamics.flow import Flow
 from .dynamics.sparse.advance import Settings
@@ -33,6 +33,7 @@ from .integrators import (
 )
 from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from .integrators.fixed import step_count
+from .kept import check_kept
 from .result import Result
 from .state import STATE_SIZE, Kinematics, State, vector_starts
 from .system import SOLVERS, System
@@ -42,8 +43,6 @@ STABILIZATIONS = ("projection", "baumgarte", None)
 
 MAX_OUTPUTS = 10**8  # states; more would not fit into memory
 
-# Violations beyond this part of the size of the system, at any of so many states, are no round-off.
-CONTRADICTION, CHECKED_STATES = 1e-6, 10
 PROGRESS_INTERVAL = 0.2  # s of wall time between two updates of the progress line
 
 
@@ -180,28 +179,8 @@ def simulate(
         run = _stepped(flow, y, start, end, method, step, rtol, atol, times, statistics)
     result = _finished(system, run, statistics, ProgressLine(start, end) if progress else None)
     if projecting and result.status == "completed":
-        _check_kept(system, result)
+        check_kept(result, "simulate")
     return result
-
-
-def _check_kept(system: System, result: Result) -> None:
-    """Raise SimulationError where constraints contradict each other: of redundant rows some are left out."""
-    if not system.model.rows:
-        return
-    for row in np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int)):
-        state, t = result.state_at(row), float(result.time[row])
-        amount, _, angular = violations(system, state, t)
-        miss = amount / np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
-        worst = int(np.argmax(miss))
-        if not miss[worst] <= CONTRADICTION:
-            unit = "rad" if angular[worst] else "m"
-            raise SimulationError(
-                f"simulate: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} {unit} "
-                f"(row {system.model.labels[worst]}): it contradicts other constraints, or its function has no slope; "
-                "the result is in this error's .result",
-                time=t,
-                result=result,
-            )
 
 
 def _stepped(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,15 +200,17 @@ class System:
         if solver == "dense":
             rank = independent_rows(self.model, self.metric, state, t)
             found = derivatives(self.model, self.metric, state, t, order, rank)
-            linear, angular, force, torque = found.linear, found.angular, found.force, found.torque
+            parts = found.linear, found.angular, found.multipliers, found.force, found.torque
         else:
-            one, forces, torques = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None])
-            linear, angular, force, torque = one.linear[0], one.angular[0], forces[0], torques[0]
-        loads = {name: JointLoad(force[:, c], torque[:, c]) for c, name in enumerate(self.model.joint_rows)}
-        return MotionDerivatives(linear, angular, loads)
+            along, loads = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None])
+            whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
+            parts = tuple(part[0] for part in whole)
+        linear, angular, multipliers, force, torque = parts
+        by_name = {name: JointLoad(force[:, c], torque[:, c]) for c, name in enumerate(self.model.joint_rows)}
+        return MotionDerivatives(linear, angular, multipliers, by_name)
 
     def constraint_derivatives(
-        self, state: State, t: float = 0.0, accelerations: Sequence[Any] = (), order: int = 4
+        self, state: State, t: float = 0.0, linear: Any = None, angular: Any = None, *, order: int = 4
     ) -> ConstraintDerivatives:
         """Return the right-hand sides of all constraint rows up to `order`: nu, gamma, eta, sigma, ..., and kappa.
 
@@ -216,19 +218,22 @@ class System:
         ----------
         state : State
         t : s
-        accelerations : sequence
-            Of accelerations, jerk, ... of the bodies, each with `linear` (n, 3) in N and `angular` (n, 3), the
-            derivatives of the components of angular velocities in body axes; zero unless given. The right-hand side
-            of order k depends on the first k - 2 of them.
+        linear, angular : (k, n, 3)
+            Accelerations, jerk, ... of the centres of mass in N, and derivatives of the components of angular
+            velocities in body axes, as `derivatives` returns them; zero unless given. The right-hand side of order p
+            depends on the first p - 2.
         """
         order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
-        shape = (len(self.bodies), 3)
-        parts = [
-            [validate.array("System", f"accelerations[{k}].{name}", getattr(a, name, None), shape)
-             for name in ("linear", "angular")]
-            for k, a in enumerate(accelerations)
-        ]  # fmt: skip
-        return constraint_derivatives(self.model, Kinematics.of(state), t, parts, order)
+        given = []
+        for name, value in (("linear", linear), ("angular", angular)):
+            shape = (order - 1, len(self.bodies), 3)
+            numbers = validate.numbers(value) if value is not None else np.zeros(shape)
+            if numbers is None or numbers.ndim != 3 or numbers.shape[1:] != shape[1:]:
+                raise InputError(f"System: {name} must have shape (k, {len(self.bodies)}, 3); got {value!r}")
+            padded = np.zeros(shape)
+            padded[: len(numbers)] = validate.array("System", name, numbers, numbers.shape)[: order - 1]
+            given.append(padded)
+        return constraint_derivatives(self.model, Kinematics.of(state), t, *given)
 
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.

@@ -15,13 +15,8 @@ from test_rows import KINDS, pair
 
 import quirk
 from quirk import rotation
-from quirk.system import Acceleration
 
 T = 0.3
-
-
-def acceleration(linear, angular):
-    return Acceleration(np.array(linear), np.array(angular), np.zeros((len(linear), 4)))
 
 
 @pytest.mark.parametrize("plane", PLANES)
@@ -30,9 +25,10 @@ def test_planar_right_hand_sides_and_kappa_are_those_of_the_notes(kind, paramete
     system = system_of(kind, parameters, PLANES[plane])
     axes, n = PLANES[plane].axes, len(system.bodies)
     towers = np.random.default_rng(5).normal(size=(n, 5, 3))
-    higher = [acceleration(q[:, :2] @ axes[:, :2].T, q[:, 2:] * [0, 0, 1.0]) for q in np.swapaxes(towers, 0, 1)[2:4]]
+    higher = np.swapaxes(towers, 0, 1)[2:4]
+    linear, angular = higher[..., :2] @ axes[:, :2].T, higher[..., 2:] * [0, 0, 1.0]
     mine = system.model.joint_rows["joint"]
-    got = system.constraint_derivatives(state_of(PLANES[plane], towers), T, higher)
+    got = system.constraint_derivatives(state_of(PLANES[plane], towers), T, linear, angular)
     f = [np.polynomial.polynomial.polyval(T, np.polynomial.polynomial.polyder(F, k)) for k in range(5)]
     for order in range(1, 5):
         want = right_hand_side(kind, order, towers, parameters, f)
@@ -80,10 +76,10 @@ class AlongMotion:
         found = [[(s.deriv(k) if k else s)(0.0) for s in series] for k in range(orders + 1)]
         return np.array(found).reshape(orders + 1, *values.shape[1:])
 
-    def accelerations(self):
+    def velocities(self):
+        """Velocities and angular velocities with three derivatives (4, n, 3)."""
         v = self.differentiated(lambda t: self.at(t).velocity, 3)
-        w = self.differentiated(lambda t: self.at(t).angular_velocity, 3)
-        return [acceleration(*parts) for parts in zip(v[1:], w[1:], strict=True)]
+        return v, self.differentiated(lambda t: self.at(t).angular_velocity, 3)
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k is not quirk.CustomRows], ids=lambda kind: kind.__name__)
@@ -100,8 +96,8 @@ def test_planar_right_hand_sides_along_spatial_motions(kind, parameters):
 
 def check_right_hand_sides(system, motion):
     mine = system.model.joint_rows["joint"]
-    higher = motion.accelerations()
-    got = system.constraint_derivatives(motion.at(0.0), T, higher)
+    v, w = motion.velocities()
+    got = system.constraint_derivatives(motion.at(0.0), T, v[1:], w[1:])
     A = got.A[mine]
 
     def phi(t):
@@ -111,12 +107,9 @@ def check_right_hand_sides(system, motion):
     found = motion.differentiated(phi, 4)
     # Phi itself, and its rate where there is nothing else or whole turns are taken off on the way.
     smooth = np.abs(found[1, 0] - found[0, 1]) < 1e-6 * (1 + np.abs(found[0, 1]))
-    velocities = [motion.at(0.0), *higher]
     for order in range(1, 5):
-        v = velocities[order - 1]
-        linear, angular = (v.velocity, v.angular_velocity) if order == 1 else (v.linear, v.angular)
         want = np.where(smooth, found[order, 0], found[order - 1, 1])
-        have = A @ np.concatenate([linear, angular], axis=1).ravel() - got.right_hand_sides[mine, order - 1]
+        have = A @ np.concatenate([v[order - 1], w[order - 1]], axis=1).ravel() - got.right_hand_sides[mine, order - 1]
         scale = 1 + np.abs(want).max()
         np.testing.assert_allclose(have, want, atol=1e-7 * scale)
     rates = motion.differentiated(lambda t: system.constraint_derivatives(motion.at(t), T + t, order=1).A[mine], 1)
@@ -156,6 +149,7 @@ def test_dense_and_sparse_derivatives_agree(seed):
                          for solver in ("dense", "sparse"))  # fmt: skip
         for one, other in ((dense.linear, sparse.linear), (dense.angular, sparse.angular)):
             assert_same(other, one, 1e-10)
+        assert_same(sparse.multipliers, dense.multipliers, 1e-9)
         for name, load in dense.loads.items():
             # Moments over the size of these systems.
             scale = np.abs(load.force).max(axis=1) + np.abs(load.torque).max(axis=1) + 1e-3
@@ -282,5 +276,5 @@ def test_errors_of_derivatives(arguments, message):
     system = ball_chain()
     with pytest.raises(quirk.InputError, match=message):
         system.derivatives(system.initial_state(), **arguments)
-    with pytest.raises(quirk.InputError, match=r"accelerations\[0\].linear"):
-        system.constraint_derivatives(system.initial_state(), accelerations=[3.0])
+    with pytest.raises(quirk.InputError, match=r"linear must have shape \(k, 4, 3\)"):
+        system.constraint_derivatives(system.initial_state(), linear=[3.0])

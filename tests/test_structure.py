@@ -23,9 +23,9 @@ FLOORS = [
     {"paths"},
     {"views"},
     {"result"},
-    {"health"},
+    {"health", "kept"},
     {"simulate", "kinematics"},
-    {"plot", "animate", "summary"},
+    {"plot", "plot_paths", "animate", "summary"},
     {"cli", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -7,7 +7,6 @@ all constraints and orders.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,14 +42,13 @@ class ConstraintDerivatives:
 
 
 def constraint_derivatives(
-    model: Model, kin: Kinematics, t: float, accelerations: Sequence[Sequence[np.ndarray]], order: int
+    model: Model, kin: Kinematics, t: float, linear: np.ndarray, angular: np.ndarray
 ) -> ConstraintDerivatives:
-    """Evaluate at a state and `accelerations`, pairs of linear and angular ones; see `System`."""
-    n = len(kin.position)
-    position, omega = np.zeros((n, order + 1, 3)), np.zeros((n, order + 1, 3))
+    """Evaluate at a state with derivatives of the velocities, linear and angular (K - 1, n, 3); see `System`."""
+    n, order = len(kin.position), len(linear) + 1
+    position, omega = np.zeros((2, n, order + 1, 3))
     position[:, 0], position[:, 1], omega[:, 0] = kin.position, kin.velocity, kin.angular_velocity
-    for k, (linear, angular) in enumerate(accelerations[: order - 1]):
-        position[:-1, k + 2], omega[:-1, k + 1] = linear, angular
+    position[:-1, 2:], omega[:-1, 1:-1] = np.swapaxes(linear, 0, 1), np.swapaxes(angular, 0, 1)
     right_hand_sides = np.zeros((model.rows, order))
     for k in range(1, order + 1):
         # Without the derivatives that A multiplies.

@@ -25,7 +25,7 @@ from .evaluate import CORRECTION, Work, copy, evaluate
 from .factorise import Pattern, factorise, solve
 from .loads import Forces
 from .project import EPSILON, factorise_at, project, tangential
-from .redundancy import GENERIC_TOLERANCE, choose, factorise_above, measure, watch
+from .redundancy import choose, count_generic, measure, watch
 from .rows import Nodes, residuals
 
 
@@ -195,7 +195,7 @@ def enter(
         factorise_at(constants, nodes, pattern, work, clock[T], run.y)
         measure(nodes, work)
         if task == COUNT:
-            factorise_above(nodes, pattern, work, GENERIC_TOLERANCE)
+            count_generic(nodes, pattern, work)
         elif not choose(nodes, pattern, work, counts[BEST_RANK]):
             return OFF_CONSTRAINTS
     elif task == SOLVE:

@@ -40,17 +40,18 @@ def highest_order(model: Model) -> int:
 
 def require_order(model: Model, order: int) -> None:
     """Raise InputError if the constraints do not have as many derivatives."""
-    what = {2: "jerk", 3: "snap"}.get(order, f"{order} orders of acceleration")
+    what = {2: "jerk or load rate", 3: "snap"}.get(order, f"{order} orders of acceleration")
     for placed in model.relations:
-        owner = model.owner(placed.rows.start)
+        name = model.owner(placed.rows.start)
+        owner = next(constraint for constraint, _ in model.joint_bodies if constraint.name == name)
         if order > 1 and isinstance(placed.relation, GivenRows):
             raise InputError(
-                f'"{owner}": rows given as A and b have no derivatives, so there is no {what}: use Implicit instead'
+                f"{owner}: rows given as A and b have no derivatives, so there is no {what}: use Implicit instead"
             )
         for motion in placed.relation.motions:
             if motion.known < order + 1:
                 missing = "f_" + "t" * (order + 1)
-                raise InputError(f'"{owner}": its {motion!r} has no {missing}, so there is no {what}: give {missing}')
+                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no {what}: give {missing}")
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,15 @@ class Found:
     linear: np.ndarray
     angular: np.ndarray
     parts: int
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Multipliers (nt, K, m), and joint loads `force` and `torque` (nt, K, j, 3) in N, with their derivatives."""
+
+    multipliers: np.ndarray
+    force: np.ndarray
+    torque: np.ndarray
 
 
 class UnreachedError(Exception):
@@ -133,8 +143,8 @@ class Differentiator:
             raise UnreachedError(outcome, row, float(path.clock[0]), back(self._present), states)
         return self._found(path)
 
-    def with_loads(self, times: np.ndarray, states: np.ndarray) -> tuple[Found, np.ndarray, np.ndarray]:
-        """The same with joint loads: force and torque (nt, K, j, 3) in N and their derivatives.
+    def with_loads(self, times: np.ndarray, states: np.ndarray) -> tuple[Found, Loads]:
+        """The same with multipliers and joint loads, and their derivatives.
 
         One time after the other, since loads are read off the rows.
         """
@@ -142,6 +152,7 @@ class Differentiator:
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
         reader, whole = JointLoads(solver, self.related), self._path(times)
         force, torque = np.zeros((2, nt, K, reader.count, 3))
+        multipliers = np.zeros((nt, K, solver.model.rows))
         accelerations, kept = whole.accelerations.reshape(nt, -1), whole.states.reshape(nt, -1)
         G, count = series.rows.reshape(K, -1), len(solver.work.x)
         for row in range(nt):
@@ -152,15 +163,15 @@ class Differentiator:
             accelerations[row] = path.accelerations
             rows = [solver.work.G, *G[1:]]
             x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
-            bodies = self._bodies(K)
+            bodies, multipliers[row] = self._bodies(K), solver.shared(x, rows)
             force[row], torque[row] = reader.read(
                 rows,
-                solver.shared(x, rows),
+                multipliers[row],
                 bodies[..., POSITION_TERM : POSITION_TERM + 3],
                 bodies[..., ROTATION : ROTATION + 9].reshape(K, -1, 3, 3),
             )
         factor = factorials(K - 1)[:, None, None]
-        return self._found(whole), force * factor, torque * factor
+        return self._found(whole), Loads(multipliers * factor[..., 0], force * factor, torque * factor)
 
     def _path(self, times: np.ndarray) -> Path:
         solver, nt = self.solver, len(times)
@@ -169,6 +180,7 @@ class Differentiator:
             states=aligned(nt * solver.size),
             present=self._present,
             trial=aligned(solver.size),
+            guess=aligned(solver.size),
             orientations=aligned((self.order + 2) * solver.size),
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
             counts=np.zeros(COUNTS, dtype=np.int64),

@@ -18,7 +18,7 @@ from .rows import BILINEAR, HUB, RELATION, Nodes, along, constraint_rows
 
 # One more solve, for what the first one left, gains as many digits as the smallest pivot has left: needed where
 # pivots are below the first; two where they are below the second.
-ONE_REFINEMENT, TWO_REFINEMENTS = 1e-3, 1e-8
+ONE_REFINEMENT, TWO_REFINEMENTS = 1e-2, 1e-8
 MOST_REFINEMENTS = 2
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import entry, kernel
-from quirk.lanes import at, load, splat, store
+from quirk.lanes import at, greater, highest, load, splat, store
 
-from .bodies import KIN, STATE, normalise
+from .bodies import KIN, STATE, normalise, speed
 from .evaluate import CORRECTION, RANK, Work, copy
 from .factorise import Pattern
 from .layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
@@ -22,17 +22,19 @@ from .project import factorise_at, project
 from .rows import Nodes
 from .series import find_series
 from .series_rows import Series
-from .vectors import cross, dot, load3, plus, store3, times
+from .vectors import cross, dot, load3, minus, plus, store3, times
 
-# A correction beyond this, rad or lengths of the system, may lead to another assembly of the mechanism: the way is
-# taken in parts, down to this part of the whole.
-FARTHEST, SHORTEST = 0.05, 1e-9
+# A correction beyond FARTHEST, rad or lengths of the system, may lead to another assembly of the mechanism, and so may
+# one that changes velocities by more than a part ASTRAY of them: where branches of motion meet, poses are close
+# together and velocities are not. Then the way is taken in parts, down to a part SHORTEST of the whole. Velocities
+# that lead less far than STILL, in the same units, are round-off.
+FARTHEST, ASTRAY, SHORTEST, STILL = 0.05, 0.05, 1e-9, 1e-12
 
 
 class Path(NamedTuple):
     """Where derivatives are asked for, and what was found.
 
-    times (nt,) · states (nt size,) · present, trial, orientations: of one state, the last with a column for each
+    times (nt,) · states (nt size,) · present, trial, guess, orientations: of one state, the last with a column for each
     order · accelerations: coefficients of each time and order · counts: see below · clock (1,): time reached.
     """
 
@@ -40,6 +42,7 @@ class Path(NamedTuple):
     states: np.ndarray
     present: np.ndarray
     trial: np.ndarray
+    guess: np.ndarray
     orientations: np.ndarray
     accelerations: np.ndarray
     counts: np.ndarray
@@ -116,8 +119,15 @@ def reach(
     while path.clock[0] < end:
         t = end if path.clock[0] + ahead >= end else path.clock[0] + ahead
         predict(series.bodies, path, work.kin.shape[0], t - path.clock[0], order)
+        copy(path.trial, path.guess)
         arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
-        if arrived and at(work.summary, CORRECTION) <= FARTHEST:
+        arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
+        arrived = arrived and expected(path, length, t - path.clock[0])
+        if arrived:
+            # Once more with the rows of the very place, which are more to the point than those from where it started.
+            factorise_at(constants, nodes, pattern, work, t, path.trial)
+            arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+        if arrived:
             copy(path.trial, path.present)
             ahead = 2.0 * (t - path.clock[0])
             path.clock[0] = t
@@ -131,6 +141,20 @@ def reach(
                 return STUCK
             factorise_at(constants, nodes, pattern, work, path.clock[0], path.present)
     return ARRIVED
+
+
+@kernel
+def expected(path: Path, length: float, h: float) -> bool:
+    """Whether the velocities of `trial` are about those that were predicted."""
+    largest = splat(0.0)
+    for block in range(path.trial.shape[0] // STATE):
+        v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
+        dv = minus(load3(path.trial, v), load3(path.guess, v))
+        dw = minus(load3(path.trial, w), load3(path.guess, w))
+        largest = greater(largest, dot(dw, dw) + dot(dv, dv) * (1.0 / (length * length)))
+    change = highest(largest) ** 0.5
+    fastest = max(speed(path.present, length), speed(path.trial, length))
+    return change <= ASTRAY * fastest or change * h <= STILL
 
 
 @kernel

@@ -25,7 +25,7 @@ PIVOT_TOLERANCE = 1e-12
 
 # Rows with pivots above this at some state nearby are independent almost everywhere. Round-off stays below even
 # where other pivots are small.
-GENERIC_TOLERANCE = 1e-9
+GENERIC_TOLERANCE, HIGHEST_GENERIC = 1e-9, 1e-3
 
 # Rows are chosen with the first of these floors that leaves enough: 1e-2, 1e-4 ... PIVOT_TOLERANCE.
 FIRST_FLOOR, NEXT_FLOOR = 1e-2, 1e-2
@@ -80,6 +80,20 @@ def factorise_above(nodes: Nodes, pattern: Pattern, work: Work, tolerance: float
     factorise(pattern, 0, pattern.rows.shape[0], work.G, work.trial, work.B, work.Q)
     count(nodes, pattern, work)
     return int(work.summary[RANK])
+
+
+@kernel
+def count_generic(nodes: Nodes, pattern: Pattern, work: Work) -> None:
+    """Note how many rows are independent almost everywhere, if the rows at hand are no special ones.
+
+    Small pivots enlarge the round-off of those after them. A dependent row kept for that is as close to others as
+    pivots themselves do not show: then the tolerance was too low.
+    """
+    tolerance = GENERIC_TOLERANCE
+    while factorise_above(nodes, pattern, work, tolerance) > 0 and work.summary[LEAST] < tolerance:
+        if tolerance >= HIGHEST_GENERIC:
+            return
+        tolerance *= 10.0
 
 
 @kernel

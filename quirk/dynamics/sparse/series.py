@@ -62,7 +62,8 @@ def find_series(
         copy(work.rhs, work.goal)
         solve(pattern, work.B, work.Q, work.rhs, work.x)
         wrenches(nodes, work.G, work.x, work.wrench, False)
-        for _ in range(int(work.summary[REFINEMENTS])):
+        # Once in any case: derivatives multiply errors.
+        for _ in range(max(1, int(work.summary[REFINEMENTS]))):
             refine(constants, nodes, pattern, work)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])
         add_loads(constants, work.wrench, series.bodies, present)

@@ -1,0 +1,98 @@
+"""The crank drive of a four-stroke engine at constant speed: torque, side force and bearing loads over a cycle.
+
+The motion is prescribed by the crank's driver; what forces it takes follows by inverse dynamics. The driver's torque
+is what a load brakes the engine with, and what its flywheel gives back in the strokes that do no work.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+
+import quirk
+from quirk import planar
+
+CRANK, ROD = 0.045, 0.15  # m
+RATE = 2 * np.pi * 50  # rad/s: 3000 turns a minute
+CYCLE = 4 * np.pi / RATE  # s: two turns
+# The gas pushes the piston in a pulse: its height, N, and where it is and how wide, rad.
+PEAK, FIRED, WIDTH = 25e3, np.radians(375), np.radians(30)
+
+
+def gas(t: float, *state: np.ndarray) -> np.ndarray:
+    """Return the force of the gas on the piston, N: a pulse that peaks 15 deg after the second top dead centre."""
+    after = (RATE * t - FIRED) / WIDTH
+    return np.array([0.0, -PEAK * np.exp(-(after**2)), 0.0])
+
+
+def build() -> quirk.System:
+    """Crank, rod and piston, starting at top dead centre; the counterweights put the crank's centre on its axis."""
+    pin, top = np.array([0.0, CRANK]), np.array([0.0, CRANK + ROD])
+    crank = planar.PlanarBody.cylinder("crank", 5.0, 0.06, 0.01, angle=np.pi / 2)
+    rod = planar.PlanarBody.bar("rod", pin, top, mass=0.6, width=0.016)
+    piston = planar.PlanarBody.box("piston", 0.5, [0.08, 0.05, 0.08], position=top)
+    up = (0, 1)
+    items: list = [
+        crank,
+        rod,
+        piston,
+        planar.Revolute("main bearing", quirk.GROUND, crank, point=[0, 0]),
+        planar.Revolute("crank pin", crank, rod, point=pin),
+        planar.Revolute("piston pin", rod, piston, point=top),
+        planar.PinInSlot("cylinder wall", quirk.GROUND, piston, vector_i=up),
+        planar.ParallelVectors("upright", quirk.GROUND, piston, vector_i=up, vector_j=up),
+        planar.AngleDriver("driver", quirk.GROUND, crank, quirk.Motion.constant_rate(RATE), offset=np.pi / 2),
+        quirk.Force("gas", piston, gas),
+    ]
+    return quirk.System(items, gravity=[0, -9.81, 0])
+
+
+def run(out: Path) -> quirk.Result:
+    """Analyse a cycle, a position for each degree; save loads, polar load diagrams and an animation."""
+    result = quirk.kinematics(build(), np.linspace(0, CYCLE, 721))
+    print(result.summary())
+    angle, torque = np.degrees(RATE * result.time), -result["driver"].torque()[:, 2]
+    mean = np.trapezoid(torque, angle) / angle[-1]
+    print(f"output torque {mean:.1f} N m in the mean, {torque.max():.0f} N m at most: {mean * RATE / 1000:.1f} kW")
+
+    figure, axes = plt.subplots(3, 1, figsize=(8, 9), sharex=True, layout="constrained")
+    axes[0].plot(angle, torque, label="output torque")
+    axes[0].axhline(mean, linestyle="--", color="black", linewidth=0.8, label=f"mean, {mean:.0f} N m")
+    axes[1].plot(angle, result["cylinder wall"].force()[:, 0] / 1000, label="side force on the piston, along x")
+    for name, style in (("main bearing", "-"), ("crank pin", "--"), ("piston pin", "-")):
+        axes[2].plot(angle, np.linalg.norm(result[name].force(), axis=1) / 1000, style, label=f"force on the {name}")
+    for ax, unit in zip(axes, ("N m", "kN", "kN"), strict=True):
+        ax.set(ylabel=unit, xticks=np.arange(0, 721, 90))
+        ax.grid(alpha=0.3)
+        ax.legend()
+    axes[2].set_xlabel("crank angle (deg)")
+    out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out / "slider-crank.png", dpi=120)
+
+    # Results are the forces on the second body, the rod and the crank; turned round, those on the pin and the bearing.
+    on_pin, on_bearing = -result["crank pin"].force("i"), -result["main bearing"].force()
+    figure, axes = plt.subplots(1, 2, figsize=(10, 7), sharey=True, layout="constrained")
+    # The crank's axes x and y, as they are when it points up.
+    draw_polar(axes[0], -on_pin[:, 1], on_pin[:, 0], angle, "on the crank pin by the rod,\nseen from the crank")
+    axes[0].set_ylabel("along the crank, or upward (kN)")
+    title = "on the main bearing by the crank,\nseen from the ground"
+    dots = draw_polar(axes[1], on_bearing[:, 0], on_bearing[:, 1], angle, title)
+    figure.colorbar(dots, ax=axes, label="crank angle (deg)", ticks=np.arange(0, 721, 90), shrink=0.7)
+    figure.savefig(out / "slider-crank-polar.png", dpi=120)
+    result.animate(out / "slider-crank.gif", fps=20, speed=0.01, view=(0, 0), trails=(("rod", [0, 0, 0]),))
+    return result
+
+
+def draw_polar(ax: Axes, x: np.ndarray, y: np.ndarray, angle: np.ndarray, title: str) -> PathCollection:
+    """Draw the curve on which the tip of a force, N, moves, with a dot for each 5 deg of the crank."""
+    ax.plot(x / 1000, y / 1000, color="0.7", linewidth=1)
+    ax.plot(0, 0, "k+", markersize=12)
+    ax.set(title=title, xlabel="to the right (kN)", aspect="equal")
+    ax.grid(alpha=0.3)
+    return ax.scatter(x[::5] / 1000, y[::5] / 1000, c=angle[::5], cmap="turbo", s=14, zorder=3)
+
+
+if __name__ == "__main__":
+    run(Path("out"))

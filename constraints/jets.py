@@ -229,6 +229,17 @@ class Jet:
             "tan, arcsin, arccos, arctan, arctan2, sqrt, exp and log on its arguments, not those of math"
         )
 
+    def __format__(self, form: str) -> str:
+        return format(self.value, form)
+
+    def __bool__(self) -> bool:
+        return _number(self) != 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Jet | int | float) and _number(self) == _number(other)
+
+    __hash__ = object.__hash__
+
     def __lt__(self, other: Any) -> bool:
         return _number(self) < _number(other)
 

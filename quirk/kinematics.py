@@ -28,7 +28,7 @@ STANDS_STILL = 1e-6
 # Rows with at least this part of the largest share in a dependency take part in it.
 SHARE = 0.01
 # As many bodies are named in a message, and up to so many rows are analysed for one.
-MOST_NAMED, MOST_ROWS = 6, 3000
+MOST_NAMED, MOST_ROWS = 6, 1000
 
 
 class KinematicResult(Result):
@@ -105,7 +105,7 @@ def kinematics(system: System, times: Any) -> KinematicResult:
             "in this error's .result",
             time=trouble.time,
             result=partial,
-        ) from None
+        ) from trouble.cause
     statistics.steps = found.parts
     finished = result(len(times), found.states, "completed")
     finished.derivatives = found
@@ -134,6 +134,8 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
     rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
     if rank >= 6 * n:
         return 6 * n
+    if system.model.rows > MOST_ROWS:
+        raise InputError(f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; add drivers")
     motions = mobility(system.model, state, t).null_motions
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
@@ -153,6 +155,8 @@ def _explained(system: System, trouble: UnreachedError, asked: float, rank: int)
             f"at t = {trouble.time:.9g} s the mechanism stands at a {_singular(system, state, trouble.time, rank)}; "
             "choose times that pass it by, or drive another coordinate"
         )
+    if trouble.cause is not None:
+        return f"there is no position beyond t = {trouble.time:.9g} s, where a function fails ({trouble.cause})"
     amount, _, angular = violations(system, state, asked)
     worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
     return (

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from quirk import validate
 from quirk.constraints.jets import Jet
 from quirk.errors import InputError, QuirkError
 
-# Intervals, s, over which a function is differentiated; the one whose neighbours agree best is taken.
-INTERVALS = 0.25 ** np.arange(10)
-# Nodes of an interpolating polynomial, as parts of an interval: Chebyshev points and zero.
-NODES = np.cos(np.pi * (np.arange(9) + 0.5) / 9)
-TO_TAYLOR = np.linalg.inv(np.vander(NODES, increasing=True))
+# Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
+# good as this: its last coefficients are this part of the largest.
+INTERVALS, RESOLVED = 0.25 ** np.arange(17), 1e-11
+# Nodes of an interpolation beyond the derivatives that are asked for.
+MORE_NODES = 10
 
 
 class Value:
@@ -65,11 +66,12 @@ class Value:
         try:
             returned = getattr(self.function, "py_func", self.function)(t, *arguments)  # type: ignore[misc]
             load = np.asarray(returned, dtype=object)
-            if load.shape == self.shape and all(isinstance(x, Jet | int | float) for x in load.ravel()):
+            coefficients = [x.taylor if isinstance(x, Jet) else [float(x)] for x in load.ravel()]
+            if load.shape == self.shape and all(np.isfinite(c).all() for c in coefficients):
                 return load
         except Exception:  # whatever it is in it that does not take jets
             pass
-        return by_differences(self, t, arguments)
+        return by_interpolation(self, t, arguments)
 
     @property
     def numbers(self) -> np.ndarray:
@@ -80,10 +82,11 @@ class Value:
         return numbers
 
 
-def by_differences(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
+def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
     """Jets of function(t, ...) of floats: from values along the polynomials that the arguments are.
 
-    Of interpolating polynomials over shorter and shorter intervals the one that differs least from the next.
+    Over the longest interval over which Chebyshev polynomials follow the function; the shorter, the less digits are
+    left. Intervals where the function fails are passed over.
     """
     terms = len(t.taylor)
 
@@ -92,18 +95,27 @@ def by_differences(function: Callable[..., Any], t: Jet, arguments: tuple[Any, .
             return np.array([at(entry, h) for entry in x])
         return float(np.polyval(x.taylor[::-1], h)) if isinstance(x, Jet) else float(x)
 
-    start = np.asarray(function(at(t, 0.0), *(at(x, 0.0) for x in arguments)), dtype=float)
-    found = []
+    def value(h: float) -> np.ndarray:
+        return np.asarray(function(at(t, h), *(at(x, h) for x in arguments)), dtype=float)
+
+    start = value(0.0)
+    nodes = np.cos(np.pi * (np.arange(terms + MORE_NODES) + 0.5) / (terms + MORE_NODES))
+    best, least = np.full((terms, *start.shape), np.nan), np.inf
     for interval in INTERVALS:
-        values = [function(at(t, h), *(at(x, h) for x in arguments)) for h in interval * NODES]
-        series = np.tensordot(TO_TAYLOR, np.array(values, dtype=float), axes=1)[:terms]
-        found.append(series / np.reshape(interval ** np.arange(terms), (-1, *[1] * start.ndim)))
-    best = np.empty((terms, *start.shape))
+        try:
+            values = np.array([value(h) for h in interval * nodes])
+        except InputError:
+            continue
+        series = chebyshev.chebfit(nodes, values.reshape(len(nodes), -1), len(nodes) - 1)
+        missing = np.abs(series[-3:]).max() / max(np.abs(series).max(), np.finfo(float).tiny)
+        if missing < least:
+            least = missing
+            slopes = [chebyshev.chebval(0.0, chebyshev.chebder(series, k)) for k in range(terms)]
+            scale = interval ** np.arange(terms) * np.cumprod([1.0, *range(1, terms)])
+            best = (np.array(slopes) / scale[:, None]).reshape(terms, *start.shape)
+        if missing < RESOLVED:
+            break
     best[0] = start
-    for k in range(1, terms):
-        estimates = np.array([series[k] for series in found])
-        change = np.abs(np.diff(estimates, axis=0)).reshape(len(found) - 1, -1).max(axis=1)
-        best[k] = estimates[int(np.argmin(change)) + 1]
     jets = np.empty(start.shape, dtype=object)
     for place in np.ndindex(*start.shape):
         jets[place] = Jet([float(c[place]) for c in best], [])

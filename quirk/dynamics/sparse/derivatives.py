@@ -51,7 +51,8 @@ def require_order(model: Model, order: int) -> None:
         for motion in placed.relation.motions:
             if motion.known < order + 1:
                 missing = "f_" + "t" * (order + 1)
-                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no {what}: give {missing}")
+                cure = f"give {missing}" if order < 4 else "functions have four derivatives, other motions any number"
+                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no {what}: {cure}")
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,21 @@ class UnreachedError(Exception):
     time : that was reached
     state : (13 n,) there
     states : (row, 13 n) before
+    cause : what a function of the user raised on the way, or None
     """
 
-    def __init__(self, reason: int, row: int, time: float, state: np.ndarray, states: np.ndarray) -> None:
+    def __init__(
+        self,
+        reason: int,
+        row: int,
+        time: float,
+        state: np.ndarray,
+        states: np.ndarray,
+        cause: BaseException | None,
+    ) -> None:
         super().__init__(f"at t = {time:.9g} s")
         self.reason, self.row, self.time, self.state, self.states = reason, row, time, state, states
+        self.cause = cause
 
 
 class Differentiator:
@@ -140,7 +151,7 @@ class Differentiator:
         if outcome != ARRIVED:
             row, back = int(path.counts[ROW]), solver.slots.state_from_lanes
             states = back(path.states.reshape(len(times), -1)[:row])
-            raise UnreachedError(outcome, row, float(path.clock[0]), back(self._present), states)
+            raise UnreachedError(outcome, row, float(path.clock[0]), back(self._present), states, solver.applied.latest)
         return self._found(path)
 
     def with_loads(self, times: np.ndarray, states: np.ndarray) -> tuple[Found, Loads]:
@@ -181,7 +192,7 @@ class Differentiator:
             present=self._present,
             trial=aligned(solver.size),
             guess=aligned(solver.size),
-            orientations=aligned((self.order + 2) * solver.size),
+            turns=aligned((self.order + 2) * solver.size),
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
             counts=np.zeros(COUNTS, dtype=np.int64),
             clock=np.zeros(1),
@@ -190,13 +201,14 @@ class Differentiator:
     def _follow(self, path: Path, rank: int, tracking: bool) -> int:
         solver = self.solver
         applied = solver.applied
-        applied.stop[0] = 0
+        applied.stop[0], applied.latest = 0, None
         outcome = follow(
             *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
             float(solver.model.length), self.order, rank, tracking,
         )  # fmt: skip
-        if applied.trouble is not None and (outcome == STOPPED or isinstance(applied.trouble, InputError)):
-            raise applied.trouble
+        # At given states nothing may fail; trial steps on the way to others may, and are taken again.
+        if applied.latest is not None and (outcome == STOPPED or not tracking):
+            raise applied.latest
         return int(outcome)
 
     def _found(self, path: Path) -> Found:

@@ -6,14 +6,15 @@ that moves them too far, the way is taken in parts.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from quirk.compiled import entry, kernel
-from quirk.lanes import at, greater, highest, load, splat, store
+from quirk.lanes import at, greater, highest, put, splat, store
 
-from .bodies import KIN, STATE, normalise, speed
+from .bodies import KIN, STATE, speed
 from .evaluate import CORRECTION, RANK, Work, copy
 from .factorise import Pattern
 from .layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
@@ -24,18 +25,22 @@ from .series import find_series
 from .series_rows import Series
 from .vectors import cross, dot, load3, minus, plus, store3, times
 
-# A correction beyond FARTHEST, rad or lengths of the system, may lead to another assembly of the mechanism, and so may
-# one that changes velocities by more than a part ASTRAY of them: where branches of motion meet, poses are close
-# together and velocities are not. Then the way is taken in parts, down to a part SHORTEST of the whole. Velocities
-# that lead less far than STILL, in the same units, are round-off.
-FARTHEST, ASTRAY, SHORTEST, STILL = 0.05, 0.05, 1e-9, 1e-12
+# Poses are predicted by Taylor polynomials whose last terms are below LAST_TERM, in rad or lengths of the system: about
+# a quarter of the finest tooth of gears, which could not tell a larger error from another tooth. A correction beyond
+# FARTHEST may lead to another assembly of the mechanism, and so may one that changes velocities by more than a part
+# ASTRAY of them: where branches of motion meet, poses are close together and velocities are not. Otherwise the way is
+# taken in parts, down to a part SHORTEST of the whole. Velocities that lead less far than STILL are round-off.
+LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL = 4e-3, 1e-2, 0.05, 1e-9, 1e-12
+
+# Of each order of a rotation vector theta: itself, and theta x omega.
+THETA, ONCE = 0, 24
 
 
 class Path(NamedTuple):
     """Where derivatives are asked for, and what was found.
 
-    times (nt,) · states (nt size,) · present, trial, guess, orientations: of one state, the last with a column for each
-    order · accelerations: coefficients of each time and order · counts: see below · clock (1,): time reached.
+    times (nt,) · states (nt size,) · present, trial, guess: of one state · turns: coefficients of rotation vectors ·
+    accelerations: coefficients of each time and order · counts: see below · clock (1,): time reached.
     """
 
     times: np.ndarray
@@ -43,7 +48,7 @@ class Path(NamedTuple):
     present: np.ndarray
     trial: np.ndarray
     guess: np.ndarray
-    orientations: np.ndarray
+    turns: np.ndarray
     accelerations: np.ndarray
     counts: np.ndarray
     clock: np.ndarray
@@ -89,12 +94,15 @@ def follow(
         else:
             copy(path.states[row * size : (row + 1) * size], path.present)
             path.clock[0] = path.times[row]
-            find_series(constants, nodes, pattern, forces, work, series, path.clock[0], path.present, order, rank)
+            find_series(
+                constants, nodes, pattern, forces, work, series, path.clock[0], path.present, order, rank, tracking
+            )
             if tracking and work.summary[RANK] < rank:
                 return SINGULAR
         if stop[0] != 0:
             return STOPPED
-        keep(series, path, work.kin.shape[0], order)
+        # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
+        keep(series, path, work.kin.shape[0], order, work.summary[RANK] >= rank)
         path.counts[ROW] += 1
     return ARRIVED
 
@@ -118,9 +126,9 @@ def reach(
     ahead = end - start
     while path.clock[0] < end:
         t = end if path.clock[0] + ahead >= end else path.clock[0] + ahead
-        predict(series.bodies, path, work.kin.shape[0], t - path.clock[0], order)
+        arrived = predict(series.bodies, path, work.kin.shape[0], t - path.clock[0], order, length)
         copy(path.trial, path.guess)
-        arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+        arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
         arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
         arrived = arrived and expected(path, length, t - path.clock[0])
         if arrived:
@@ -132,12 +140,12 @@ def reach(
             ahead = 2.0 * (t - path.clock[0])
             path.clock[0] = t
             path.counts[PARTS] += 1
-            find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank)
+            find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, True)
             if work.summary[RANK] < rank:
                 return SINGULAR
         else:
             ahead = 0.5 * (t - path.clock[0])
-            if ahead < SHORTEST * (end - start):
+            if ahead < SHORTEST * (end - start) or not path.clock[0] + ahead > path.clock[0]:
                 return STUCK
             factorise_at(constants, nodes, pattern, work, path.clock[0], path.present)
     return ARRIVED
@@ -154,13 +162,17 @@ def expected(path: Path, length: float, h: float) -> bool:
         largest = greater(largest, dot(dw, dw) + dot(dv, dv) * (1.0 / (length * length)))
     change = highest(largest) ** 0.5
     fastest = max(speed(path.present, length), speed(path.trial, length))
-    return change <= ASTRAY * fastest or change * h <= STILL
+    return (change <= ASTRAY * fastest and change * h <= FARTHEST) or change * h <= STILL
 
 
 @kernel
-def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int) -> None:
-    """Fill `trial` with the state a time h later, by the Taylor polynomials of the motion."""
+def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int, length: float) -> bool:
+    """Fill `trial` with the state a time h later, by the Taylor polynomials of the motion.
+
+    Returns whether their last terms are small, so that poses are known to a part of the finest tooth.
+    """
     whole = path.present.shape[0]
+    largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
     for block in range(whole // STATE):
         s, k, zero = block * STATE, block * KIN, splat(0.0)
         position = velocity = omega = zero, zero, zero
@@ -174,37 +186,55 @@ def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int) -> 
         store3(path.trial, s + 8 * POSITION, position)
         store3(path.trial, s + 8 * VELOCITY, velocity)
         store3(path.trial, s + 8 * OMEGA, omega)
-        # q' = q omega / 2
-        q = s + 8 * ORIENTATION
-        for c in range(4):
-            store(path.orientations, q + 8 * c, load(path.present, q + 8 * c))
+        # q exp(theta / 2) with theta' = omega + theta x omega / 2 + theta x (theta x omega) / 12 + ..., exact for a
+        # fixed axis whatever the angle (Bortz, IEEE Trans. Aerosp. Electron. Syst. 7 (1971)).
+        angle = zero, zero, zero
+        store3(path.turns, s + THETA, angle)
         for n in range(order + 1):
-            w, v = zero, (zero, zero, zero)
+            rate = load3(bodies, n * size + k + 8 * OMEGA_TERM)
+            once = twice = zero, zero, zero
             for m in range(n + 1):
-                o = m * whole + q
-                qw, qv = load(path.orientations, o), load3(path.orientations, o + 8)
-                spin = load3(bodies, (n - m) * size + k + 8 * OMEGA_TERM)
-                w = w - dot(qv, spin)
-                v = plus(v, plus(times(spin, qw), cross(qv, spin)))
-            o, scale = (n + 1) * whole + q, 0.5 / (n + 1)
-            store(path.orientations, o, scale * w)
-            store3(path.orientations, o + 8, times(v, scale))
-        for c in range(4):
-            value = zero
-            for m in range(order + 1, -1, -1):
-                value = h * value + load(path.orientations, m * whole + q + 8 * c)
-            store(path.trial, q + 8 * c, value)
-    normalise(path.trial)
+                theta = load3(path.turns, m * whole + s + THETA)
+                once = plus(once, cross(theta, load3(bodies, (n - m) * size + k + 8 * OMEGA_TERM)))
+                if m > 0:
+                    twice = plus(twice, cross(theta, load3(path.turns, (n - m) * whole + s + ONCE)))
+            store3(path.turns, n * whole + s + ONCE, once)
+            rate = plus(plus(rate, times(once, 0.5)), times(twice, 1.0 / 12.0))
+            store3(path.turns, (n + 1) * whole + s + THETA, times(rate, 1.0 / (n + 1)))
+        for n in range(order + 1, 0, -1):
+            angle = times(plus(angle, load3(path.turns, n * whole + s + THETA)), h)
+        theta, r = load3(path.turns, last + s + THETA), load3(bodies, (order + 1) * size + k + 8 * POSITION_TERM)
+        largest = greater(largest, power * (dot(theta, theta) + dot(r, r) * (1.0 / (length * length))))
+        store3(path.trial, s + 8 * (ORIENTATION + 1), angle)
+        turn_by(path.present, path.trial, s + 8 * ORIENTATION)
+    return highest(largest) <= LAST_TERM * LAST_TERM
 
 
 @kernel
-def keep(series: Series, path: Path, size: int, order: int) -> None:
-    """Note the coefficients of one time."""
+def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
+    """Turn the orientations of one block by rotation vectors in body axes, which stand where the results will."""
+    for lane in range(q, q + 8):
+        a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
+        half = 0.5 * math.sqrt(a * a + b * b + c * c)
+        w, scale = math.cos(half), 0.5 * math.sin(half) / half if half > 0.0 else 0.5
+        a, b, c = scale * a, scale * b, scale * c
+        pw, px, py, pz = at(present, lane), at(present, lane + 8), at(present, lane + 16), at(present, lane + 24)
+        put(trial, lane, pw * w - px * a - py * b - pz * c)
+        put(trial, lane + 8, pw * a + px * w + py * c - pz * b)
+        put(trial, lane + 16, pw * b - px * c + py * w + pz * a)
+        put(trial, lane + 24, pw * c + px * b - py * a + pz * w)
+
+
+@kernel
+def keep(series: Series, path: Path, size: int, order: int, regular: bool) -> None:
+    """Note the coefficients of one time; those that are not defined are not numbers."""
     row = path.counts[ROW]
     for k in range(order):
         for block in range(size // KIN):
             o = ((row * order + k) * (size // KIN) + block) * 48
-            here = k * size + block * KIN
+            here, defined = k * size + block * KIN, 0.0 if regular or k == 0 else np.nan
+            linear = load3(series.bodies, here + 2 * size + 8 * POSITION_TERM)
+            angular = load3(series.bodies, here + size + 8 * OMEGA_TERM)
             for c in range(3):
-                store(path.accelerations, o + 8 * c, load(series.bodies, here + 2 * size + 8 * (POSITION_TERM + c)))
-                store(path.accelerations, o + 24 + 8 * c, load(series.bodies, here + size + 8 * (OMEGA_TERM + c)))
+                store(path.accelerations, o + 8 * c, linear[c] + defined)
+                store(path.accelerations, o + 24 + 8 * c, angular[c] + defined)

@@ -29,10 +29,12 @@ class Applied:
     ----------
     table : Forces
     stop : (1,) set when a function asks for the end of the run
+    latest : what a function raised last, even if it returned since
     """
 
     def __init__(self, model: Model, slots: Slots) -> None:
         self.stop = np.zeros(1, dtype=np.int64)
+        self.latest: BaseException | None = None
         self._troubles: dict[Callable[[float], None], BaseException] = {}
         self._slots = slots
         laws = [(element, rows, element.law()) for element, rows in model.forces]
@@ -102,11 +104,10 @@ class Applied:
                 # What returns False was not asked, and its last trouble stands.
                 if function(t) is not False:
                     self._troubles.pop(function, None)
-            except InputError as error:
-                self._troubles[function] = error
             except BaseException as error:
-                self._troubles[function] = error
-                self.stop[0] = 1
+                self._troubles[function] = self.latest = error
+                if not isinstance(error, InputError):
+                    self.stop[0] = 1
 
         return watched
 

@@ -39,21 +39,23 @@ def find_series(
     y: np.ndarray,
     order: int,
     rank: int,
+    driven: bool,
 ) -> None:
     """Fill `order` coefficients of accelerations and multipliers at a state on the constraints.
 
-    Leaves the factorisation and number of rows in `work`; `rank` is how many are to be independent.
+    Leaves the factorisation and number of rows in `work`; `rank` is how many are to be independent. If the motion is
+    `driven`, constraints leave no freedom, and loads are left out: they could add nothing but round-off.
     """
     size, count = work.kin.shape[0], work.x.shape[0]
     start(constants, y, series.bodies, size)
     for k in range(order):
         present = series.bodies[k * size : (k + 1) * size]
-        apply_loads(forces, series, t, y, present, k)
+        apply_loads(forces, series, t, y, present, k, driven)
         for m in range(1, k + 1):
             rows = series.rows[m * work.G.shape[0] : (m + 1) * work.G.shape[0]]
             wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench, True)
             add_loads(constants, work.wrench, series.bodies, present)
-        free_terms(constants, series.bodies, size, k)
+        free_terms(constants, series.bodies, size, k, 0.0 if driven else 1.0)
         next_rows(nodes, series, work, t, size, k, order)
         if k == 0:
             factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
@@ -71,14 +73,16 @@ def find_series(
 
 
 @kernel
-def apply_loads(forces: Forces, series: Series, t: float, y: np.ndarray, present: np.ndarray, k: int) -> None:
+def apply_loads(
+    forces: Forces, series: Series, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
+) -> None:
     """Fill FORCE and TORQUE of one order with the applied loads."""
-    if k == 0 and forces.kind.shape[0] > 0:
+    if k == 0 and forces.kind.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)
         return
     for block in range(present.shape[0] // KIN):
         for c in range(6):
             store(present, block * KIN + 8 * (FORCE + c), splat(0.0))
-    if k > 0 and series.address[0] != 0:
+    if k > 0 and series.address[0] != 0 and not driven:
         series.asked[0] = k
         call(series.address[0], t, series.bodies, 0, series.bodies, 0)

@@ -56,14 +56,17 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 
 
 @kernel
-def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int) -> None:
-    """Fill coefficient `order` of the accelerations under the loads at hand, and the rotations that follow."""
+def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
+    """Fill coefficient `order` of the accelerations under the loads at hand and `weight` times gravity.
+
+    And the rotations that follow.
+    """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON
         here = order * size + k
         linear = times(load3(bodies, here + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
         if order == 0:
-            linear = plus(linear, load3(constants, c + 8 * GRAVITY))
+            linear = plus(linear, times(load3(constants, c + 8 * GRAVITY), weight))
         store3(bodies, here + 2 * size + 8 * POSITION_TERM, times(linear, 1.0 / ((order + 1) * (order + 2))))
         turn(bodies, size, k, order + 1)
         zero = splat(0.0)

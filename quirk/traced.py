@@ -52,6 +52,7 @@ class Traced:
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         self.context, self.builder, self.kind, self.value = context, builder, kind, value
+        self._data: Any = None
 
     def like(self, kind: Any, value: Any) -> Traced:
         """Return another value of the same kernel."""
@@ -77,8 +78,9 @@ class Traced:
 
     def address(self, index: Any) -> Any:
         """Return the pointer to an element of this array."""
-        data = self.context.make_array(self.kind)(self.context, self.builder, self.value).data
-        return self.builder.gep(data, [self._constant(index).value])
+        if self._data is None:
+            self._data = self.context.make_array(self.kind)(self.context, self.builder, self.value).data
+        return self.builder.gep(self._data, [self._constant(index).value])
 
     def __getitem__(self, index: Any) -> Traced:
         return self.like(self.kind.dtype, self.builder.load(self.address(index)))
@@ -199,15 +201,18 @@ class Traced:
         return self.like(self.kind, self.builder.fneg(self.value))
 
 
-def traced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let kernels take up the instructions of `function` wherever they call it."""
+def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:
+    """Let kernels take up the instructions of `function` wherever they call it.
+
+    What it returns is found by a trial, unless it is said to return nothing.
+    """
     results: dict[tuple[Any, ...], Any] = {}
 
     @type_callable(function)
     def typed(_: Any) -> Callable[..., Any]:
         def result_type(*kinds: Any) -> Any:
             if kinds not in results:
-                results[kinds] = _kind(_trial(function, kinds))
+                results[kinds] = _kind(_trial(function, kinds)) if returns else types.none
             return results[kinds]
 
         result_type.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]

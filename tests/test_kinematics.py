@@ -616,10 +616,14 @@ class TestArguments:
     def test_freedoms_that_nothing_drives_are_named(self):
         bars = FourBar("planar", STEADY)
         alone = PlanarBody("alone", 1.0, 0.1, position=(3, 0))
-        with pytest.raises(quirk.InputError, match=r'4 of the system.s degrees of freedom.* "crank", "coupler", "rocker", "alone"'):
+        with pytest.raises(
+            quirk.InputError, match=r'4 of the system.s degrees of freedom.* "crank", "coupler", "rocker", "alone"'
+        ):
             quirk.kinematics(quirk.System([*bars.undriven, alone]), STEADY.times)
         fixed = planar.AngleDriver("motor", GROUND, bars.bodies["crank"], STEADY.motion, offset=START)
-        with pytest.raises(quirk.InputError, match=r'3 of the system.s degrees of freedom.* still move: "alone": add a driver'):
+        with pytest.raises(
+            quirk.InputError, match=r'3 of the system.s degrees of freedom.* still move: "alone": add a driver'
+        ):
             quirk.kinematics(quirk.System([*bars.undriven, fixed, alone]), STEADY.times)
 
     @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def compiled_relation(function: Function, of_velocities: bool, layout: Layout, r
     def fill(t: Any, inputs: Any, outputs: Any) -> None:
         relation.fill(layout, resting, t, inputs, outputs)
 
-    written = traced(fill)
+    written = traced(fill, returns=False)
     count_in, count_out = layout.inputs, layout.outputs
 
     def call(t, inputs, outputs):  # type: ignore[no-untyped-def]

@@ -254,6 +254,85 @@ def test_jerk_and_snap_are_derivatives_of_accelerations_along_the_run(build, wid
                 np.testing.assert_allclose(run.at_centres(rate(frame)), want, atol=1e-6 * scale)
 
 
+def free(*elements, **gravity):
+    body = quirk.Body("body", 1.0, [1.0, 1.0, 1.0])
+    return quirk.System([body, *(make(body) for make in elements)], **gravity)
+
+
+def along_x(f):
+    """A force that is a function of time."""
+    return lambda body: quirk.Force("push", body, lambda t, *motion: [f(t), 0, 0])
+
+
+@pytest.mark.parametrize(("rate", "tolerance"), [(1e-3, 1e-6), (1.0, 1e-7), (1e3, 1e-7), (3e5, 1e-6)])
+def test_functions_of_floats_are_differentiated_at_their_own_pace(rate, tolerance):
+    system = free(along_x(lambda t: math.sin(rate * t)))
+    got = system.derivatives(system.initial_state(), 0.4 / rate, 4).linear[:, 0, 0]
+    sine, cosine = np.sin(0.4), np.cos(0.4)
+    want = [sine, rate * cosine, -(rate**2) * sine, -(rate**3) * cosine]
+    np.testing.assert_allclose(got[:3], want[:3], rtol=tolerance)
+    np.testing.assert_allclose(got[3], want[3], rtol=1e3 * tolerance)
+
+
+def test_functions_that_end_nearby_are_differentiated_where_they_are_defined():
+    result = quirk.simulate(free(along_x(lambda t: math.log(t + 0.2))), 3.0, output=0.75)
+    np.testing.assert_allclose(result["body"].jerk[:, 0], 1 / (result.time + 0.2), rtol=1e-8)
+
+
+def test_functions_with_a_case_for_rest():
+    """Guards against division by zero see the values of jets."""
+
+    def drag(t, position, orientation, velocity, angular_velocity):
+        speed = np.linalg.norm(velocity)
+        return [0, 0, 0] if speed == 0 else -0.1 * speed * velocity
+
+    system = free(lambda body: quirk.Force("drag", body, drag), gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 1.0, output=0.5)
+    v, a = result["body"].velocity[:, 2], result["body"].acceleration[:, 2]
+    np.testing.assert_allclose(result["body"].jerk[:, 2], 0.2 * np.abs(v) * a * -1, atol=1e-12)
+
+
+def test_failures_of_functions_are_not_lost():
+    def table(t, *motion):
+        if t > 0.9 and isinstance(t, float) and table.closed:
+            raise ValueError("the table ends at 0.9 s")
+        return [math.sin(t), 0, 0]
+
+    table.closed = False
+    result = quirk.simulate(free(lambda body: quirk.Force("table", body, table)), 1.0, output=0.25)
+    table.closed = True
+    with pytest.raises(quirk.InputError, match="the table ends"):
+        _ = result["body"].jerk
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+def test_a_spring_without_direction_is_named(solver):
+    system = free(lambda body: quirk.Spring("spring", quirk.GROUND, body, stiffness=5.0, rest_length=1.0))
+    with pytest.raises(quirk.InputError, match='Spring "spring": its ends coincide'):
+        system.derivatives(system.initial_state(), solver=solver)
+
+
+def test_where_branches_of_motion_meet_there_is_no_jerk():
+    """A parallelogram that lies flat: accelerations of least constraint there are, but not where they lead."""
+    ends = [([0, 0], [1, 0]), ([1, 0], [3, 0]), ([2, 0], [3, 0])]
+    bars = [quirk.planar.PlanarBody.bar(name, *end, mass=1.0) for name, end in zip("abc", ends, strict=True)]
+    pins = [quirk.planar.Revolute(f"pin {k}", i, j, point=point) for k, (i, j, point) in enumerate((
+        (quirk.GROUND, bars[0], (0, 0)), (bars[0], bars[1], (1, 0)), (bars[1], bars[2], (3, 0)),
+        (quirk.GROUND, bars[2], (2, 0))))]  # fmt: skip
+    system = quirk.System([*bars, *pins], gravity=[0, -9.81, 0])
+    found = system.derivatives(system.initial_state(), order=2)
+    assert np.isfinite(found.linear[0]).all()
+    assert np.isnan(found.linear[1]).all()
+
+
+def test_wrong_derivatives_of_motions_are_refused():
+    body = quirk.Body("body", 1.0, [1.0, 1.0, 1.0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, body, point=[0, 0, 0], axis=[0, 0, 1])
+    motion = quirk.Motion.function(np.sin, np.cos, lambda t: -np.sin(t), lambda t: np.cos(t))
+    with pytest.raises(quirk.InputError, match=r"f_ttt of its .* is not the derivative of f_tt"):
+        quirk.kinematics(quirk.System([body, hinge, quirk.Drive("motor", hinge, motion)]), [0.0, 1.0])
+
+
 def test_rows_given_as_they_are_have_no_jerk():
     system, _ = pair(quirk.CustomRows, 6)
     state = system.assemble()

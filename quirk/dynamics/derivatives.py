@@ -74,9 +74,6 @@ def derivatives(
         multipliers[k] = pseudo_inverse.multipliers(missing)
         if len(pseudo_inverse.s) < model.rows:
             multipliers[k] = sharing.shared(multipliers[k], rows.reshape(model.rows, n, k + 1, 6))
-    if rank is not None and len(pseudo_inverse.s) < rank:
-        # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
-        motion.position[:, 3:], motion.spin[:, 2:], multipliers[1:] = np.nan, np.nan, np.nan
     force, torque = load_derivatives(model, motion, t, multipliers)
     return Derivatives(
         linear=np.swapaxes(motion.position[:-1, 2:], 0, 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from scipy.interpolate import CubicHermiteSpline
 from . import rotation, validate
 from .body import Body
 from .constraints import Constraint, Drawing, Joint
+from .constraints.primitives import DOT1
+from .constraints.relation import FORCE, Relation
 from .errors import InputError
 from .forces import Spring
 from .plot import checked_points
@@ -105,10 +108,12 @@ class Scene:
 
     def __init__(self, result: Result, times: np.ndarray, trails: tuple[tuple[str, Any], ...]) -> None:
         self.times = times
-        self.constraints = [
-            c for c in result.system.constraints if c.name in result.model.joint_rows and drawing_of(c).show
-        ]
         self.bodies = result.system.bodies
+        self.constraints = [
+            c
+            for c in result.system.constraints
+            if c.name in result.model.joint_rows and drawing_of(c).show and _holds_points(c, self.bodies)
+        ]
         self.gravity = result.system.gravity
         self.poses = {body.name: _poses(result, body, times) for body in self.bodies}
         ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
@@ -200,6 +205,15 @@ class Scene:
         """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
         r, R = self.poses[name]
         return r[:, None] + points @ np.swapaxes(R, 1, 2)
+
+
+def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
+    """Whether a constraint exerts forces at its points; what keeps a planar body in its plane does so anywhere."""
+    companion = any(constraint in body.companions for body in bodies)
+    return not companion and any(
+        FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
+        for primitive in constraint.primitives
+    )
 
 
 def _drawn_on(constraint: Constraint) -> tuple[Any, Any]:

@@ -12,10 +12,6 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 from . import validate
-from .body import Body
-from .constraints import Constraint
-from .constraints.primitives import DOT1
-from .constraints.relation import FORCE, Relation
 from .errors import InputError
 from .result import BodyView, Result
 
@@ -96,21 +92,11 @@ def _draw_mechanism(ax: Any, result: Result, at: float, points: list[tuple[str, 
         color = COLORS[number % len(COLORS)]
         ax.add_collection(kind(placed, facecolor=(color, 0.3), edgecolor=color, linewidth=0.8))
         ax.plot(*np.concatenate(placed).T, linestyle="none")
-    pins = [c for c in scene.constraints if _holds_points(c, scene.bodies)]
-    if pins:
-        dots = np.array([scene.joint_point(c)[0, shown] for c in pins])
+    if scene.constraints:
+        dots = np.array([scene.joint_point(c)[0, shown] for c in scene.constraints])
         ax.plot(*dots.T, "o", color="black", markersize=4, zorder=4)
     rings = np.concatenate(scene.trails)[:, shown]
     ax.plot(*rings.T, "o", color="black", markerfacecolor="white", markersize=8, zorder=4)
-
-
-def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
-    """Whether a constraint exerts forces at its points; what keeps a planar body in its plane does so anywhere."""
-    companion = any(constraint in body.companions for body in bodies)
-    return not companion and any(
-        FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
-        for primitive in constraint.primitives
-    )
 
 
 def checked_points(owner: str, argument: str, points: Any) -> list[tuple[str, np.ndarray]]:

@@ -106,7 +106,8 @@ def kinematics(system: System, times: Any) -> KinematicResult:
             time=trouble.time,
             result=partial,
         ) from trouble.cause
-    statistics.steps = found.parts
+    statistics.steps, statistics.corrections = found.steps, found.corrections
+    statistics.factorisations = found.factorisations
     finished = result(len(times), found.states, "completed")
     finished.derivatives = found
     check_kept(finished, "kinematics")

@@ -42,6 +42,15 @@ def test_reference(name):
         assert result.energy.drift <= 1e-9
 
 
+def test_a_driven_mechanism_by_kinematics():
+    """The same motion and loads without integration: to round-off."""
+    data = load("slider_crank3d_driven")
+    result = quirk.kinematics(build(data), [entry["t"] for entry in data["reference"]])
+    miss = deviations(data, result)
+    print(result.statistics, miss)
+    assert max(miss.values()) < 1e-12
+
+
 def test_singular_configurations_are_passed():
     """Two parallelograms that lie flat ten times in ten seconds, where a second branch of motion begins."""
     data = load("fourbar2")

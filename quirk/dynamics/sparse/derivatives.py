@@ -15,7 +15,17 @@ from quirk.state import STATE_SIZE
 from ..equations import applied_derivative
 from ..model import Model
 from ..towers import MotionTower, factorials
-from .follow import ARRIVED, COUNTS, PARTS, ROW, STOPPED, Path, follow
+from .follow import (
+    ARRIVED,
+    CORRECTIONS,
+    COUNTS,
+    FACTORISATIONS,
+    ROW,
+    STEPS,
+    STOPPED,
+    Path,
+    follow,
+)
 from .joint_loads import JointLoads
 from .layout import FORCE, KINEMATICS_SIZE, POSITION_TERM, ROTATION, SPIN
 from .related import Related
@@ -64,13 +74,15 @@ class Found:
     states : (nt, 13 n)
     linear : (nt, K, n, 3) accelerations of the centres of mass in N, and their derivatives
     angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
-    parts : in how many parts the way was taken
+    steps, corrections, factorisations : how the states were found, if they were followed
     """
 
     states: np.ndarray
     linear: np.ndarray
     angular: np.ndarray
-    parts: int
+    steps: int
+    corrections: int
+    factorisations: int
 
 
 @dataclass(frozen=True)
@@ -217,7 +229,9 @@ class Differentiator:
         # Coefficients of positions, two orders above, and of spins, one above.
         linear = terms[..., :3] * factorials(K + 1)[2:, None, None]
         angular = terms[..., 3:] * factorials(K)[1:, None, None]
-        return Found(slots.state_from_lanes(path.states.reshape(nt, -1)), linear, angular, int(path.counts[PARTS]))
+        states = slots.state_from_lanes(path.states.reshape(nt, -1))
+        cost = (int(path.counts[k]) for k in (STEPS, CORRECTIONS, FACTORISATIONS))
+        return Found(states, linear, angular, *cost)
 
     def _bodies(self, orders: int) -> np.ndarray:
         """Coefficients (orders, n + 1, 36) of all bodies and the ground, laid out as kinematics."""

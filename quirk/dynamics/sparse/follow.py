@@ -54,8 +54,8 @@ class Path(NamedTuple):
     clock: np.ndarray
 
 
-# Entries of Path.counts: steps of projections, their factorisations, times done, parts of the way.
-CORRECTIONS, FACTORISATIONS, ROW, PARTS = range(4)
+# Entries of Path.counts: steps of projections, their factorisations, times done, steps from one position to the next.
+CORRECTIONS, FACTORISATIONS, ROW, STEPS = range(4)
 COUNTS = 4
 
 # Why `follow` returns.
@@ -139,7 +139,7 @@ def reach(
             copy(path.trial, path.present)
             ahead = 2.0 * (t - path.clock[0])
             path.clock[0] = t
-            path.counts[PARTS] += 1
+            path.counts[STEPS] += 1
             find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, True)
             if work.summary[RANK] < rank:
                 return SINGULAR

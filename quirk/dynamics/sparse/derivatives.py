@@ -37,6 +37,9 @@ from .tables_of_relations import flat_relations
 # Acceleration, jerk and snap.
 HIGHEST_ORDER = 3
 
+# Compiled code is entered for as many times as make this number of bodies: about a tenth of a second.
+BODIES_AT_ONCE = 30_000
+
 
 def highest_order(model: Model) -> int:
     """How many orders of accelerations the constraints have derivatives for."""
@@ -214,10 +217,16 @@ class Differentiator:
         solver = self.solver
         applied = solver.applied
         applied.stop[0], applied.latest = 0, None
-        outcome = follow(
-            *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
-            float(solver.model.length), self.order, rank, tracking,
-        )  # fmt: skip
+        count = len(path.times)
+        # So many at once that Python is back soon, and an interruption from the keyboard is seen.
+        chunk = max(1, BODIES_AT_ONCE // solver.slots.bodies)
+        for until in range(chunk, count + chunk, chunk):
+            outcome = follow(
+                *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
+                float(solver.model.length), self.order, rank, tracking, min(until, count),
+            )  # fmt: skip
+            if outcome != ARRIVED:
+                break
         # At given states nothing may fail; trial steps on the way to others may, and are taken again.
         if applied.latest is not None and (outcome == STOPPED or not tracking):
             raise applied.latest

@@ -76,13 +76,14 @@ def follow(
     order: int,
     rank: int,
     tracking: bool,
+    until: int,
 ) -> int:
-    """Find `order` coefficients of accelerations at all times; returns why it stops.
+    """Find `order` coefficients of accelerations at the times up to number `until`; returns why it stops.
 
     With `tracking` the states follow from the first one; `rank` rows are to be independent.
     """
     size = path.present.shape[0]
-    while path.counts[ROW] < path.times.shape[0]:
+    while path.counts[ROW] < until:
         row = path.counts[ROW]
         if tracking and row > 0:
             outcome = reach(

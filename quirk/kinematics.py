@@ -13,7 +13,7 @@ from .assembly import assemble, constraint_of, turned_over, violations
 from .constraints.custom import GivenRows
 from .dynamics.rows import tangent_rows
 from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
-from .dynamics.sparse.follow import SINGULAR
+from .dynamics.sparse.follow import INTERRUPTED, SINGULAR
 from .dynamics.sparse.solver import Solver
 from .errors import AssemblyError, InputError, SimulationError
 from .integrators import Statistics
@@ -62,7 +62,8 @@ def kinematics(system: System, times: Any) -> KinematicResult:
     Returns
     -------
     KinematicResult
-        ``result["rod"].jerk``, ``result["hinge"].force()`` and all that results of simulations show.
+        ``result["rod"].jerk``, ``result["hinge"].force()`` and all that results of simulations show. If the analysis
+        is interrupted from the keyboard, what was found so far, with ``result.status == "interrupted"``.
 
     Raises
     ------
@@ -99,6 +100,8 @@ def kinematics(system: System, times: Any) -> KinematicResult:
     try:
         found = differentiator.along(times, start.pack()[None], tracking=True)
     except UnreachedError as trouble:
+        if trouble.reason == INTERRUPTED:
+            return result(trouble.row, trouble.states, "interrupted")
         partial = result(trouble.row, trouble.states, "failed")
         raise SimulationError(
             f"kinematics: {_explained(system, trouble, float(times[trouble.row]), rank)}; the result up to there is "

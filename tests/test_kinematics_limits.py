@@ -333,6 +333,23 @@ class TestWhatAnalysesStand:
             quirk.kinematics(system, np.linspace(0, 1, 11))
         assert len(caught.value.result.time) == 6
 
+    def test_interrupted_from_the_keyboard(self):
+        def phi(t, body):
+            if t > 0.55:
+                raise KeyboardInterrupt
+            return body.position[0] - t
+
+        body = PlanarBody("body", 1.0, 0.1)
+        still = [
+            planar.CoordinateDriver(name, GROUND, body, Motion.constant_rate(0.0), coordinate=name)
+            for name in ("y", "angle")
+        ]
+        system = quirk.System([body, *still, quirk.Implicit("rail", body, phi)])
+        result = quirk.kinematics(system, np.linspace(0, 1, 11))
+        assert result.status == "interrupted"
+        np.testing.assert_allclose(result["body"].position[:, 0], result.time)
+        assert len(result.time) == 6
+
     def test_starting_from_rest_with_drag(self):
         """A force whose jets are not defined at rest is differentiated by values."""
         parts = swinging(motion=Motion.polynomial([0.0, 0.0, 1.0]))

@@ -20,9 +20,9 @@ from .follow import (
     CORRECTIONS,
     COUNTS,
     FACTORISATIONS,
+    INTERRUPTED,
     ROW,
     STEPS,
-    STOPPED,
     Path,
     follow,
 )
@@ -102,7 +102,7 @@ class UnreachedError(Exception):
 
     Attributes
     ----------
-    reason : STUCK or SINGULAR
+    reason : STUCK, SINGULAR or INTERRUPTED
     row : of the time that was not reached
     time : that was reached
     state : (13 n,) there
@@ -162,7 +162,12 @@ class Differentiator:
         path = self._path(times)
         for row, state in enumerate(states):
             path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(state)
-        outcome = self._follow(path, rank, tracking)
+        try:
+            outcome = self._follow(path, rank, tracking)
+        except KeyboardInterrupt:
+            if not tracking or path.counts[ROW] == 0:
+                raise
+            outcome = INTERRUPTED
         if outcome != ARRIVED:
             row, back = int(path.counts[ROW]), solver.slots.state_from_lanes
             states = back(path.states.reshape(len(times), -1)[:row])
@@ -217,18 +222,19 @@ class Differentiator:
         solver = self.solver
         applied = solver.applied
         applied.stop[0], applied.latest = 0, None
+        stop = np.zeros_like(applied.stop) if tracking else applied.stop
         count = len(path.times)
         # So many at once that Python is back soon, and an interruption from the keyboard is seen.
         chunk = max(1, BODIES_AT_ONCE // solver.slots.bodies)
         for until in range(chunk, count + chunk, chunk):
             outcome = follow(
-                *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
+                *solver.arrays[:3], applied.table, solver.work, self.series, path, stop,
                 float(solver.model.length), self.order, rank, tracking, min(until, count),
             )  # fmt: skip
             if outcome != ARRIVED:
                 break
         # At given states nothing may fail; trial steps on the way to others may, and are taken again.
-        if applied.latest is not None and (outcome == STOPPED or not tracking):
+        if applied.latest is not None and not (tracking and isinstance(applied.latest, Exception)):
             raise applied.latest
         return int(outcome)
 

@@ -58,8 +58,8 @@ class Path(NamedTuple):
 CORRECTIONS, FACTORISATIONS, ROW, STEPS = range(4)
 COUNTS = 4
 
-# Why `follow` returns.
-ARRIVED, STUCK, SINGULAR, STOPPED = range(4)
+# Why `follow` returns; the last is left to whoever calls it.
+ARRIVED, STUCK, SINGULAR, STOPPED, INTERRUPTED = range(5)
 
 
 @entry

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 # Which loads are unique takes a dense analysis: it is not made for larger systems unless asked for.
 MOST_ROWS = 500
 
+# Loads below this part of the largest stand for none.
+IDLE = 1e-9
+
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
@@ -35,12 +38,17 @@ def summary(result: Result) -> str:
     ]
     loaded = [c for c in system.constraints if c.name in result.model.joint_rows and c.primitives]
     if loaded:
-        width = max(len("largest joint load"), *(len(c.name) for c in loaded))
+        largest = {
+            c.name: [np.linalg.norm(load, axis=1).max() for load in (result[c.name].force(), result[c.name].torque())]
+            for c in loaded
+        }
+        # What keeps bodies in their plane is worth a line where it has to.
+        companions = {part.name for body in system.bodies for part in body.companions}
+        least = IDLE * max(max(loads) for loads in largest.values())
+        shown = {name: loads for name, loads in largest.items() if name not in companions or max(loads) > least}
+        width = max([len("largest joint load"), *(len(name) for name in shown)])
         lines.append(f"{'largest joint load':<{width}}      force (N)   torque (N m)")
-        for constraint in loaded:
-            view = result[constraint.name]
-            force, torque = (np.linalg.norm(load, axis=1).max() for load in (view.force(), view.torque()))
-            lines.append(f"{constraint.name:<{width}}   {force:12.5g}   {torque:12.5g}")
+        lines += [f"{name:<{width}}   {force:12.5g}   {torque:12.5g}" for name, (force, torque) in shown.items()]
         if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
             lines.append(f"not unique, shared by least squares: {', '.join(result.mobility.shared)}")
     return "\n".join(lines)

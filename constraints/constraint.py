@@ -10,6 +10,7 @@ Rows, loads and relative coordinates follow from it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -176,9 +177,9 @@ class TwoAxisJoint(Joint):
         super().__init__(name, body_i, body_j, frame_i=one, frame_j=two, active=active)
 
     @staticmethod
+    @abstractmethod
     def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the axes (3, 3) of both frames in N, as columns, from two unit vectors (3,)."""
-        raise NotImplementedError
 
 
 def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:

@@ -174,13 +174,18 @@ class GivenRows(Relation):
 
     compilable = False
 
+    def missing(self, order: int) -> tuple[str, str] | None:
+        """Rows say what b is, and nothing of its rate."""
+        return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
+
     def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> bool:
         """Ask the function, and write its rows as those of a relation are; False if there was nothing to ask."""
         if not np.isfinite(inputs).all():  # a step went astray; it will be taken again
             outputs[:] = np.nan
             return False
-        if layout.order > 2 or layout.gradient_order > 0:
-            raise InputError(f"{self.owner}: rows given as A and b have no derivatives for jerk and snap: use Implicit")
+        lack = self.missing(3 if layout.gradient_order > 0 else layout.order)
+        if lack is not None:
+            raise InputError(f"{self.owner}: {lack[0]}: {lack[1]}")
         A, b, phi, phi_dot = self.call(layout, t, inputs)
         part = slice(self.first, self.first + layout.rows)
         bend = -b

@@ -116,6 +116,15 @@ class Relation:
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True
 
+    def missing(self, order: int) -> tuple[str, str] | None:
+        """What derivatives of Phi up to an order lack, and what to do about it; None if there are all."""
+        for motion in self.motions:
+            if motion.known < order:
+                name = "f_" + "t" * order
+                cure = f"give {name}" if order < 5 else "functions have four derivatives, other motions any number"
+                return f"its {motion!r} has no {name}", cure
+        return None
+
     def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> bool:
         """Fill `outputs` from `inputs`, arrays of floats or of a kernel; see `Layout`.
 

@@ -1,4 +1,4 @@
-"""How well the constraints are along a run."""
+"""How well the constraints are along a motion, and whether it keeps all of them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .assembly import FAR, constraint_of, violations
 from .dynamics.equations import applied_loads
 from .dynamics.projection import MassMetric, factorise
 from .dynamics.rows import tangent_rows
 from .dynamics.sparse.motion import multipliers_along
 from .dynamics.sparse.solver import Solver
 from .dynamics.udwadia_kalaba import RANK_TOLERANCE
+from .errors import SimulationError
 
 if TYPE_CHECKING:
     from .result import Result
+
+# Violations beyond this part of the size of the system, at any of so many states, are no round-off.
+CONTRADICTION, CHECKED_STATES = 1e-6, 10
 
 
 @dataclass(frozen=True)
@@ -81,3 +86,24 @@ def health(result: Result, solver: Solver) -> Health:
     norm = np.abs(np.linalg.norm(result.state.orientation, axis=2) - 1).max(axis=1)
     residual = result.residual
     return Health(result.time, rank, smallest, residual.position, residual.velocity, norm, power, balance)
+
+
+def check_kept(result: Result, owner: str) -> None:
+    """Raise SimulationError where constraints contradict each other: of redundant rows some are left out."""
+    system = result.system
+    if not system.model.rows:
+        return
+    for row in np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int)):
+        state, t = result.state_at(row), float(result.time[row])
+        amount, _, angular = violations(system, state, t)
+        miss = amount / np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
+        worst = int(np.argmax(miss))
+        if not miss[worst] <= CONTRADICTION:
+            unit = "rad" if angular[worst] else "m"
+            raise SimulationError(
+                f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} {unit} "
+                f"(row {system.model.labels[worst]}): it contradicts other constraints, or its function has no slope; "
+                "the result is in this error's .result",
+                time=t,
+                result=result,
+            )

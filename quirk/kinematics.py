@@ -10,14 +10,13 @@ import numpy as np
 
 from . import validate
 from .assembly import assemble, constraint_of, turned_over, violations
-from .constraints.custom import GivenRows
 from .dynamics.rows import tangent_rows
 from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
 from .dynamics.sparse.follow import INTERRUPTED, SINGULAR
 from .dynamics.sparse.solver import Solver
 from .errors import AssemblyError, InputError, SimulationError
+from .health import check_kept
 from .integrators import Statistics
-from .kept import check_kept
 from .mobility import mobility
 from .result import Result
 from .state import Kinematics, State
@@ -80,10 +79,9 @@ def kinematics(system: System, times: Any) -> KinematicResult:
     for placed in system.model.relations:
         owner = constraint_of(system, placed.rows.start)
         if placed.relation.of_velocities:
-            what = "gives A and b without Phi" if isinstance(placed.relation, GivenRows) else "relates velocities"
             raise InputError(
-                f"kinematics: {owner} {what}, so that positions do not follow from it (row "
-                f"{system.model.labels[placed.rows.start]}): simulate the motion instead"
+                f"kinematics: {owner} relates velocities or accelerations alone, so that positions do not follow from "
+                f"it (row {system.model.labels[placed.rows.start]}): simulate the motion instead"
             )
         for motion in placed.relation.motions:
             motion.check(str(owner), float(times[0]), float(times[-1]))

@@ -18,6 +18,7 @@ from .dynamics.sparse.flow import SparseFlow
 from .dynamics.sparse.run import CompiledRun
 from .dynamics.stepped import SteppedRun
 from .errors import InputError, SimulationError
+from .health import check_kept
 from .integrators import (
     STIFF_METHODS,
     TABLEAUX,
@@ -33,7 +34,6 @@ from .integrators import (
 )
 from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from .integrators.fixed import step_count
-from .kept import check_kept
 from .result import Result
 from .state import STATE_SIZE, Kinematics, State, vector_starts
 from .system import SOLVERS, System

@@ -23,7 +23,7 @@ FLOORS = [
     {"paths"},
     {"views"},
     {"result"},
-    {"health", "kept"},
+    {"health"},
     {"simulate", "kinematics"},
     {"plot", "plot_paths", "animate", "summary"},
     {"cli", "demos"},

@@ -62,7 +62,7 @@ class Value:
         return validate.array(f"{self.owner}, at t = {t:g} s", what, returned, self.shape)
 
     def _along(self, t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-        """Jets of the load: from the function itself or, where it takes floats alone, from differences."""
+        """Jets of the load: from the function itself or, where it takes floats alone, by interpolation."""
         try:
             returned = getattr(self.function, "py_func", self.function)(t, *arguments)  # type: ignore[misc]
             load = np.asarray(returned, dtype=object)
@@ -100,11 +100,12 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
 
     start = value(0.0)
     nodes = np.cos(np.pi * (np.arange(terms + MORE_NODES) + 0.5) / (terms + MORE_NODES))
-    best, least = np.full((terms, *start.shape), np.nan), np.inf
+    best, least, trouble = np.empty((terms, *start.shape)), np.inf, None
     for interval in INTERVALS:
         try:
             values = np.array([value(h) for h in interval * nodes])
-        except InputError:
+        except InputError as error:
+            trouble = error
             continue
         series = chebyshev.chebfit(nodes, values.reshape(len(nodes), -1), len(nodes) - 1)
         missing = np.abs(series[-3:]).max() / max(np.abs(series).max(), np.finfo(float).tiny)
@@ -115,6 +116,8 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
             best = (np.array(slopes) / scale[:, None]).reshape(terms, *start.shape)
         if missing < RESOLVED:
             break
+    if trouble is not None and least == np.inf:
+        raise trouble
     best[0] = start
     jets = np.empty(start.shape, dtype=object)
     for place in np.ndindex(*start.shape):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.constraints.custom import GivenRows
 from quirk.errors import InputError
 from quirk.lanes import WIDTH, aligned
 from quirk.pointers import address_of, pointer_to_python
@@ -42,30 +41,22 @@ BODIES_AT_ONCE = 30_000
 
 
 def highest_order(model: Model) -> int:
-    """How many orders of accelerations the constraints have derivatives for."""
-    order = HIGHEST_ORDER
-    for placed in model.relations:
-        if isinstance(placed.relation, GivenRows):
-            return 1
-        order = min([order, *(int(min(HIGHEST_ORDER + 1, motion.known)) - 1 for motion in placed.relation.motions)])
+    """How many orders of accelerations the constraints have derivatives for, up to HIGHEST_ORDER."""
+    order = 1
+    while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
+        order += 1
     return order
 
 
 def require_order(model: Model, order: int) -> None:
-    """Raise InputError if the constraints do not have as many derivatives."""
-    what = {2: "jerk or load rate", 3: "snap"}.get(order, f"{order} orders of acceleration")
+    """Raise InputError if the constraints do not have derivatives for so many orders of accelerations."""
+    what = {2: "jerk or load rate", 3: "snap"}.get(order, f"acceleration of order {order}")
     for placed in model.relations:
-        name = model.owner(placed.rows.start)
-        owner = next(constraint for constraint, _ in model.joint_bodies if constraint.name == name)
-        if order > 1 and isinstance(placed.relation, GivenRows):
-            raise InputError(
-                f"{owner}: rows given as A and b have no derivatives, so there is no {what}: use Implicit instead"
-            )
-        for motion in placed.relation.motions:
-            if motion.known < order + 1:
-                missing = "f_" + "t" * (order + 1)
-                cure = f"give {missing}" if order < 4 else "functions have four derivatives, other motions any number"
-                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no {what}: {cure}")
+        missing = placed.relation.missing(order + 1)
+        if missing is not None:
+            name = model.owner(placed.rows.start)
+            owner = next(constraint for constraint, _ in model.joint_bodies if constraint.name == name)
+            raise InputError(f"{owner}: {missing[0]}, so there is no {what}: {missing[1]}")
 
 
 @dataclass(frozen=True)

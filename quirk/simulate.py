@@ -138,18 +138,11 @@ def simulate(
 
     projecting = stabilization == "projection"
     rates = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
-    farthest = np.inf if method in STIFF_METHODS else LARGEST_CORRECTION if step is None else FARTHEST_CORRECTION
     flow: Flow | SparseFlow
     if solver == "dense":
-        flow = Flow(
-            system.model,
-            system.metric,
-            state,
-            start,
-            on_constraints=projecting,
-            baumgarte=rates,
-            largest_correction=farthest,
-        )
+        farthest = np.inf if method in STIFF_METHODS else LARGEST_CORRECTION if step is None else FARTHEST_CORRECTION
+        options: dict[str, Any] = {"on_constraints": projecting, "baumgarte": rates, "largest_correction": farthest}
+        flow = Flow(system.model, system.metric, state, start, **options)
     else:
         flow = SparseFlow(system.solver(), state, start, on_constraints=projecting, baumgarte=rates)
     y = flow.project(start, state.pack())

@@ -305,6 +305,12 @@ def test_failures_of_functions_are_not_lost():
         _ = result["body"].jerk
 
 
+def test_functions_that_are_defined_nowhere_around_are_named():
+    system = free(along_x(lambda t: {0.5: 1.0}[t]))
+    with pytest.raises(quirk.InputError, match=r'Force "push".*KeyError'):
+        system.derivatives(system.initial_state(), 0.5, order=2)
+
+
 @pytest.mark.parametrize("solver", ["dense", "sparse"])
 def test_a_spring_without_direction_is_named(solver):
     system = free(lambda body: quirk.Spring("spring", quirk.GROUND, body, stiffness=5.0, rest_length=1.0))

@@ -129,15 +129,7 @@ def flatten(
         joint_rows[constraint.name] = slice(first, len(labels))
         joint_bodies.append((constraint, (i, j)))
         arms += [float(np.linalg.norm(f.origin)) for f, k in zip(frames, (i, j), strict=True) if k < len(bodies)]
-    kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
-    table = PrimitiveTable(
-        kind=np.array(kind, dtype=np.int64),
-        row=np.array(row, dtype=np.int64),
-        body=np.array(body, dtype=np.int64).reshape(-1, 2),
-        arm=np.array(arm, dtype=float).reshape(-1, 2, 3),
-        direction=np.array(direction, dtype=float).reshape(-1, 2, 3),
-        offset=np.array(offset, dtype=float),
-    )
+    table = _table(entries)
     length = max([*arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)])
     return Model(
         body_names=[b.name for b in bodies],
@@ -156,6 +148,19 @@ def flatten(
             table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
         ),
         length=length,
+    )
+
+
+def _table(entries: Sequence[tuple]) -> PrimitiveTable:
+    """The arrays of primitives: kind, row, bodies, arms, directions and offset of each."""
+    kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
+    return PrimitiveTable(
+        kind=np.array(kind, dtype=np.int64),
+        row=np.array(row, dtype=np.int64),
+        body=np.array(body, dtype=np.int64).reshape(-1, 2),
+        arm=np.array(arm, dtype=float).reshape(-1, 2, 3),
+        direction=np.array(direction, dtype=float).reshape(-1, 2, 3),
+        offset=np.array(offset, dtype=float),
     )
 
 

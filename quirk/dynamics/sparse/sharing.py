@@ -76,16 +76,7 @@ class Sharing:
         # Of each side its joint, its number among the sides of that, and the place of its body.
         self.joint, _, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
         self.place = position[bodies]
-        # Where in G the forces and moments of each side are, (2, s, 3, 6), and what makes forces of the first.
-        starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
-        for s, (e, side, _) in enumerate(sides):
-            k, joint = self.placed[e]
-            if joint.relation is None:
-                starts[:, s], signs[s] = (G_SIZE * k + G_FORCE, G_SIZE * k + SIDES[side]), SIGNS[side]
-            else:
-                start = tables.nodes.relations.starts(joint.relation)[side]
-                starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
-        self.elements = starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6)
+        self.elements, signs = self._elements(sides, tables)
         self.force_scale = signs * np.append(1 / np.sqrt(model.mass), 0.0)[bodies]
         # Where each row of the model stands among those of the joints.
         self.row_scale = model.row_scale
@@ -95,6 +86,18 @@ class Sharing:
         self.row_place = of_row, row
         self.inverse_scale = np.zeros((len(self.placed), 6))
         self.inverse_scale[self.row_place] = 1 / model.row_scale
+
+    def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
+        """Where in G the forces and moments of each side are, (2, s, 3, 6), and the signs (s,) of the forces."""
+        starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
+        for s, (e, side, _) in enumerate(sides):
+            k, joint = self.placed[e]
+            if joint.relation is None:
+                starts[:, s], signs[s] = (G_SIZE * k + G_FORCE, G_SIZE * k + SIDES[side]), SIGNS[side]
+            else:
+                start = tables.nodes.relations.starts(joint.relation)[side]
+                starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
+        return starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6), signs
 
     def multipliers(
         self, x: Sequence[np.ndarray], G: Sequence[np.ndarray], solve: Callable[..., np.ndarray]

@@ -9,6 +9,8 @@ import numpy as np
 from . import rotation
 from .constraints import Constraint
 from .constraints.primitives import DISTANCE, DOT1
+from .dynamics.metric import Metric
+from .dynamics.model import Model
 from .dynamics.projection import ROUND_OFF_ULPS, displaced, factorise, project, with_projected_velocity
 from .dynamics.rows import residuals
 from .errors import AssemblyError, InconsistentStateError
@@ -116,7 +118,7 @@ def assemble(system: System, start: State, t: float) -> State:
     AssemblyError
         If that does not converge.
     """
-    model, metric = system.model, system.metric
+    model, metric, uniform = system.model, system.metric, Metric.uniform(system.model)
     if not model.rows:
         return start.copy()
     state, damping = righted(system, start), 1.0
@@ -127,7 +129,7 @@ def assemble(system: System, start: State, t: float) -> State:
         kin = Kinematics.of(state)
         if not np.isfinite(residuals(model, kin, t, 1)).all():
             raise AssemblyError("System.assemble: there are poses on the way where a constraint has no value")
-        pseudo_inverse = factorise(model, metric, kin, t)
+        pseudo_inverse = factorise(model, metric, kin, t, limit=_rank(model, uniform, kin, t))
         normal = pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0])
         away = metric.coordinates(*_gradient(system, start, state))
         back = pseudo_inverse.Vt.T @ (pseudo_inverse.Vt @ away) - away
@@ -145,11 +147,24 @@ def assemble(system: System, start: State, t: float) -> State:
         scale = min(1.0, LONGEST_STEP / size)
         state = displaced(state, scale * translation, scale * turn)
     # However slowly the way back converged, the constraints themselves are met.
-    projected = project(model, metric, state, t)
+    projected = project(model, metric, state, t, system.solver().verdict(state, t).kept)
     state = state if projected is None else projected.state
     _check_assembled(system, state, t)
-    kin = Kinematics.of(state)
-    return with_projected_velocity(model, metric, state, kin, t, factorise(model, metric, kin, t))
+    return with_velocity(system, state, t)
+
+
+def with_velocity(system: System, state: State, t: float) -> State:
+    """Return the state with the nearest velocities that satisfy all constraints, its poses being on them."""
+    model, kin = system.model, Kinematics.of(state)
+    if not model.rows:
+        return state
+    kept = system.solver().verdict(state, t).kept
+    return with_projected_velocity(model, system.metric, state, kin, t, factorise(model, system.metric, kin, t, kept))
+
+
+def _rank(model: Model, uniform: Metric, kin: Kinematics, t: float) -> int:
+    """How many rows are independent at a state that may be far from the constraints."""
+    return len(factorise(model, uniform, kin, t, least=model.rank_tolerance).s)
 
 
 def _size(system: System, translation: np.ndarray, turn: np.ndarray) -> float:

@@ -17,6 +17,9 @@ from .shapes import Box, Cylinder, Ellipsoid, Shape
 # as typed with rounded digits: a flat body meets the inequality with equality.
 INERTIA_TOLERANCE = 1e-6
 
+# A least moment below this part of the largest is round-off of a tensor that has none.
+LEAST_MOMENT = 1e-15
+
 
 class Body(Sealed):
     """A rigid body with its initial pose and velocity.
@@ -185,7 +188,7 @@ def _checked_inertia(owner: str, value: Any) -> np.ndarray:
     tensor = 0.5 * (tensor + tensor.T)
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
-    if moments[0] <= validate.ZERO_LENGTH * scale:
+    if moments[0] <= LEAST_MOMENT * scale:
         raise InputError(
             f"{owner}: inertia must be positive definite; its principal moments are ({listed}): "
             "give a thin rod the small moment about its own axis that it really has"

@@ -9,18 +9,20 @@ import numpy as np
 
 from .assembly import FAR, constraint_of, violations
 from .dynamics.equations import applied_loads
-from .dynamics.projection import MassMetric, factorise
+from .dynamics.metric import Metric
+from .dynamics.projection import factorise
 from .dynamics.rows import tangent_rows
 from .dynamics.sparse.motion import multipliers_along
 from .dynamics.sparse.solver import Solver
-from .dynamics.udwadia_kalaba import RANK_TOLERANCE
 from .errors import SimulationError
+from .mobility import nearly_dependent, said_nearly
 
 if TYPE_CHECKING:
     from .result import Result
 
-# Violations beyond this part of the size of the system, at any of so many states, are no round-off.
-CONTRADICTION, CHECKED_STATES = 1e-6, 10
+# Violations beyond this part of the size of the system, over the tolerance of ranks, at any of so many states are no
+# round-off, nor what rows left out as nearly dependent may be violated by.
+CONTRADICTION, CHECKED_STATES = 10.0, 10
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,9 @@ class Health:
     ----------
     time : s
     rank : number of independent rows
-    smallest_singular_value : of the rows that are independent most of the time, scaled to unit length in the mass
-        metric; it falls towards zero where a configuration is singular
+    smallest_singular_value : over the largest, of the rows that are independent most of the time, scaled to unit length,
+        for bodies all alike; it falls towards zero where a configuration is singular
+    nearly_dependent : rows that nearly follow from others at some time, by label, with their least distance from these
     position, velocity : largest |Phi| and |Phi_dot|
     norm : largest departure of a quaternion from unit length
     power : W, of all constraint forces: that of drivers, zero without any
@@ -42,6 +45,7 @@ class Health:
     time: np.ndarray
     rank: np.ndarray
     smallest_singular_value: np.ndarray
+    nearly_dependent: dict[str, float]
     position: np.ndarray
     velocity: np.ndarray
     norm: np.ndarray
@@ -50,10 +54,12 @@ class Health:
 
     def __str__(self) -> str:
         low = int(np.argmin(self.smallest_singular_value)) if len(self.time) else 0
+        near = [said_nearly(self.nearly_dependent)] if self.nearly_dependent else []
         return "\n".join(
             [
                 f"rank                      {self.rank.min()} to {self.rank.max()}",
                 f"smallest singular value   {self.smallest_singular_value[low]:.3g} at t = {self.time[low]:g} s",
+                *near,
                 f"residuals                 {self.position.max():.1e} at position level, {self.velocity.max():.1e} at "
                 "velocity level",
                 f"| |q| - 1 |               {self.norm.max():.1e}",
@@ -65,11 +71,12 @@ class Health:
 
 def health(result: Result, solver: Solver) -> Health:
     """Look at the constraints at all times of a result."""
-    model, metric, count = result.model, MassMetric(result.model), len(result.time)
+    model, metric, count = result.model, Metric.uniform(result.model), len(result.time)
     linear, angular, _ = result.dynamics
     multipliers = multipliers_along(solver, result.time, result.state)
     rank = np.zeros(count, dtype=int)
     smallest, power, balance = np.zeros((3, count))
+    near: dict[str, float] = {}
     for row, (t, kin) in enumerate(zip(result.time, result.kinematics, strict=True)):
         v, omega = kin.velocity[:-1], kin.angular_velocity[:-1]
         force, torque = applied_loads(model, float(t), kin)
@@ -78,14 +85,16 @@ def health(result: Result, solver: Solver) -> Health:
         if model.rows:
             A = tangent_rows(model, kin, float(t))
             power[row] = multipliers[row] @ (A @ np.concatenate([v, omega], axis=1).ravel())
-            pseudo_inverse = factorise(model, metric, kin, float(t))
-            rank[row] = pseudo_inverse.rank(RANK_TOLERANCE)
-            singular = np.sort(pseudo_inverse.spectrum)[::-1]
-            smallest[row] = singular[min(result.rank, len(singular)) - 1] if result.rank else 0.0
+            verdict = solver.verdict(result.state_at(row), float(t))
+            rank[row] = verdict.rank
+            for label, distance in nearly_dependent(model, verdict).items():
+                near[label] = min(distance, near.get(label, distance))
+            singular = factorise(model, metric, kin, float(t), least=0.0).s
+            smallest[row] = singular[min(result.rank, len(singular)) - 1] / singular[0] if result.rank else 0.0
         balance[row] = kinetic - np.sum(force * v) - np.sum(torque * omega) - power[row]
     norm = np.abs(np.linalg.norm(result.state.orientation, axis=2) - 1).max(axis=1)
     residual = result.residual
-    return Health(result.time, rank, smallest, residual.position, residual.velocity, norm, power, balance)
+    return Health(result.time, rank, smallest, near, residual.position, residual.velocity, norm, power, balance)
 
 
 def check_kept(result: Result, owner: str) -> None:
@@ -98,7 +107,7 @@ def check_kept(result: Result, owner: str) -> None:
         amount, _, angular = violations(system, state, t)
         miss = amount / np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
         worst = int(np.argmax(miss))
-        if not miss[worst] <= CONTRADICTION:
+        if not miss[worst] <= CONTRADICTION * system.model.rank_tolerance:
             unit = "rad" if angular[worst] else "m"
             raise SimulationError(
                 f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} {unit} "

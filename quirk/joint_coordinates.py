@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import validate
-from .assembly import CONSISTENCY_TOLERANCE, LONGEST_STEP, assemble, constraint_of, violations
+from .assembly import CONSISTENCY_TOLERANCE, LONGEST_STEP, assemble, constraint_of, violations, with_velocity
 from .constraints import Drive, Joint
 from .constraints.drive import LETTERS, driven_coordinate
-from .dynamics.projection import factorise, with_projected_velocity
 from .dynamics.rows import residuals
 from .errors import AssemblyError, InputError
 from .motion import Motion
@@ -50,10 +49,10 @@ def assemble_coordinates(
     if not speeds:
         # What holds the coordinates would also stop them.
         moving = State(state.position, state.orientation, start.velocity, start.angular_velocity)
-        return _with_velocity(system, moving, t)
+        return with_velocity(system, moving, t)
     holds = [_hold(joint, name, coordinate(system, state, joint, name), rate, t) for joint, name, rate in speeds]
     held = system.with_constraints(holds)
-    moving = _with_velocity(held, State(state.position, state.orientation, start.velocity, start.angular_velocity), t)
+    moving = with_velocity(held, State(state.position, state.orientation, start.velocity, start.angular_velocity), t)
     _, rate, _ = violations(held, moving, t)
     scale = 1.0 + np.abs(moving.velocity).max() + np.abs(moving.angular_velocity).max()
     worst = int(np.argmax(rate))
@@ -63,14 +62,6 @@ def assemble_coordinates(
             f"{rate[worst]:.3g} (row {held.model.labels[worst]})"
         )
     return moving
-
-
-def _with_velocity(system: System, state: State, t: float) -> State:
-    model = system.model
-    if not model.rows:
-        return state
-    kin = Kinematics.of(state)
-    return with_projected_velocity(model, system.metric, state, kin, t, factorise(model, system.metric, kin, t))
 
 
 def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:

@@ -138,7 +138,7 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
         return 6 * n
     if system.model.rows > MOST_ROWS:
         raise InputError(f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; add drivers")
-    motions = mobility(system.model, state, t).null_motions
+    motions = mobility(solver, state, t).null_motions
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     named = ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")

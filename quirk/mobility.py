@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .dynamics.model import Model
-from .dynamics.projection import MassMetric, factorise
+from .dynamics.metric import Metric
+from .dynamics.projection import factorise
 from .dynamics.rows import spatial_rows
-from .dynamics.udwadia_kalaba import RANK_TOLERANCE
+from .dynamics.sparse.solver import Solver, Verdict
 from .state import Kinematics, State
 
 UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
@@ -17,8 +18,15 @@ UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
 # Shares of a load, forces and torques over the length of the system alike, below this are round-off.
 NO_SHARE = 1e-6
 
+# Shares in a dependency of rows below this are round-off.
+NO_PART = 1e-7
+
 # Singular values that are listed.
 SMALLEST = 5
+
+# Rows whose distance from others is below this are named: a drawing may mean them to follow from these.
+NEARLY = 1e-4
+MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,9 @@ class Mobility:
     redundant_constraints : names of all constraints that share loads with others
     null_motions : (f, n, 6) velocities that all constraints allow, in N, and angular velocities in body axes;
         orthonormal in the mass metric
-    singular_values : the smallest few that count, of rows scaled to unit length in the mass metric; one close to
+    nearly_dependent : independent rows that nearly follow from others, by label, with their distance from those, over
+        their length, for bodies all alike
+    singular_values : the smallest few that count, of rows scaled to unit length, for bodies all alike; one close to
         zero is a configuration that is nearly singular
     loads : of each active constraint, whether its force and torque are unique
     """
@@ -57,6 +67,7 @@ class Mobility:
     gruebler: int
     redundant: list[str]
     redundant_constraints: list[str]
+    nearly_dependent: dict[str, float]
     null_motions: np.ndarray
     singular_values: np.ndarray
     loads: dict[str, Uniqueness]
@@ -74,6 +85,8 @@ class Mobility:
             f"smallest singular values: {smallest or 'none'}",
             f"redundant rows: {', '.join(self.redundant) or 'none'}",
         ]
+        if self.nearly_dependent:
+            lines.append(said_nearly(self.nearly_dependent))
         if not self.shared:
             return "\n".join([*lines, "all joint loads are unique"])
         width = max(len("load"), *(len(name) for name in self.shared))
@@ -82,15 +95,29 @@ class Mobility:
         return "\n".join([*lines, *(f"{name:<{width}}   {x.force:<20} {x.torque}" for name, x in shared.items())])
 
 
-def mobility(model: Model, state: State, t: float) -> Mobility:
+def said_nearly(rows: dict[str, float]) -> str:
+    """Return a line that names rows that nearly follow from others."""
+    listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
+    more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
+    return f"nearly redundant rows (distance from others): {listed}{more}"
+
+
+def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
+    """Return the rows kept whose distance from others is small, the nearest first."""
+    near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
+    return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
+
+
+def mobility(solver: Solver, state: State, t: float) -> Mobility:
     """Analyse the constraint rows at a state; see `System.mobility`."""
-    n, metric, kin = len(model.mass), MassMetric(model), Kinematics.of(state)
-    pseudo_inverse = factorise(model, metric, kin, t)
-    rank = len(pseudo_inverse.s)
-    free = _complement(pseudo_inverse.Vt, 6 * n)
+    model, verdict = solver.model, solver.verdict(state, t)
+    n, rank, kin = len(model.mass), verdict.rank, Kinematics.of(state)
+    metric = Metric.of_masses(model)
+    free = _complement(factorise(model, metric, kin, t, verdict.kept, limit=rank).Vt, 6 * n)
     motions = np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
     # Multipliers that exert nothing: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
-    idle = _complement(pseudo_inverse.U.T, model.rows) * pseudo_inverse.D
+    uniform = factorise(model, Metric.uniform(model), kin, t, limit=rank)
+    idle = _complement(uniform.U.T, model.rows) * uniform.D
     idle = idle * model.row_scale
     idle /= np.linalg.norm(idle, axis=1, keepdims=True)
     loads, sharing = _uniqueness(model, kin, t, idle / model.row_scale)
@@ -102,8 +129,9 @@ def mobility(model: Model, state: State, t: float) -> Mobility:
         gruebler=6 * n - model.rows,
         redundant=[model.labels[row] for row in _dependent(idle)],
         redundant_constraints=sharing,
+        nearly_dependent=nearly_dependent(model, verdict),
         null_motions=motions,
-        singular_values=np.sort(pseudo_inverse.s)[:SMALLEST],
+        singular_values=np.sort(uniform.s)[:SMALLEST],
         loads=loads,
     )
 
@@ -122,7 +150,7 @@ def _dependent(idle: np.ndarray) -> list[int]:
         if not len(left):
             break
         k = int(np.argmax(np.abs(left[:, row])))
-        if np.abs(left[k, row]) > RANK_TOLERANCE:
+        if np.abs(left[k, row]) > NO_PART:
             found.append(row)
             left -= np.outer(left[:, row] / left[k, row], left[k])
             left = np.delete(left, k, axis=0)

@@ -192,7 +192,7 @@ class Result:
         from .mobility import mobility
 
         row = len(self.time) // 2
-        return mobility(self.model, self.state_at(row), float(self.time[row]))
+        return mobility(self._solver(), self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:
         """Return how well the constraints are, over time; see `quirk.health`. Dense, for small and middling systems."""

@@ -142,7 +142,7 @@ def simulate(
     if solver == "dense":
         farthest = np.inf if method in STIFF_METHODS else LARGEST_CORRECTION if step is None else FARTHEST_CORRECTION
         options: dict[str, Any] = {"on_constraints": projecting, "baumgarte": rates, "largest_correction": farthest}
-        flow = Flow(system.model, system.metric, state, start, **options)
+        flow = Flow(system.model, system.metric, system.solver(), state, start, **options)
     else:
         flow = SparseFlow(system.solver(), state, start, on_constraints=projecting, baumgarte=rates)
     y = flow.project(start, state.pack())

@@ -15,8 +15,8 @@ from .dynamics import equations
 from .dynamics.constraint_derivatives import ConstraintDerivatives, constraint_derivatives
 from .dynamics.derivatives import derivatives
 from .dynamics.loads import joint_loads
-from .dynamics.model import Model, flatten
-from .dynamics.projection import MassMetric, independent_rows
+from .dynamics.metric import Metric
+from .dynamics.model import RANK_TOLERANCE, Model, flatten
 from .dynamics.rows import ConstraintRows, constraint_rows
 from .dynamics.sparse.derivatives import Differentiator, require_order
 from .dynamics.sparse.motion import constrained_motion
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from .mobility import Mobility
 
 SOLVERS = ("sparse", "dense")
+
+# Below these, distances of rows are round-off; above, rows at right angles are not far.
+RANK_TOLERANCES = 1e-12, 0.1
 
 
 class Solvers:
@@ -62,6 +65,9 @@ class System:
     load_length : float
         m; where redundant constraints share loads, torques over this length count as much as forces do. Default:
         the largest joint arm or radius of gyration.
+    rank_tolerance : float
+        How near a constraint row may come to following from others until it counts as redundant: its distance from
+        their span, for bodies all alike and a row of unit length; see `mobility`. Between 1e-12 and 0.1.
 
     Raises
     ------
@@ -75,6 +81,7 @@ class System:
         *more: Any,
         gravity: Any = (0, 0, 0),
         load_length: float | None = None,
+        rank_tolerance: float = RANK_TOLERANCE,
     ) -> None:
         if more:
             raise InputError("System: items must be one list: System([a, b, ...], gravity=[0, 0, -9.81])")
@@ -99,14 +106,20 @@ class System:
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
         self._load_length = None if load_length is None else validate.positive("System", "load_length", load_length)
+        self._rank_tolerance = validate.positive("System", "rank_tolerance", rank_tolerance)
+        low, high = RANK_TOLERANCES
+        if not low <= self._rank_tolerance <= high:
+            raise InputError(f"System: rank_tolerance must lie between {low:g} and {high:g}; got {rank_tolerance!r}")
         self._initial = initial_state(self.bodies)
         self._build({constraint.name for constraint in self.constraints if constraint.active})
 
     def _build(self, active: set[str]) -> None:
         """Make the arrays for the active constraints."""
         constraints = [constraint for constraint in self.constraints if constraint.name in active]
-        self.model = flatten(self.bodies, constraints, self.forces, self.gravity, self._load_length)
-        self.metric = MassMetric(self.model)
+        self.model = flatten(
+            self.bodies, constraints, self.forces, self.gravity, self._load_length, self._rank_tolerance
+        )
+        self.metric = Metric.of_masses(self.model)
         self.solver = Solvers(self.model)
 
     def activate(self, *names: str) -> None:
@@ -198,8 +211,8 @@ class System:
         order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
         require_order(self.model, order)
         if solver == "dense":
-            rank = independent_rows(self.model, self.metric, state, t)
-            found = derivatives(self.model, self.metric, state, t, order, rank)
+            kept = self.solver().verdict(state, t).kept
+            found = derivatives(self.model, self.metric, state, t, order, kept)
             parts = found.linear, found.angular, found.multipliers, found.force, found.torque
         else:
             along, loads = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None])
@@ -242,7 +255,7 @@ class System:
         """
         from .mobility import mobility
 
-        return mobility(self.model, self._initial if state is None else self.checked(state), self._time(t))
+        return mobility(self.solver(), self._initial if state is None else self.checked(state), self._time(t))
 
     def assemble(
         self,
@@ -295,7 +308,12 @@ class System:
     def with_constraints(self, constraints: Iterable[Constraint]) -> System:
         """Return a system with further constraints, and with the same ones switched on."""
         more = list(constraints)
-        system = System([*self, *more], gravity=self.gravity, load_length=self._load_length)
+        system = System(
+            [*self, *more],
+            gravity=self.gravity,
+            load_length=self._load_length,
+            rank_tolerance=self._rank_tolerance,
+        )
         system._initial = self.initial_state()
         system._build(set(self.model.joint_rows) | {constraint.name for constraint in more})
         return system
@@ -312,8 +330,7 @@ class System:
         state, t = self.checked(state), self._time(t)
         kin = Kinematics.of(state)
         if solver == "dense":
-            rank = independent_rows(self.model, self.metric, state, t)
-            return kin, equations.motion(self.model, t, kin, rank=rank)
+            return kin, equations.motion(self.model, t, kin, kept=self.solver().verdict(state, t).kept)
         compiled = self.solver()
         y = compiled.slots.state_to_lanes(state.pack())
         compiled.settle_near(y, t)

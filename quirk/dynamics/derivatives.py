@@ -21,11 +21,11 @@ from quirk.state import Kinematics, State
 
 from .equations import applied_derivative
 from .loads import load_derivatives
+from .metric import Metric
 from .model import Model
-from .projection import MassMetric, factorise
-from .rows import phi_tower, row_tower
+from .rows import phi_tower, row_tower, tangent_rows
 from .towers import MotionTower
-from .udwadia_kalaba import RANK_TOLERANCE
+from .udwadia_kalaba import CORRECTIONS, PseudoInverse
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,17 @@ class Derivatives:
 
 
 def derivatives(
-    model: Model, metric: MassMetric, state: State, t: float, order: int, rank: int | None = None
+    model: Model, metric: Metric, state: State, t: float, order: int, kept: np.ndarray | None = None
 ) -> Derivatives:
     """Return the accelerations at a state on the constraints, with `order` - 1 derivatives.
 
-    `rank` is the number of independent rows, if it is known; see `constrained_motion`.
+    `kept` are the rows that are independent, default all; see `constrained_motion`.
     """
     n, kin = len(model.mass), Kinematics.of(state)
     motion, R = MotionTower.of(kin, order + 1), kin.rotation[:-1]
-    pseudo_inverse = factorise(model, metric, kin, t, rank)
-    sharing = Sharing(model)
+    AW = metric.rows(tangent_rows(model, kin, t))
+    pseudo_inverse = PseudoInverse.of(AW, kept)
+    sharing = Sharing(model, len(pseudo_inverse.s))
     multipliers = np.zeros((order, model.rows))
     for k in range(order):
         rows = row_tower(model, motion.up_to(k), t)[:, :-1]
@@ -68,10 +69,14 @@ def derivatives(
         motion.position[:-1, k + 2] = force / model.mass[:, None]
         motion.spin[:-1, k + 1] = _free_turn(model, motion, torque, k)
         missing = -phi_tower(model, motion.up_to(k + 2), t)[:, k + 2]
-        translation, turn = metric.vector(pseudo_inverse.solve(missing))
+        z = np.zeros(6 * n)
+        for _ in range(1 + CORRECTIONS):
+            correction = pseudo_inverse.multipliers(missing - AW @ z)
+            z += AW.T @ correction
+            multipliers[k] += correction
+        translation, turn = metric.vector(z)
         motion.position[:-1, k + 2] += translation
         motion.spin[:-1, k + 1] += np.einsum("nij,nj->ni", R, turn)
-        multipliers[k] = pseudo_inverse.multipliers(missing)
         if len(pseudo_inverse.s) < model.rows:
             multipliers[k] = sharing.shared(multipliers[k], rows.reshape(model.rows, n, k + 1, 6))
     force, torque = load_derivatives(model, motion, t, multipliers)
@@ -102,8 +107,8 @@ class Sharing:
     With row scales D, D^2 lambda = A y holds for some y at all times; so do its derivatives.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.scale = model.row_scale
+    def __init__(self, model: Model, rank: int) -> None:
+        self.scale, self.rank = model.row_scale, rank
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -115,6 +120,7 @@ class Sharing:
         for m in range(1, k + 1):
             known += comb(k, m) * A[m] @ self.y[k - m]
         exerted = A[0].T @ (D * multipliers - known)
-        y = np.linalg.lstsq(A[0].T @ A[0], exerted, rcond=RANK_TOLERANCE**2)[0]
+        _, s, Vt = np.linalg.svd(A[0], full_matrices=False)
+        y = Vt[: self.rank].T @ ((Vt[: self.rank] @ exerted) / s[: self.rank] ** 2)
         self.y.append(y)
         return (known + A[0] @ y) / D

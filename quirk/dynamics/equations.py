@@ -11,7 +11,7 @@ from quirk.state import Kinematics
 
 from .model import Model
 from .towers import MotionTower, factorials
-from .udwadia_kalaba import ConstrainedMotion, constrained_motion
+from .udwadia_kalaba import ROUND_OFF, ConstrainedMotion, constrained_motion
 
 
 def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
@@ -51,10 +51,11 @@ def motion(
     t: float,
     kin: Kinematics,
     baumgarte: tuple[float, float] = (0.0, 0.0),
-    rank: int | None = None,
+    kept: np.ndarray | None = None,
+    least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
-    """Solve the equations of motion at one state."""
-    return constrained_motion(model, kin, t, *applied_loads(model, t, kin), baumgarte, rank)
+    """Solve the equations of motion at one state; see `constrained_motion`."""
+    return constrained_motion(model, kin, t, *applied_loads(model, t, kin), baumgarte, kept, least)
 
 
 def angular_acceleration(motion: ConstrainedMotion, kin: Kinematics) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from quirk import rotation
@@ -9,14 +11,25 @@ from quirk.errors import InputError
 from quirk.state import Kinematics, State
 
 from .equations import angular_acceleration, motion
+from .metric import Metric
 from .model import Model
-from .projection import MassMetric, Projected, displaced, factorise, project
-from .udwadia_kalaba import RANK_TOLERANCE
+from .projection import Projected, factorise, project
+from .udwadia_kalaba import ROUND_OFF
 
-# To find the rank that holds almost everywhere, bodies are moved at random by this part of the size of the
-# system and brought back onto the constraints.
-NEARBY = 1e-2
-NEARBY_STATES = 3
+# Rows are chosen anew where the least singular value has fallen to this part of what it was.
+WORSE = 0.1
+
+
+class Chooser(Protocol):
+    """Tells which rows are independent; the compiled solver is one."""
+
+    kept: np.ndarray
+
+    def settle_state(self, state: State, t: float) -> int:
+        """Choose among the rows that are independent almost everywhere near a state; returns how many there are."""
+
+    def choose_state(self, state: State, t: float) -> None:
+        """Choose as many anew at another state on the constraints."""
 
 
 class Flow:
@@ -25,8 +38,8 @@ class Flow:
     Attributes
     ----------
     rank : int
-        The largest number of independent rows met on the constraints so far. Stages of a step are off the
-        constraints by more than a redundant row is from being dependent, so they cannot tell.
+        The number of rows that are independent almost everywhere. Stages of a step are off the constraints by more
+        than a redundant row is from being dependent, so they keep to the rows chosen on the constraints.
     evaluations : int
     trouble : Exception or None
         Why the last evaluation failed, such as the error of a user's function.
@@ -35,7 +48,8 @@ class Flow:
     def __init__(
         self,
         model: Model,
-        metric: MassMetric,
+        metric: Metric,
+        chooser: Chooser,
         start: State,
         t: float,
         *,
@@ -45,7 +59,9 @@ class Flow:
     ) -> None:
         self.model, self.metric = model, metric
         self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
-        self.rank = generic_rank(model, metric, start, t)
+        self.chooser, self.rank = chooser, chooser.settle_state(start, t)
+        # Singular values fall by as much as distances of rows may until they count as zero.
+        self._chosen = self._least(start, t)
         self.evaluations = 0
         self.largest_correction = largest_correction
         self.trouble: Exception | None = None
@@ -67,7 +83,7 @@ class Flow:
         """Return y' (13 n,), or raise what went wrong."""
         state = State.unpack(y)
         kin = Kinematics.of(state)
-        solution = motion(self.model, t, kin, self.baumgarte, self.rank)
+        solution = motion(self.model, t, kin, self.baumgarte, self.chooser.kept, self._floor)
         return State(
             state.velocity,
             rotation.rate(state.orientation, state.angular_velocity),
@@ -81,13 +97,16 @@ class Flow:
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
             try:
-                self._projected = project(self.model, self.metric, state, t, self.rank)
+                self._projected = project(self.model, self.metric, state, t, self.chooser.kept, self._floor)
             except np.linalg.LinAlgError:
                 self._projected = None
             if self._projected is None or self._projected.correction > self.largest_correction:
                 return None
             state = self._projected.state
-            self.rank = max(self.rank, self._projected.rank)
+            s = self._projected.pseudo_inverse.s
+            if self.rank < self.model.rows and s.size and s[-1] < WORSE * self._chosen * s[0]:
+                self.chooser.choose_state(state, t)
+                self._chosen = self._least(state, t)
         return state.pack()
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
@@ -109,17 +128,13 @@ class Flow:
         z = self.metric.coordinates(translation, turn)
         return self.metric.vector(z - Vt.T @ (Vt @ z))
 
+    @property
+    def _floor(self) -> float:
+        return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
 
-def generic_rank(model: Model, metric: MassMetric, state: State, t: float) -> int:
-    """Rank of the rows at `state` or, where that is singular, at nearby states on the constraints."""
-    if not model.rows:
-        return 0
-    near = [state]
-    random = np.random.default_rng(0)
-    shape = state.position.shape
-    for _ in range(NEARBY_STATES):
-        moved = displaced(state, NEARBY * model.length * random.normal(size=shape), NEARBY * random.normal(size=shape))
-        projected = project(model, metric, moved, t)
-        if projected is not None:
-            near.append(projected.state)
-    return max(factorise(model, metric, Kinematics.of(x), t).rank(RANK_TOLERANCE) for x in near)
+    def _least(self, state: State, t: float) -> float:
+        """The least singular value of the rows chosen, over the largest."""
+        if not self.model.rows:
+            return 1.0
+        s = factorise(self.model, self.metric, Kinematics.of(state), t, self.chooser.kept).s
+        return float(s[-1] / s[0]) if s.size else 1.0

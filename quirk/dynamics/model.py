@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from quirk.forces import ForceElement
 
 
+# Distances up to which rows count as dependent unless the system says otherwise. Round-off in the distance of a row that
+# follows from others grows as their least distance shrinks, so that the root of round-off is the least that can be told.
+RANK_TOLERANCE = 1e-7
+
+
 @dataclass(frozen=True)
 class PlacedRelation:
     """A relation in a system.
@@ -58,6 +63,8 @@ class Model:
         What makes multipliers comparable: force, N, for a unit of each; torques count over `load_length`.
     length : float
         A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
+    rank_tolerance : float
+        Distance from others, over its length, up to which a row counts as dependent; see `docs/method.md`.
     """
 
     body_names: list[str]
@@ -74,6 +81,7 @@ class Model:
     forces: list[tuple[ForceElement, tuple[int, ...]]]
     row_scale: np.ndarray
     length: float
+    rank_tolerance: float
 
     @property
     def rows(self) -> int:
@@ -91,6 +99,7 @@ def flatten(
     forces: Sequence[ForceElement],
     gravity: np.ndarray,
     load_length: float | None = None,
+    rank_tolerance: float = RANK_TOLERANCE,
 ) -> Model:
     """Return the arrays of a system whose parts have been checked; `constraints` are the active ones."""
     number = {id(body): k for k, body in enumerate(bodies)}
@@ -148,6 +157,7 @@ def flatten(
             table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
         ),
         length=length,
+        rank_tolerance=rank_tolerance,
     )
 
 

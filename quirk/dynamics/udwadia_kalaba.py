@@ -13,14 +13,15 @@ import numpy as np
 from quirk import rotation
 from quirk.state import Kinematics
 
+from .metric import Metric, inverse_root
 from .model import Model
-from .rows import constraint_rows
+from .rows import constraint_rows, tangent_rows
 
-# Singular values of the scaled rows below this part of the largest count as zero. Rows are scaled to unit
-# length in the mass metric first, so the number is free of units. Redundant rows lie at 1e-16 on the
-# constraints and at the size of the violation off them; well-posed models with mass ratios of 1e6 stay four
-# digits above it.
-RANK_TOLERANCE = 1e-7
+# Singular values of rows scaled to unit length, below this part of the largest, are round-off.
+ROUND_OFF = 1e-15
+
+# The solution is corrected so many times by what it misses.
+CORRECTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -43,32 +44,37 @@ class ConstrainedMotion:
 
 @dataclass(frozen=True)
 class PseudoInverse:
-    """A^+ in the mass metric: (A W)^+ = V s^-1 U^T D with W W^T = M^-1 and D scaling rows to unit length.
+    """A^+ in a metric: (A W)^+ = V s^-1 U^T D with D scaling rows to unit length.
 
-    U (m, r), s (r,), Vt (r, k) belong to the r singular values that count; `spectrum` holds all of them, over
-    the largest.
+    U (m, r), s (r,), Vt (r, k) belong to the r singular values that count; U is zero in rows that are left out.
     """
 
     U: np.ndarray
     s: np.ndarray
     Vt: np.ndarray
     D: np.ndarray
-    spectrum: np.ndarray
 
     @classmethod
-    def of(cls, AW: np.ndarray, tolerance: float, limit: int | None = None) -> PseudoInverse:
-        """Factorise (m, k) rows that are already multiplied by W; keep at most `limit` singular values."""
+    def of(
+        cls, AW: np.ndarray, kept: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
+    ) -> PseudoInverse:
+        """Factorise (m, k) rows that are already multiplied by W.
+
+        Parameters
+        ----------
+        kept : (m,) bool, which rows to use; default: all
+        least : singular values up to this part of the largest count as zero
+        limit : most singular values that count
+        """
+        kept = np.ones(len(AW), dtype=bool) if kept is None else kept
         length = np.linalg.norm(AW, axis=1)
         D = 1.0 / np.where(length > 0, length, 1.0)
-        U, s, Vt = np.linalg.svd(AW * D[:, None], full_matrices=False)
-        spectrum = s / s[0] if s.size and s[0] > 0 else s
-        rank = int((spectrum > tolerance).sum())
+        U_kept, s, Vt = np.linalg.svd((AW * D[:, None])[kept], full_matrices=False)
+        rank = int((s > least * s[0]).sum()) if s.size else 0
         rank = rank if limit is None else min(rank, limit)
-        return cls(U[:, :rank], s[:rank], Vt[:rank], D, spectrum)
-
-    def rank(self, tolerance: float) -> int:
-        """Return the number of singular values above `tolerance` times the largest."""
-        return int((self.spectrum > tolerance).sum())
+        U = np.zeros((len(AW), rank))
+        U[kept] = U_kept[:, :rank]
+        return cls(U, s[:rank], Vt[:rank], D)
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
         """Return the shortest z (k,) with A W z = residual (m,), by least squares where rows contradict."""
@@ -86,7 +92,8 @@ def constrained_motion(
     force: np.ndarray,
     torque: np.ndarray,
     baumgarte: tuple[float, float] = (0.0, 0.0),
-    rank: int | None = None,
+    kept: np.ndarray | None = None,
+    least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
     """Solve the equation at one state.
 
@@ -96,10 +103,11 @@ def constrained_motion(
     force : (n, 3) applied forces in N
     torque : (n, 3) applied torques about the centres of mass, body axes
     baumgarte : alpha and beta, 1/s: b is lowered by 2 alpha Phi_dot + beta^2 Phi
-    rank : int, optional
-        How many of the constraint rows are known to be independent. At a state that violates the
-        constraints a little, such as an inner stage of an integrator, redundant rows contradict each other
-        a little and look independent; following them would give a large and meaningless acceleration.
+    kept : (m,) bool, optional
+        Which of the constraint rows are independent; default: all. At a state that violates the constraints a little,
+        such as an inner stage of an integrator, redundant rows contradict each other a little and look independent;
+        following them would give a large and meaningless acceleration.
+    least : see `PseudoInverse.of`
     """
     n = len(model.mass)
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
@@ -110,46 +118,69 @@ def constrained_motion(
     # Norm rows: q^T qdd = -qdot^T qdot, and |omega|^2 = 4 |qdot|^2 for unit quaternions.
     norm_rows = np.zeros((n, n, 7))
     norm_rows[np.arange(n), np.arange(n), 3:] = q
-    qdot_squared = 0.25 * (omega**2).sum(axis=1)
     A = np.concatenate([rows.A.reshape(model.rows, n, 7), norm_rows])
-    b = np.concatenate([b, -qdot_squared])
+    b = np.concatenate([b, -0.25 * (omega**2).sum(axis=1)])
 
-    M_q, Q_q = quaternion_mass(model, q, omega, torque)
-
-    # a = M^-1 Q and W with W W^T = M^-1, block by block: 1/sqrt(m), and L^-T where M_q = L L^T.
-    W_q = np.swapaxes(np.linalg.inv(np.linalg.cholesky(M_q)), 1, 2)
-    W_r = 1 / np.sqrt(model.mass)
-    a = np.concatenate([force / model.mass[:, None], np.linalg.solve(M_q, Q_q[..., None])[..., 0]], axis=1)
-    AW = np.concatenate([A[..., :3] * W_r[:, None], np.einsum("mni,nij->mnj", A[..., 3:], W_q)], axis=2).reshape(
-        -1, 7 * n
+    # W with W W^T = M^-1, and u = W^T Q, so that W u = M^-1 Q = a. With T T^T = 4 and T q = 0 the inverse of
+    # M_q = T^T J T + 4 J_0 q q^T is T^T J^-1 T / 16 + q q^T / (4 J_0).
+    J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
+    W_r, W_omega = 1 / np.sqrt(model.mass), inverse_root(model.inertia)
+    W_q = np.concatenate(
+        [
+            np.einsum("nki,nkj->nij", rotation.T_matrix(q), W_omega) / 4,
+            0.5 * (q / np.sqrt(J_0)[:, None])[..., None],
+        ],
+        axis=2,
     )
+    turning = np.einsum("nji,nj->ni", W_omega, torque - gyroscopic(model, omega))
+    along = -0.5 * np.sqrt(J_0) * (omega**2).sum(axis=1)
+    u = np.concatenate([W_r[:, None] * force, turning, along[:, None]], axis=1).ravel()
 
-    # xdd = a + W (A W)^+ (b - A a),  Q_c = A^T lambda
-    pseudo_inverse = PseudoInverse.of(AW, RANK_TOLERANCE, None if rank is None else rank + n)
-    A = A.reshape(-1, 7 * n)
-    residual = b - A @ a.ravel()
-    z = pseudo_inverse.solve(residual).reshape(n, 7)
-    multipliers = pseudo_inverse.multipliers(residual)
-    if len(pseudo_inverse.s) < len(A):
-        multipliers = _shared(A, multipliers, model, pseudo_inverse.D)
-    correction = np.concatenate([W_r[:, None] * z[:, :3], np.einsum("nij,nj->ni", W_q, z[:, 3:])], axis=1)
+    def scaled(A: np.ndarray) -> np.ndarray:
+        return np.concatenate([A[..., :3] * W_r[:, None], np.einsum("mni,nij->mnj", A[..., 3:], W_q)], axis=2)
+
+    # xdd = W (u + z) with z = (A W)^+ (b - A W u) = (A W)^T lambda, and again for what rounding leaves of it.
+    AW = scaled(A).reshape(-1, 7 * n)
+    kept = np.ones(len(AW), dtype=bool) if kept is None else np.append(kept, np.ones(n, dtype=bool))
+    pseudo_inverse = PseudoInverse.of(AW, kept, least)
+    multipliers = np.zeros(len(AW))
+    for _ in range(1 + CORRECTIONS):
+        correction = pseudo_inverse.multipliers(b - AW @ u)
+        u = u + AW.T @ correction
+        multipliers += correction
+    u = u.reshape(n, 7)
+    if not kept.all():
+        exerted = Metric.uniform(model).rows(tangent_rows(model, kin, t))
+        loads = least_norm(exerted, multipliers[: model.rows], model.row_scale, len(pseudo_inverse.s) - n)
+        multipliers[: model.rows] = loads
     return ConstrainedMotion(
-        acceleration=a + correction,
-        constraint_force=(A.T @ multipliers).reshape(n, 7),
+        acceleration=np.concatenate([W_r[:, None] * u[:, :3], np.einsum("nij,nj->ni", W_q, u[:, 3:])], axis=1),
+        constraint_force=(A.reshape(-1, 7 * n).T @ multipliers).reshape(n, 7),
         multipliers=multipliers[: model.rows],
         rank=len(pseudo_inverse.s) - n,
     )
 
 
-def _shared(A: np.ndarray, multipliers: np.ndarray, model: Model, unit: np.ndarray) -> np.ndarray:
-    """Return the multipliers that exert the same forces and have the least sum of squared loads.
+def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
+    """Return the multipliers that exert the same forces A^T lambda and have the least sum of squared loads.
 
-    Loads are multipliers times the model's row scale; norm rows of quaternions, which never are redundant, keep
-    the scale `unit` in which all rows have unit length.
+    Loads are multipliers times `scale`, both (m,); `rank` rows of A are independent.
     """
-    scale = np.concatenate([model.row_scale, 1 / unit[model.rows :]])
-    exerted = (A / scale[:, None]).T
-    return np.linalg.lstsq(exerted, A.T @ multipliers, rcond=RANK_TOLERANCE)[0] / scale
+    U, s, Vt = np.linalg.svd((A / scale[:, None]).T, full_matrices=False)
+    found = np.zeros_like(multipliers)
+    for _ in range(1 + CORRECTIONS):
+        found += Vt[:rank].T @ ((U[:, :rank].T @ (A.T @ (multipliers - found))) / s[:rank]) / scale
+    return found
+
+
+def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
+    """Return omega x J omega (n, 3), body axes.
+
+    The middle principal moment is taken from all three, which changes nothing but the round-off of slender bodies.
+    """
+    middle = np.median(np.linalg.eigvalsh(model.inertia), axis=1)
+    unlike = model.inertia - middle[:, None, None] * np.eye(3)
+    return np.cross(omega, np.einsum("nij,nj->ni", unlike, omega))
 
 
 def quaternion_mass(
@@ -163,6 +194,5 @@ def quaternion_mass(
     J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
     M_q = np.einsum("nki,nkl,nlj->nij", T, model.inertia, T)
     M_q += 4 * J_0[:, None, None] * q[:, :, None] * q[:, None, :]
-    gyroscopic = np.cross(omega, np.einsum("nij,nj->ni", model.inertia, omega))
     along = J_0 * (omega**2).sum(axis=1)
-    return M_q, np.einsum("nki,nk->ni", T, torque - gyroscopic) - along[:, None] * q
+    return M_q, np.einsum("nki,nk->ni", T, torque - gyroscopic(model, omega)) - along[:, None] * q

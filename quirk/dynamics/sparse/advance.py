@@ -21,12 +21,13 @@ from quirk.integrators.control import (
 from quirk.lanes import at, load, store
 
 from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
-from .evaluate import CORRECTION, Work, copy, evaluate
+from .evaluate import copy, evaluate, factorise_at
 from .factorise import Pattern, factorise, solve
 from .loads import Forces
-from .project import EPSILON, factorise_at, project, tangential
-from .redundancy import choose, count_generic, measure, watch
+from .project import project, tangential
+from .redundancy import EPSILON, choose, judge, uniform_rows, watch
 from .rows import Nodes, residuals
+from .work import CORRECTION, TOLERANCE, Work
 
 
 class Settings(NamedTuple):
@@ -139,7 +140,9 @@ def enter(
                 slope = run.k[stage * size : (stage + 1) * size]
                 evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                 counts[EVALUATIONS] += 1
-                if stage == stages and projecting and watch(nodes, pattern, work, counts[BEST_RANK]):
+                if stage == stages and projecting and watch(
+                    constants, nodes, pattern, work, t, y, counts[BEST_RANK]
+                ):
                     evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
             if run.stop[0] != 0:
@@ -185,18 +188,20 @@ def enter(
     # The other tasks concern one state.
     if task == EVALUATE:
         evaluate(constants, nodes, pattern, forces, work, clock[T], run.y, alpha, beta, run.k[:size])
+        # Where the constraints hold.
+        if constrained and watch(constants, nodes, pattern, work, clock[T], run.y, counts[BEST_RANK]):
+            evaluate(constants, nodes, pattern, forces, work, clock[T], run.y, alpha, beta, run.k[:size])
     elif task == PROJECT:
         normalise(run.y)
         if constrained:
             factorise_at(constants, nodes, pattern, work, clock[T], run.y)
             if not project(constants, nodes, pattern, work, clock[T], run.y, length, counts):
                 return OFF_CONSTRAINTS
-    elif task in (COUNT, CHOOSE):
-        factorise_at(constants, nodes, pattern, work, clock[T], run.y)
-        measure(nodes, work)
-        if task == COUNT:
-            count_generic(nodes, pattern, work)
-        elif not choose(nodes, pattern, work, counts[BEST_RANK]):
+    elif task == COUNT:
+        uniform_rows(nodes, pattern, work, clock[T], run.y)
+        judge(work, work.summary[TOLERANCE])
+    elif task == CHOOSE:
+        if not choose(constants, nodes, pattern, work, clock[T], run.y, counts[BEST_RANK]):
             return OFF_CONSTRAINTS
     elif task == SOLVE:
         factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)

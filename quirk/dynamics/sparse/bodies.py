@@ -17,11 +17,11 @@ from .layout import (
     FACTOR,
     FORCE,
     GRAVITY,
-    INERTIA,
     INVERSE_FACTOR,
     INVERSE_MASS,
     KINEMATICS_SIZE,
     LINEAR,
+    MASS,
     METRIC,
     OMEGA,
     ORIENTATION,
@@ -29,6 +29,7 @@ from .layout import (
     ROTATION,
     SPIN,
     TORQUE,
+    UNLIKE,
     VELOCITY,
     WRENCH_SIZE,
 )
@@ -103,18 +104,50 @@ def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
         store3(kin, k + 8 * (METRIC + 3 * row), columns_times(constants, c + 8 * FACTOR, axes))
 
 
+def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
+    """W^T times the applied torque and J omega x omega in body axes. For tracing within the functions below."""
+    omega = load3(y, s + 8 * OMEGA)
+    momentum = rows_times(constants, c + 8 * UNLIKE, omega)
+    torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
+    return columns_times(constants, c + 8 * FACTOR, plus(torque, cross(momentum, omega)))
+
+
+@traced
+def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
+    """The same for one block, of which s, k and c are the first elements."""
+    return _scaled_moment(constants, y, kin, s, k, c)
+
+
 @traced
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
     """Accelerations of one block without constraints."""
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
-    omega = load3(y, s + 8 * OMEGA)
-    momentum = rows_times(constants, c + 8 * INERTIA, omega)
-    # Torque in body axes and J omega x omega.
-    torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
-    h = columns_times(constants, c + 8 * FACTOR, plus(torque, cross(momentum, omega)))
+    h = _scaled_moment(constants, y, kin, s, k, c)
     store3(kin, k + 8 * ALPHA_BODY, rows_times(constants, c + 8 * FACTOR, h))
     store3(kin, k + 8 * ALPHA, rows_times(kin, k + 8 * METRIC, h))
+
+
+@kernel
+def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
+    """Fill `wrench` with gravity, applied loads and J omega x omega, and leave no accelerations in the kinematics."""
+    for block in range(y.shape[0] // STATE):
+        s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
+        weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
+        store3(wrench, f, plus(weight, load3(kin, k + 8 * FORCE)))
+        store3(wrench, f + 24, scaled_moment(constants, y, kin, s, k, c))
+        zero = splat(0.0)
+        for place in (LINEAR, ALPHA, ALPHA_BODY):
+            store3(kin, k + 8 * place, (zero, zero, zero))
+
+
+@kernel
+def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
+    """Fill `motion` with M^-1 times `wrench`, turns scaled by W^-1."""
+    for block in range(wrench.shape[0] // WRENCH):
+        f = block * WRENCH
+        store3(motion, f, times(load3(wrench, f), load(constants, block * CON + 8 * INVERSE_MASS)))
+        store3(motion, f + 24, load3(wrench, f + 24))
 
 
 @kernel

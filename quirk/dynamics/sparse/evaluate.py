@@ -2,80 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from quirk.compiled import inlined, kernel, plain
-from quirk.lanes import add, at, load, splat, store, total
+from quirk.lanes import load, store
 
-from .bodies import free_accelerations, free_motion, poses, rates
-from .factorise import STRETCH, Pattern, backward, factorise, forward, solve
-from .layout import CONSTANTS_SIZE, G_FORCE, G_I, G_J, G_SIZE, INVERSE_MASS, WRENCH_SIZE
+from .bodies import free_accelerations, free_motion, poses, rates, take_loads
+from .factorise import STRETCH, Pattern, backward, factorise, forward
+from .impose import clear, factorise_rows, impose, wrenches
 from .loads import Forces, applied_loads
-from .relations import relation_wrenches
-from .rows import BILINEAR, HUB, RELATION, Nodes, along, constraint_rows
-
-# One more solve, for what the first one left, gains as many digits as the smallest pivot has left: needed where
-# pivots are below the first; two where they are below the second.
-ONE_REFINEMENT, TWO_REFINEMENTS = 1e-2, 1e-8
-MOST_REFINEMENTS = 2
-
-
-class Work(NamedTuple):
-    """Arrays that evaluations write: no kernel allocates.
-
-    kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal, first: rhs and x
-    kept for refinement · B, Q: the factorisation · wrench, motion: per body, see `layout` · lengths (8 K,): squares
-    of the rows in the mass metric · floor (8 K,): pivots that are not above it count as zero; infinite for rows
-    that are left out · trial (8 K,): other floors · summary: see below.
-    """
-
-    kin: np.ndarray
-    G: np.ndarray
-    rhs: np.ndarray
-    x: np.ndarray
-    goal: np.ndarray
-    first: np.ndarray
-    B: np.ndarray
-    Q: np.ndarray
-    wrench: np.ndarray
-    motion: np.ndarray
-    lengths: np.ndarray
-    floor: np.ndarray
-    trial: np.ndarray
-    summary: np.ndarray
-
-
-# Entries of Work.summary: number of rows kept, least pivot kept, refinements asked for, the least pivot at which other
-# rows are to be left out, and how far, in rad or lengths of the system, the last projection found the poses off.
-RANK, LEAST, REFINEMENTS, TRIGGER, CORRECTION = range(5)
-
-
-@kernel
-def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
-    """Fill `wrench` with what multipliers x exert on each body.
-
-    With `derived` rows, derivatives of others, the forces of coincidences are zero, not the axes of N.
-    """
-    for o in range(0, wrench.shape[0], 8):
-        store(wrench, o, splat(0.0))
-    for n in range(nodes.rows.shape[0]):
-        if nodes.kind[n] == HUB:
-            continue
-        if nodes.kind[n] == RELATION:
-            relation_wrenches(nodes.relations, nodes.lanes[n], G, x, 8 * n, wrench)
-            continue
-        g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
-        multipliers = load(x, 8 * n)
-        for c in range(3):
-            constant = not derived and nodes.kind[n] < BILINEAR
-            force = at(x, 8 * n + c) if constant else total(multipliers * load(G, g + G_FORCE + 8 * c))
-            add(wrench, i + 8 * c, -force)
-            add(wrench, j + 8 * c, force)
-            add(wrench, i + 24 + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))
-            add(wrench, j + 24 + 8 * c, total(multipliers * load(G, g + G_J + 8 * c)))
-
+from .rows import Nodes, constraint_rows
+from .work import PASSES, Work
 
 # Copies for the innermost loop: a call of its own would hand over two hundred numbers, addresses and lengths.
 _rows, _factorise, _forward, _backward, _wrenches = (
@@ -93,10 +30,6 @@ def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, a
     for begin in range(0, count, STRETCH):
         end, due = min(begin + STRETCH, count), pattern.due[begin // STRETCH]
         _rows(nodes, pattern.visits, ready, due, t, y, work.kin, alpha, beta, work.G, work.rhs)
-        if work.summary[REFINEMENTS] > 0:
-            for visit in range(ready, due):
-                o = 8 * pattern.visits[visit]
-                store(work.goal, o, load(work.rhs, o))
         _factorise(pattern, begin, end, work.G, work.floor, work.B, work.Q)
         _forward(pattern, begin, end, work.B, work.rhs, work.x)
         ready = due
@@ -119,43 +52,46 @@ def evaluate(
 
     `alpha` and `beta` are Baumgarte's rates.
     """
+    passes = int(work.summary[PASSES])
     if forces.kind.shape[0] > 0:
         poses(constants, y, work.kin)
         applied_loads(forces, t, y, work.kin)
-        free_accelerations(constants, y, work.kin)
+    if passes > 1:
+        if forces.kind.shape[0] == 0:
+            poses(constants, y, work.kin)
+        # Applied loads and those of constraints are summed up per body before anything is divided by its mass.
+        take_loads(constants, y, work.kin, work.wrench)
+        all_rows(nodes, pattern, work, t, y, alpha, beta)
+        copy(work.rhs, work.goal)
+        factorise_rows(pattern, work)
+        impose(constants, nodes, pattern, work, passes)
     else:
-        free_motion(constants, y, work.kin)
-    sweep(nodes, pattern, work, t, y, alpha, beta)
-    _backward(pattern, work.Q, work.x)
-    _wrenches(nodes, work.G, work.x, work.wrench, False)
-    for _ in range(int(work.summary[REFINEMENTS])):
-        refine(constants, nodes, pattern, work)
+        if forces.kind.shape[0] > 0:
+            free_accelerations(constants, y, work.kin)
+        else:
+            free_motion(constants, y, work.kin)
+        sweep(nodes, pattern, work, t, y, alpha, beta)
+        _backward(pattern, work.Q, work.x)
+        clear(work.wrench)
+        _wrenches(nodes, work.G, work.x, work.wrench, False)
     rates(constants, y, work.kin, work.wrench, ydot)
 
 
 @kernel
-def refine(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) -> None:
-    """Solve once more for what is left of `goal`; the wrenches become those of the sum."""
-    released(constants, work.wrench, work.motion)
-    along(nodes, work.G, work.motion, work.rhs)
-    for o in range(0, work.x.shape[0], 8):
-        store(work.rhs, o, load(work.goal, o) - load(work.rhs, o))
-        store(work.first, o, load(work.x, o))
-    solve(pattern, work.B, work.Q, work.rhs, work.x)
-    for o in range(0, work.x.shape[0], 8):
-        store(work.x, o, load(work.x, o) + load(work.first, o))
-    wrenches(nodes, work.G, work.x, work.wrench, False)
+def all_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
+    """Fill work.G and work.rhs, for bodies with the accelerations in work.kin."""
+    constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)
 
 
 @kernel
-def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Fill `motion` with M^-1 times `wrench`, turns scaled by W^-1."""
-    for block in range(wrench.shape[0] // (8 * WRENCH_SIZE)):
-        inverse_mass = load(constants, 8 * (block * CONSTANTS_SIZE + INVERSE_MASS))
-        f = 8 * WRENCH_SIZE * block
-        for c in range(3):
-            store(motion, f + 8 * c, inverse_mass * load(wrench, f + 8 * c))
-            store(motion, f + 24 + 8 * c, load(wrench, f + 24 + 8 * c))
+def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
+    """Factorise the rows at a state; what its applied loads are does not matter."""
+    free_motion(constants, y, work.kin)
+    if work.summary[PASSES] > 1:
+        all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
+        factorise_rows(pattern, work)
+    else:
+        sweep(nodes, pattern, work, t, y, 0.0, 0.0)
 
 
 @kernel

@@ -15,15 +15,16 @@ from quirk.compiled import entry, kernel
 from quirk.lanes import at, greater, highest, put, splat, store
 
 from .bodies import KIN, STATE, speed
-from .evaluate import CORRECTION, RANK, Work, copy
+from .evaluate import copy, factorise_at
 from .factorise import Pattern
 from .layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
 from .loads import Forces
-from .project import factorise_at, project
+from .project import project
 from .rows import Nodes
 from .series import find_series
 from .series_rows import Series
 from .vectors import cross, dot, load3, minus, plus, store3, times
+from .work import CORRECTION, RANK, Work
 
 # Poses are predicted by Taylor polynomials whose last terms are below LAST_TERM, in rad or lengths of the system: about
 # a quarter of the finest tooth of gears, which could not tell a larger error from another tooth. A correction beyond

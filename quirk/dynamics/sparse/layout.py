@@ -34,9 +34,10 @@ KINEMATICS_SIZE = 36
 # coefficients of rotation, spin and loads: position, and angular velocity in body axes.
 POSITION_TERM, OMEGA_TERM = 21, 27
 
-# Constants of a body: 1/m, gravity (zero for the ground), J, W and W^-1 by rows.
-INVERSE_MASS, GRAVITY, INERTIA, FACTOR, INVERSE_FACTOR = 0, 1, 4, 13, 22
-CONSTANTS_SIZE = 31
+# Constants of a body: 1/m, gravity (zero for the ground), J less its middle principal moment in all directions, which
+# has no part in J omega x omega (and would drown the small rest of slender bodies), W and W^-1 by rows, and m.
+INVERSE_MASS, GRAVITY, UNLIKE, FACTOR, INVERSE_FACTOR, MASS = 0, 1, 4, 13, 22, 31
+CONSTANTS_SIZE = 32
 
 # What constraints exert on a body: force in N, and W^T R^T times the moment.
 WRENCH_SIZE = 6

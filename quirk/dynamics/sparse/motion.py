@@ -67,7 +67,6 @@ def _evaluated(solver: Solver, times: np.ndarray, states: State) -> Iterator[tup
         y = solver.slots.state_to_lanes(parts[row].ravel())
         if row == 0:
             solver.settle(y, t)
-        solver.choose(y, t)
         yield parts[row], solver.rates(t, y)
 
 

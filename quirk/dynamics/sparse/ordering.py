@@ -15,6 +15,9 @@ from dataclasses import dataclass
 # Branches of the elimination of at most so many unknowns are gone through one by one.
 TOGETHER = 16
 
+# From so many unknowns on it pays to see that all are coupled with all.
+CLIQUE = 8
+
 # A body with more joints than this stays an unknown, if branches hang on it.
 MOST_JOINTS = 4
 
@@ -91,8 +94,17 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
         key, _, unknown = heapq.heappop(queue)
         if done[unknown] or key != degree[unknown]:
             continue
-        done[unknown] = True
         others = coupled[unknown]
+        clique = others | {unknown}
+        if not any(waiting[u] or blocking[u] for u in clique) and _closed(clique, coupled, degree):
+            # All are coupled with all: whatever the order, nothing more is filled in.
+            rest = [unknown, *sorted(others)]
+            for place, member in enumerate(rest):
+                done[member] = True
+                order.append(member)
+                later.append(set(rest[place + 1 :]))
+            continue
+        done[unknown] = True
         order.append(unknown)
         later.append(others)
         for freed in blocking[unknown]:
@@ -108,6 +120,13 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
                 heapq.heappush(queue, (degree[other], stamp, other))
                 stamp += 1
     return order, later
+
+
+def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> bool:
+    """Whether unknowns are coupled with all of each other and with nothing else."""
+    if len(clique) < CLIQUE or any(degree[member] != len(clique) - 1 for member in clique):
+        return False
+    return all(coupled[member] <= clique for member in clique)
 
 
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:

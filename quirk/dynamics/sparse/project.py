@@ -11,16 +11,18 @@ import numpy as np
 from quirk.compiled import kernel
 from quirk.lanes import put
 
-from .bodies import POSES, VELOCITIES, displace, free_motion, motion_of, reach, rotations, speed, subtract
-from .evaluate import CORRECTION, Work, sweep, wrenches
-from .factorise import Pattern, solve
+from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
+from .evaluate import copy, factorise_at
+from .factorise import Pattern
+from .impose import clear, impose, push
+from .redundancy import EPSILON
 from .rows import Nodes, along, residuals
+from .work import CORRECTION, PASSES, Work
 
 # Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
 # in the last place of the largest position.
 ROUND_OFF = 1e-15
 ROUND_OFF_ULPS = 4.0
-EPSILON = 2.220446049250313e-16
 
 # Steps that shrink less than this from one to the next ask for new rows.
 SLOW = 0.05
@@ -29,13 +31,6 @@ SLOW = 0.05
 STAGNANT = 1e-8
 
 MOST_STEPS = 16
-
-
-@kernel
-def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
-    """Factorise the rows at a state; what its applied loads are does not matter."""
-    free_motion(constants, y, work.kin)
-    sweep(nodes, pattern, work, t, y, 0.0, 0.0)
 
 
 @kernel
@@ -62,8 +57,7 @@ def project(
         for _ in range(MOST_STEPS):
             rotations(y, work.kin)
             residuals(nodes, t, y, work.kin, level, work.rhs)
-            solve(pattern, work.B, work.Q, work.rhs, work.x)
-            wrenches(nodes, work.G, work.x, work.wrench, False)
+            push(nodes, pattern, work)
             size = displace(constants, y, work.wrench, level, length)
             counts[0] += 1
             if level == POSES and previous == np.inf and not renewed:
@@ -104,6 +98,13 @@ def tangential(
     motion_of(constants, y, change, level, work.motion)
     if constrained:
         along(nodes, work.G, work.motion, work.rhs)
-        solve(pattern, work.B, work.Q, work.rhs, work.x)
-        wrenches(nodes, work.G, work.x, work.wrench, False)
+        passes = int(work.summary[PASSES])
+        if passes > 1:
+            copy(work.rhs, work.goal)
+            copy(work.motion, work.change)
+            clear(work.wrench)
+            impose(constants, nodes, pattern, work, passes)
+            copy(work.change, work.motion)
+        else:
+            push(nodes, pattern, work)
         subtract(constants, work.wrench, work.motion)

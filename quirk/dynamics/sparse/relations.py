@@ -160,12 +160,14 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 
 
 @kernel
-def relation_lengths(relations: Relations, r: int, G: np.ndarray, lengths: np.ndarray, o: int) -> None:
-    """Write the squared lengths of the rows of relation r in the mass metric."""
+def relation_lengths(
+    relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
+) -> None:
+    """Write the squared lengths of the rows of relation r; `inverse_mass` is that of the body of each side."""
     squares = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g = relations.sides[SIDE_ENTRIES * s + AT]
         for c in range(3):
             force, moment = load(G, g + SIDE_FORCE + 8 * c), load(G, g + SIDE_MOMENT + 8 * c)
-            squares = squares + relations.inverse_mass[s] * force * force + moment * moment
+            squares = squares + inverse_mass[s] * force * force + moment * moment
     store(lengths, o, squares)

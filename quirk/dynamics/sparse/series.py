@@ -17,14 +17,16 @@ from quirk.lanes import splat, store
 from quirk.pointers import call
 
 from .bodies import KIN
-from .evaluate import REFINEMENTS, Work, copy, refine, wrenches
-from .factorise import Pattern, factorise, solve
+from .evaluate import copy
+from .factorise import Pattern
+from .impose import clear, factorise_rows, impose, wrenches
 from .layout import FORCE
 from .loads import Forces, applied_loads
 from .redundancy import watch
 from .rows import Nodes
 from .series_bodies import add_loads, free_terms, release, start
 from .series_rows import Series, next_rows
+from .work import PASSES, Work
 
 
 @kernel
@@ -53,23 +55,31 @@ def find_series(
         apply_loads(forces, series, t, y, present, k, driven)
         for m in range(1, k + 1):
             rows = series.rows[m * work.G.shape[0] : (m + 1) * work.G.shape[0]]
+            clear(work.wrench)
             wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench, True)
             add_loads(constants, work.wrench, series.bodies, present)
         free_terms(constants, series.bodies, size, k, 0.0 if driven else 1.0)
         next_rows(nodes, series, work, t, size, k, order)
         if k == 0:
-            factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
-            if watch(nodes, pattern, work, rank):
-                factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
-        copy(work.rhs, work.goal)
-        solve(pattern, work.B, work.Q, work.rhs, work.x)
-        wrenches(nodes, work.G, work.x, work.wrench, False)
-        # Once in any case: derivatives multiply errors.
-        for _ in range(max(1, int(work.summary[REFINEMENTS]))):
-            refine(constants, nodes, pattern, work)
+            factorise_rows(pattern, work)
+        answer(constants, nodes, pattern, work)
+        if k == 0 and watch(constants, nodes, pattern, work, t, y, rank):
+            # Looking for other rows has replaced those at hand.
+            next_rows(nodes, series, work, t, size, k, order)
+            factorise_rows(pattern, work)
+            answer(constants, nodes, pattern, work)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])
         add_loads(constants, work.wrench, series.bodies, present)
         release(constants, work.wrench, series.bodies, size, k)
+
+
+@kernel
+def answer(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) -> None:
+    """Fill work.wrench and work.x with what the constraints do about work.rhs."""
+    copy(work.rhs, work.goal)
+    clear(work.wrench)
+    # Refined once in any case: derivatives multiply errors.
+    impose(constants, nodes, pattern, work, max(2, int(work.summary[PASSES])))
 
 
 @kernel

@@ -16,7 +16,6 @@ from .layout import (
     FACTOR,
     FORCE,
     GRAVITY,
-    INERTIA,
     INVERSE_FACTOR,
     INVERSE_MASS,
     METRIC,
@@ -27,6 +26,7 @@ from .layout import (
     ROTATION,
     SPIN,
     TORQUE,
+    UNLIKE,
     VELOCITY,
 )
 from .vectors import columns_times, cross, load3, plus, rows_times, store3, times
@@ -74,7 +74,7 @@ def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int,
         for m in range(order + 1):
             one, other = m * size + k, (order - m) * size + k
             torque = plus(torque, columns_times(bodies, one + 8 * ROTATION, load3(bodies, other + 8 * TORQUE)))
-            momentum = rows_times(constants, c + 8 * INERTIA, load3(bodies, one + 8 * OMEGA_TERM))
+            momentum = rows_times(constants, c + 8 * UNLIKE, load3(bodies, one + 8 * OMEGA_TERM))
             torque = plus(torque, cross(momentum, load3(bodies, other + 8 * OMEGA_TERM)))
         alpha = rows_times(constants, c + 8 * FACTOR, columns_times(constants, c + 8 * FACTOR, torque))
         store3(bodies, here + size + 8 * OMEGA_TERM, times(alpha, 1.0 / (order + 1)))

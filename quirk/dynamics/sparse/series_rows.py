@@ -15,7 +15,6 @@ from quirk.lanes import at, load, put, splat, store
 from quirk.motion import motion_taylor
 from quirk.pointers import call
 
-from .evaluate import Work
 from .layout import G_FORCE, G_I, G_J, G_SIZE, POSITION_TERM, ROTATION, SPIN
 from .relations import (
     ADDRESS,
@@ -39,6 +38,7 @@ from .relations import (
 )
 from .rows import HUB, RELATION, Nodes
 from .vectors import cross, dot, load3, measured, minus, plus, store3, three, times, turned
+from .work import Work
 
 
 class Series(NamedTuple):

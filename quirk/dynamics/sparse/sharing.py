@@ -14,6 +14,7 @@ import numpy as np
 
 from quirk.lanes import WIDTH, aligned
 
+from ..metric import body_lengths, inverse_root
 from ..model import Model
 from .factorise import TURNING
 from .layout import G_FORCE, G_SIZE
@@ -77,7 +78,10 @@ class Sharing:
         self.joint, _, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
         self.place = position[bodies]
         self.elements, signs = self._elements(sides, tables)
-        self.force_scale = signs * np.append(1 / np.sqrt(model.mass), 0.0)[bodies]
+        # Of bodies all alike: what masses hide from each other would be lost to round-off.
+        self.force_scale = signs * (bodies < n)
+        root = np.linalg.inv(inverse_root(model.inertia)) / body_lengths(model)[:, None, None]
+        self.moment_scale = np.concatenate([root, np.zeros((1, 3, 3))])[bodies]
         # Where each row of the model stands among those of the joints.
         self.row_scale = model.row_scale
         of_row, row = np.empty((2, model.rows), dtype=np.int64)
@@ -148,7 +152,8 @@ class Sharing:
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]
         rows[..., :3] = np.swapaxes(force, 1, 2) * self.force_scale[:, None, None]
-        rows[..., 3:6] = np.swapaxes(moment, 1, 2)
+        # Moments in G are W^T R^T times those in N.
+        rows[..., 3:6] = np.einsum("scl,sck->slk", moment, self.moment_scale)
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _floor(self, rows: np.ndarray) -> np.ndarray:

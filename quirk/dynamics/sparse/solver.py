@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from quirk.integrators import RK4
@@ -29,23 +31,44 @@ from .advance import (
     T,
     enter,
 )
-from .evaluate import RANK, Work
 from .factorise import Pattern
 from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
-from .redundancy import PIVOT_TOLERANCE
 from .related import Related
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
 from .tables import UNIT_ROWS, Tables
+from .work import PASSES, RANK, SUMMARY, TOLERANCE, Work
 
 # To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
 # system and brought back onto the constraints.
 NEARBY = 1e-2
 NEARBY_STATES = 3
 
+# Pivots below this part of the squared length of a row are left out on the way to the constraints.
+ALIKE_FLOOR = 1e-12
+
 # Stands where a task takes no steps.
 NO_WEIGHTS = weights_of(RK4)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which rows follow from others.
+
+    Attributes
+    ----------
+    kept : (m,) bool, the independent ones
+    distance : (m,) of each row from the rows kept before it, over its length, for bodies all alike
+    """
+
+    kept: np.ndarray
+    distance: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows."""
+        return int(self.kept.sum())
 
 
 class Solver:
@@ -68,16 +91,25 @@ class Solver:
             rhs=aligned(8 * K),
             x=aligned(8 * K),
             goal=aligned(8 * K),
-            first=aligned(8 * K),
+            sum=aligned(8 * K),
+            rest=aligned(8 * K),
             B=aligned(self.tables.size),
             Q=aligned(self.tables.size),
             wrench=aligned(lanes * WRENCH_SIZE),
             motion=aligned(lanes * WRENCH_SIZE),
+            change=aligned(lanes * WRENCH_SIZE),
             lengths=aligned(8 * K),
+            measure=aligned(8 * K),
             floor=aligned(8 * K),
-            trial=aligned(8 * K),
-            summary=np.zeros(5),
+            summary=np.zeros(SUMMARY),
+            fronts=tables.orthogonal.fronts,
+            scale=tables.orthogonal.scale,
+            weight=tables.orthogonal.weight,
+            triangle=tables.orthogonal.triangle(),
+            uniform=tables.uniform,
         )
+        self.work.summary[TOLERANCE] = model.rank_tolerance
+        self._forget()
         for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
             self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS
         self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
@@ -114,13 +146,9 @@ class Solver:
         if not len(self.tables.nodes.rows):
             return 0
         self._desk.clock[T] = t
-        self.work.summary[:] = 0.0
-        self._keep_all(y)
+        self._forget()
         states = [*self._nearby(y, t), y]
-        ranks = []
-        for state in states:
-            self._enter(COUNT, state)
-            ranks.append(int(self.work.summary[RANK]))
+        ranks = [self.count(state, t) for state in states]
         self.counts[BEST_RANK] = max(ranks)
         # Where the state itself is singular, the choice is made next to it.
         if self._enter(CHOOSE, y) != DONE:
@@ -128,39 +156,77 @@ class Solver:
         return max(ranks)
 
     def settle_near(self, y: np.ndarray, t: float) -> None:
-        """Settle where the constraints hold next to a state that may violate them a little.
+        """Leave out the rows that are dependent where the constraints hold next to a state (size,).
 
-        Far from them its rows stand for themselves.
+        That may violate them a little; far from them its rows stand for themselves.
         """
         if not len(self.tables.nodes.rows):
             return
-        self._desk.clock[T] = t
-        self.work.summary[:] = 0.0
-        self._keep_all(y)
-        near = y.copy()
-        if self.project(near, t) and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length):
-            self.settle(near, t)
-            return
-        self._enter(COUNT, y)
-        self.counts[BEST_RANK] = self.rank
-        self._keep_all(y)
+        near = self._on_constraints(y, t)
+        self.counts[BEST_RANK] = self.count(near, t)
+        self._enter(CHOOSE, near)
 
-    def choose(self, y: np.ndarray, t: float) -> None:
-        """Choose anew, at another state on the constraints, which rows to leave out and how often to refine."""
+    def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
+        """The state (size,) on the constraints next to one, or that itself if it is far from them."""
         self._desk.clock[T] = t
-        if self.model.rows:
-            self._enter(CHOOSE if self.counts[BEST_RANK] < self.model.rows else COUNT, y)
+        self._forget()
+        near = y.copy()
+        self._keep_all(near)
+        on_constraints = self._project_alike(near)
+        return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
+
+    def count(self, y: np.ndarray, t: float) -> int:
+        """How many rows are independent at a state (size,)."""
+        self._desk.clock[T] = t
+        self._enter(COUNT, y)
+        return self.rank
+
+    def settle_state(self, state: State, t: float) -> int:
+        """Settle at a state on the constraints; see `settle`."""
+        return self.settle(self.slots.state_to_lanes(state.pack()), t)
+
+    def choose_state(self, state: State, t: float) -> None:
+        """Choose anew, at another state on the constraints, which rows to leave out."""
+        self._desk.clock[T] = t
+        self._enter(CHOOSE, self.slots.state_to_lanes(state.pack()))
+
+    def verdict(self, state: State, t: float) -> Verdict:
+        """Tell which rows are independent where the constraints hold next to a state, or else at the state itself."""
+        m = self.model.rows
+        if not m:
+            return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
+        y = self.slots.state_to_lanes(state.pack())
+        self.count(self._on_constraints(y, t), t)
+        diagonal = self.work.triangle.factor[self.tables.row_pivot]
+        return Verdict(diagonal != 0.0, self.work.triangle.distance[self.tables.row_lane].copy())
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows (m,) are not left out."""
+        return np.isfinite(self.work.floor[self.tables.row_lane])
 
     @property
     def rank(self) -> int:
         """How many rows the last factorisation kept."""
         return int(self.work.summary[RANK])
 
-    def _keep_all(self, y: np.ndarray) -> None:
-        """Leave out no rows but those that are dependent at the time."""
+    def _forget(self) -> None:
+        """Take back what was chosen: by blocks, not refined, and no row left out for good."""
+        tolerance = self.work.summary[TOLERANCE]
+        self.work.summary[:] = 0.0
+        self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
         self.work.floor[:] = 0.0
+
+    def _keep_all(self, y: np.ndarray) -> None:
+        """Leave out no rows but those that are dependent at the time, for bodies all alike."""
         self._enter(COUNT, y)
-        self.work.floor[:] = PIVOT_TOLERANCE * self.work.lengths
+        self.work.floor[:] = ALIKE_FLOOR * self.work.lengths
+
+    def _project_alike(self, y: np.ndarray) -> bool:
+        """Bring a state onto the constraints, in place, to the nearest one for bodies all alike."""
+        alike = self.tables.uniform
+        constants, pattern = alike.constants, self.tables.pattern._replace(weight=alike.pattern_weight)
+        return self._enter(PROJECT, y, constants=constants, pattern=pattern) == DONE
 
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
         """States on the constraints around a state; fewer where the way to them is not found."""
@@ -173,7 +239,8 @@ class Solver:
             orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
             moved = State(position, orientation, state.velocity, state.angular_velocity)
             lanes = self.slots.state_to_lanes(moved.pack())
-            if self.project(lanes, t):
+            self._keep_all(lanes)
+            if self._project_alike(lanes):
                 found.append(lanes)
         return found
 
@@ -192,11 +259,18 @@ class Solver:
         self._enter(EVALUATE, y, self._settings._replace(alpha=float(alpha), beta=float(beta)))
         return self._desk.k.copy()
 
-    def _enter(self, task: int, y: np.ndarray, settings: Settings | None = None) -> int:
+    def _enter(
+        self,
+        task: int,
+        y: np.ndarray,
+        settings: Settings | None = None,
+        constants: np.ndarray | None = None,
+        pattern: Pattern | None = None,
+    ) -> int:
         run = self._desk
         run.y[:] = y
         outcome = enter(
-            task, self.tables.constants, self.nodes, self.tables.pattern, self.applied.table, NO_WEIGHTS,
+            task, self.tables.constants if constants is None else constants, self.nodes, pattern or self.tables.pattern, self.applied.table, NO_WEIGHTS,
             settings or self._settings, self.work, run, 0,
         )  # fmt: skip
         y[:] = run.y

@@ -12,8 +12,10 @@ from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
 from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE
 
+from ..metric import inverse_root
 from ..model import Model
 from .factorise import CONSTANT, STRETCH, TURNING, Pattern
+from .fronts import BodySides, Orthogonal, orthogonal
 from .layout import (
     CONSTANTS_SIZE,
     FACTOR,
@@ -22,10 +24,11 @@ from .layout import (
     G_J,
     G_SIZE,
     GRAVITY,
-    INERTIA,
     INVERSE_FACTOR,
     INVERSE_MASS,
     KINEMATICS_SIZE,
+    MASS,
+    UNLIKE,
     WRENCH_SIZE,
     Slots,
     compact,
@@ -34,6 +37,7 @@ from .ordering import eliminate
 from .relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
 from .rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
 from .tables_of_relations import flat_relations
+from .uniform import Uniform, uniform
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
@@ -75,9 +79,12 @@ class Tables:
     nodes, pattern : what kernels read
     joints : what each node is made of, None for hubs
     row_lane : (m,) where each row of the model lies among the lanes (8 K,) of all nodes
+    row_pivot : (m,) where its diagonal element lies in the orthogonal factor
     units : element of G where the rows of the unit matrix start
     rows_size : elements of G
     size : elements of all blocks, of B or of Q, whichever has more
+    orthogonal : the same for the orthogonal factorisation
+    uniform : the metric in which rows are judged
     """
 
     slots: Slots
@@ -86,9 +93,12 @@ class Tables:
     pattern: Pattern
     joints: list[Joint | None]
     row_lane: np.ndarray
+    row_pivot: np.ndarray
     units: int
     rows_size: int
     size: int
+    orthogonal: Orthogonal
+    uniform: Uniform
 
 
 def flatten(model: Model) -> Tables:
@@ -102,15 +112,25 @@ def flatten(model: Model) -> Tables:
     units = G_SIZE * len(placed)
     relations = flat_relations(model, slots, units + UNIT_ROWS.size)
     nodes = _nodes(model, placed, slots, relations)
-    products = _products(model, placed, hubs, units, relations)
-    pattern = block_pattern(elimination.neighbours, nodes.rows, np.where(nodes.kind == HUB, -1.0, 1.0), products)
-    row_lane = np.zeros(model.rows, dtype=np.int64)
+    sides = _sides_at_bodies(model, placed, relations)
+    products = _products(model, sides, hubs, units)
+    sign = np.where(nodes.kind == HUB, -1.0, 1.0)
+    pattern = block_pattern(elimination.neighbours, nodes.rows, sign, products)
+    fronts = _orthogonal(model, elimination.neighbours, nodes.rows, sign, sides, hubs, products)
+    row_lane, row_pivot = np.zeros((2, model.rows), dtype=np.int64)
     for k, joint in enumerate(placed):
         if joint is not None:
             row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
-    constants = slots.to_lanes(_constants(model))
+            diagonal = fronts.fronts.start[fronts.fronts.first[k]]
+            row_pivot[joint.rows] = diagonal + (WIDTH + 1) * np.arange(len(joint.rows))
+    constants = _constants(model)
+    ends = [() if joint is None else joint.bodies for joint in placed]
+    alike = uniform(model, slots, constants, ends, relations, pattern, fronts)
     rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.inverse_mass)
-    return Tables(slots, constants, nodes, pattern, placed, row_lane, units, rows_size, block_size(pattern))
+    return Tables(
+        slots, slots.to_lanes(constants), nodes, pattern, placed, row_lane, row_pivot, units, rows_size, block_size(pattern),
+        fronts, alike,
+    )  # fmt: skip
 
 
 def _joints(model: Model) -> Iterable[Joint]:
@@ -137,11 +157,13 @@ def _joints(model: Model) -> Iterable[Joint]:
 def _constants(model: Model) -> np.ndarray:
     """Constants of each body; the ground has none."""
     n = len(model.mass)
-    W = np.swapaxes(np.linalg.inv(np.linalg.cholesky(model.inertia)), 1, 2)
+    W = inverse_root(model.inertia)
     constants = np.zeros((n, CONSTANTS_SIZE))
     constants[:, INVERSE_MASS] = 1 / model.mass
     constants[:, GRAVITY : GRAVITY + 3] = model.gravity
-    constants[:, INERTIA : INERTIA + 9] = model.inertia.reshape(n, 9)
+    middle = np.median(np.linalg.eigvalsh(model.inertia), axis=1)
+    constants[:, UNLIKE : UNLIKE + 9] = (model.inertia - middle[:, None, None] * np.eye(3)).reshape(n, 9)
+    constants[:, MASS] = model.mass
     constants[:, FACTOR : FACTOR + 9] = W.reshape(n, 9)
     constants[:, INVERSE_FACTOR : INVERSE_FACTOR + 9] = np.linalg.inv(W).reshape(n, 9)
     return constants
@@ -210,15 +232,44 @@ def _kind(primitives: list[int]) -> int:
 Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
-def _products(
-    model: Model, placed: Sequence[Joint | None], hubs: dict[int, int], units: int, relations: Relations
-) -> Products:
-    """What S and the couplings to hubs consist of: products of rows through each body."""
+def _sides_at_bodies(
+    model: Model, placed: Sequence[Joint | None], relations: Relations
+) -> dict[int, list[Side]]:
+    """The nodes at each body."""
     at_body: dict[int, list[Side]] = {}
     for k, joint in enumerate(placed):
         if joint is not None:
             for body, side in zip(joint.bodies, _sides(model, k, joint, relations), strict=True):
                 at_body.setdefault(body, []).append(side)
+    return at_body
+
+
+def _orthogonal(
+    model: Model,
+    neighbours: Sequence[Sequence[int]],
+    rows: np.ndarray,
+    sign: np.ndarray,
+    at_body: dict[int, list[Side]],
+    hubs: dict[int, int],
+    products: Products,
+) -> Orthogonal:
+    """The fronts of the orthogonal factorisation: rows of G^T by bodies, and couplings with hubs."""
+    bodies = [
+        BodySides(
+            nodes=[side.node for side in sides],
+            force=[side.force for side in sides],
+            moment=[side.moment for side in sides],
+            scale=[side.sign / np.sqrt(model.mass[body]) for side in sides],
+        )
+        for body, sides in at_body.items()
+        if body not in hubs and body < len(model.mass)
+    ]
+    couplings = {pair: [term[1:] for term in those] for pair, those in products.items() if sign[pair[0]] != sign[pair[1]]}
+    return orthogonal(neighbours, rows, sign, bodies, couplings)
+
+
+def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
+    """What S and the couplings to hubs consist of: products of rows through each body."""
     products: Products = {}
     for body, hub in hubs.items():
         # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.

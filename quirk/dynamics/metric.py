@@ -1,0 +1,74 @@
+"""Metrics over velocities: that of the masses, in which motions are nearest, and one for bodies all alike.
+
+W (6 n x 6 n, in blocks) has W W^T = M^-1 over (v, omega), constant in body axes. Rows A W are scaled so that their
+squared length is what a unit multiplier accelerates.
+
+Whether rows depend on each other is a matter of geometry: A W has the rank of A, whatever the masses. So rows are
+judged for bodies of unit mass and, about all axes, the moment of their own length squared. Rows that masses hide from
+each other stay apart, and those that follow from each other differ by round-off alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .model import Model
+
+# No body counts as smaller than this part of the largest: its joint points may happen to be its centre of mass.
+SMALLEST_BODY = 1e-3
+
+
+class Metric:
+    """W of n bodies: `translation` (n,) and `rotation` (n, 3, 3)."""
+
+    def __init__(self, translation: np.ndarray, rotation: np.ndarray) -> None:
+        self.translation, self.rotation = translation, rotation
+
+    @classmethod
+    def of_masses(cls, model: Model) -> Metric:
+        """Return the metric of kinetic energy."""
+        return cls(1 / np.sqrt(model.mass), inverse_root(model.inertia))
+
+    @classmethod
+    def uniform(cls, model: Model) -> Metric:
+        """Return the metric of bodies all alike."""
+        return cls(np.ones(len(model.mass)), np.eye(3) / body_lengths(model)[:, None, None])
+
+    def rows(self, A: np.ndarray) -> np.ndarray:
+        """Return A W for rows A (m, 6 n)."""
+        n = len(self.translation)
+        A = A.reshape(-1, n, 6)
+        translation = A[..., :3] * self.translation[:, None]
+        return np.concatenate([translation, np.einsum("mni,nij->mnj", A[..., 3:], self.rotation)], axis=2).reshape(
+            -1, 6 * n
+        )
+
+    def vector(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return W z as its translations (n, 3) in N and rotations (n, 3) in body axes."""
+        z = z.reshape(-1, 6)
+        return self.translation[:, None] * z[:, :3], np.einsum("nij,nj->ni", self.rotation, z[:, 3:])
+
+    def coordinates(self, translation: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Return z (6 n,) with W z = (translation, turn)."""
+        turned = np.linalg.solve(self.rotation, turn[..., None])[..., 0]
+        return np.concatenate([translation / self.translation[:, None], turned], axis=1).ravel()
+
+
+def inverse_root(inertia: np.ndarray) -> np.ndarray:
+    """Return W (n, 3, 3), upper triangular, with W W^T = J^-1."""
+    return np.swapaxes(np.linalg.inv(np.linalg.cholesky(inertia)), 1, 2)
+
+
+def body_lengths(model: Model) -> np.ndarray:
+    """A length of each body (n,), m: its longest arm to a joint point; where no body has any, its radius of gyration."""
+    n = len(model.mass)
+    arms = np.zeros(n + 1)
+    for constraint, bodies in model.joint_bodies:
+        for body, frame in zip(bodies, (constraint.frame_i, constraint.frame_j), strict=True):
+            arms[body] = max(arms[body], float(np.linalg.norm(frame.origin)))
+    for placed in model.relations:
+        np.maximum.at(arms, list(placed.bodies), np.linalg.norm(placed.frames[:, :3], axis=1))
+    largest = arms[:n].max()
+    if not largest > 0:
+        return np.sqrt(np.trace(model.inertia, axis1=1, axis2=2) / model.mass)
+    return np.maximum(arms[:n], SMALLEST_BODY * largest)

@@ -1,0 +1,349 @@
+"""Orthogonal factorisation of the constraint rows along the elimination tree: R with R^T R = S, formed without S.
+
+G = A W holds a row for each constraint row, over the scaled velocities of all bodies. Householder reflections make
+G^T upper triangular, one node of the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math.
+Softw. 9 (1983); Davis, ACM Trans. Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the
+span of those eliminated before it, and not its square: so dependent rows are told from badly scaled ones down to
+round-off.
+
+Hub bodies are unknowns of their own. With L = (R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs;
+R couples nodes of one kind and comes from reflections, X couples nodes of both and comes from substitution.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, splat, store, total
+
+
+class Fronts(NamedTuple):
+    """The dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
+
+    rows, sign, first, column, start: as in `Pattern`, of all nodes and blocks · order (K,) nodes, children of the
+    elimination tree before their parents, each branch in one piece · place (L,) the block of the parent's front in
+    which a block stands · child (C,) and child_first (K + 1,) of each node · bound (2 K,) most rows of the kind of
+    joints and of hubs in each front · body_first (K + 1,) bodies whose joints are first met at each node ·
+    side_first: of each body its joints: side_place the block of the front, side_force and side_moment elements of G ·
+    term_first (L + 1,), left, right, left_force, right_force: products of which couplings of joints with hubs
+    consist, see `Pattern` · pair_first (K + 1,): blocks one and two of which the product is taken from block target,
+    which has pair_rows rows.
+    """
+
+    rows: np.ndarray
+    sign: np.ndarray
+    first: np.ndarray
+    column: np.ndarray
+    start: np.ndarray
+    order: np.ndarray
+    place: np.ndarray
+    child_first: np.ndarray
+    child: np.ndarray
+    bound: np.ndarray
+    body_first: np.ndarray
+    side_first: np.ndarray
+    side_place: np.ndarray
+    side_force: np.ndarray
+    side_moment: np.ndarray
+    term_first: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    left_force: np.ndarray
+    right_force: np.ndarray
+    pair_first: np.ndarray
+    one: np.ndarray
+    two: np.ndarray
+    target: np.ndarray
+    pair_rows: np.ndarray
+
+
+class Triangle(NamedTuple):
+    """What `triangularise` writes.
+
+    factor: R and X by blocks, a row of eight lanes for each row of the earlier node; rows left out are zero ·
+    distance (8 K,) of each row from those before it, over its length · front, stack, reflector: scratch · left
+    (2 K,) rows of both kinds that a node hands to its parent · where (K,) on the stack.
+    """
+
+    factor: np.ndarray
+    distance: np.ndarray
+    front: np.ndarray
+    stack: np.ndarray
+    reflector: np.ndarray
+    left: np.ndarray
+    where: np.ndarray
+
+
+@kernel
+def triangularise(
+    fronts: Fronts,
+    triangle: Triangle,
+    G: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    lengths: np.ndarray,
+    floor: np.ndarray,
+    tolerance: float,
+) -> int:
+    """Fill `factor` and `distance`; returns how many rows are kept.
+
+    Left out are rows whose distance is at most `tolerance`, or its square, times the square of the length, at most
+    `floor` (8 K,). `scale` has the factor of each force in G, and `weight` those of couplings; `lengths` (8 K,) are
+    squared.
+    """
+    couple(fronts, G, weight, triangle.factor)
+    kept, top = 0, 0
+    for visit in range(fronts.order.shape[0]):
+        n = fronts.order[visit]
+        top = gather(fronts, triangle, n, G, scale, top)
+        kept += eliminate(fronts, triangle, n, lengths, floor, tolerance)
+        couplings(fronts, triangle, n)
+        top = hand_over(fronts, triangle, n, top)
+    return kept
+
+
+@kernel
+def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
+    """Fill the blocks between joints and hubs with their parts of the matrix."""
+    for n in range(fronts.rows.shape[0]):
+        for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
+            if fronts.sign[fronts.column[block]] == fronts.sign[n]:
+                continue
+            for p in range(fronts.rows[n]):
+                row = splat(0.0)
+                for t in range(fronts.term_first[block], fronts.term_first[block + 1]):
+                    l, r, lf, rf = fronts.left[t], fronts.right[t], fronts.left_force[t], fronts.right_force[t]
+                    for c in range(3):
+                        row = row + at(G, l + 8 * c + p) * load(G, r + 8 * c)
+                        row = row + (weight[t] * at(G, lf + 8 * c + p)) * load(G, rf + 8 * c)
+                store(factor, fronts.start[block] + 8 * p, row)
+
+
+@kernel
+def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
+    """Put together the front of a node: what children leave, and its bodies; returns the new top of the stack.
+
+    Rows over joints come first, then those over hubs; `left` gets their numbers.
+    """
+    front, stride, rows = triangle.front, front_stride(fronts, n), triangle.left
+    for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
+        store(front, o, splat(0.0))
+    rows[2 * n] = rows[2 * n + 1] = 0
+    for c in range(fronts.child_first[n], fronts.child_first[n + 1]):
+        k = fronts.child[c]
+        o = triangle.where[k]
+        top = min(top, o)
+        for kind in range(2):
+            for _ in range(rows[2 * k + kind]):
+                row = front_base(fronts, n, kind) + stride * rows[2 * n + kind]
+                for block in range(fronts.first[k] + 1, fronts.first[k + 1]):
+                    store(front, row + 8 * fronts.place[block], load(triangle.stack, o))
+                    o += 8
+                rows[2 * n + kind] += 1
+    for body in range(fronts.body_first[n], fronts.body_first[n + 1]):
+        row = stride * rows[2 * n]
+        for side in range(fronts.side_first[body], fronts.side_first[body + 1]):
+            o = row + 8 * fronts.side_place[side]
+            for c in range(3):
+                store(front, o + c * stride, scale[side] * load(G, fronts.side_force[side] + 8 * c))
+                store(front, o + (3 + c) * stride, load(G, fronts.side_moment[side] + 8 * c))
+        rows[2 * n] += 6
+    if fronts.sign[n] < 0.0:
+        for r in range(6):
+            put(front, front_base(fronts, n, 1) + (rows[2 * n + 1] + r) * stride + r, 1.0)
+        rows[2 * n + 1] += 6
+    return top
+
+
+@kernel
+def front_stride(fronts: Fronts, n: int) -> int:
+    """Elements of a row of a front."""
+    return 8 * (fronts.first[n + 1] - fronts.first[n])
+
+
+@kernel
+def front_base(fronts: Fronts, n: int, kind: int) -> int:
+    """First element of the rows over joints, kind 0, or over hubs, kind 1."""
+    return kind * fronts.bound[2 * n] * front_stride(fronts, n)
+
+
+@kernel
+def eliminate(
+    fronts: Fronts, triangle: Triangle, n: int, lengths: np.ndarray, floor: np.ndarray, tolerance: float
+) -> int:
+    """Reflect the front so that the columns of node n become triangular; returns how many of its rows are kept.
+
+    What is left of the front moves up; hubs are always kept.
+    """
+    own = 0 if fronts.sign[n] > 0.0 else 1
+    front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)
+    base, count, diagonal = front_base(fronts, n, own), triangle.left[2 * n + own], fronts.start[fronts.first[n]]
+    p = 0
+    for r in range(m):
+        distance = column_length(front, base + p * stride + r, stride, count - p)
+        length = math.sqrt(lengths[8 * n + r]) if own == 0 else 1.0
+        triangle.distance[8 * n + r] = distance / length if length > 0.0 else 0.0
+        kept = own == 1 or (distance > tolerance * length and distance * distance > floor[8 * n + r])
+        if kept:
+            reflect(fronts, triangle, n, base + p * stride, r, 0, count - p, distance)
+        for block in range(fronts.first[n], fronts.first[n + 1]):
+            if fronts.sign[fronts.column[block]] == fronts.sign[n]:
+                o = base + p * stride + 8 * (block - fronts.first[n])
+                store(factor, fronts.start[block] + 8 * r, load(front, o) if kept else splat(0.0))
+        p += 1 if kept else 0
+    # Below the diagonal and in the columns of rows left out stands what reflections have not touched.
+    for r in range(m):
+        for c in range(m):
+            if c < r or at(factor, diagonal + 9 * c) == 0.0:
+                put(factor, diagonal + 8 * r + c, 0.0)
+    for row in range(p, count):
+        for o in range(0, stride, 8):
+            store(front, base + (row - p) * stride + o, load(front, base + row * stride + o))
+    triangle.left[2 * n + own] = count - p
+    return p if own == 0 else 0
+
+
+@kernel
+def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
+    """Length of a column of `count` numbers from element o on."""
+    squares = 0.0
+    for row in range(count):
+        x = at(front, o + row * stride)
+        squares += x * x
+    return math.sqrt(squares)
+
+
+@kernel
+def reflect(
+    fronts: Fronts, triangle: Triangle, n: int, o: int, lane: int, begin: int, count: int, length: float
+) -> None:
+    """Reflect `count` rows from element o on so that of one lane of block `begin` only the first entry is left.
+
+    Only blocks of the kind of that one, from there on, have entries.
+    """
+    front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
+    for row in range(count):
+        put(v, row, at(front, o + row * stride + 8 * begin + lane))
+    head = at(v, 0)
+    pivot = -length if head > 0.0 else length
+    put(v, 0, head - pivot)
+    scale = 1.0 / (length * (length + abs(head)))
+    kind = fronts.sign[fronts.column[first + begin]]
+    for block in range(begin, fronts.first[n + 1] - first):
+        if fronts.sign[fronts.column[first + block]] != kind:
+            continue
+        along = splat(0.0)
+        for row in range(count):
+            along = along + at(v, row) * load(front, o + row * stride + 8 * block)
+        along = along * scale
+        for row in range(count):
+            place = o + row * stride + 8 * block
+            store(front, place, load(front, place) - at(v, row) * along)
+    put(front, o + 8 * begin + lane, pivot)
+    for row in range(1, count):
+        put(front, o + row * stride + 8 * begin + lane, 0.0)
+
+
+@kernel
+def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
+    """Solve for the couplings X of node n with nodes of the other kind, which get rows of them, and eliminate it."""
+    factor, sign, m, d = triangle.factor, fronts.sign[n], fronts.rows[n], fronts.start[fronts.first[n]]
+    other = 1 if sign > 0.0 else 0
+    stride, found = front_stride(fronts, n), False
+    base = front_base(fronts, n, other) + stride * triangle.left[2 * n + other]
+    for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
+        if fronts.sign[fronts.column[block]] == sign:
+            continue
+        found = True
+        o = fronts.start[block]
+        for r in range(m):
+            row = sign * load(factor, o + 8 * r)
+            for c in range(r):
+                row = row - at(factor, d + 8 * c + r) * load(factor, o + 8 * c)
+            pivot = at(factor, d + 9 * r)
+            store(factor, o + 8 * r, row * (1.0 / pivot) if pivot != 0.0 else splat(0.0))
+            store(triangle.front, base + r * stride + 8 * (block - fronts.first[n]), load(factor, o + 8 * r))
+    if found:
+        triangle.left[2 * n + other] += m
+    for pair in range(fronts.pair_first[n], fronts.pair_first[n + 1]):
+        one, two, target = fronts.one[pair], fronts.two[pair], fronts.target[pair]
+        for r in range(fronts.pair_rows[pair]):
+            row = load(factor, target + 8 * r)
+            for p in range(m):
+                row = row - (sign * at(factor, one + 8 * p + r)) * load(factor, two + 8 * p)
+            store(factor, target + 8 * r, row)
+
+
+@kernel
+def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
+    """Put what is left of the front on the stack, no more rows than columns; returns the new top."""
+    front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
+    triangle.where[n] = top
+    for kind in range(2):
+        base, count, columns = front_base(fronts, n, kind), triangle.left[2 * n + kind], 0
+        sign = 1.0 if kind == 0 else -1.0
+        for block in range(first + 1, fronts.first[n + 1]):
+            columns += fronts.rows[fronts.column[block]] if fronts.sign[fronts.column[block]] == sign else 0
+        if count > columns:
+            p = 0
+            for block in range(first + 1, fronts.first[n + 1]):
+                if fronts.sign[fronts.column[block]] != sign:
+                    continue
+                for r in range(fronts.rows[fronts.column[block]]):
+                    o = base + p * stride
+                    length = column_length(front, o + 8 * (block - first) + r, stride, count - p)
+                    if length > 0.0:
+                        reflect(fronts, triangle, n, o, r, block - first, count - p, length)
+                        p += 1
+            count = p
+        triangle.left[2 * n + kind] = count
+        for row in range(count):
+            for o in range(8, stride, 8):
+                store(stack, top, load(front, base + row * stride + o))
+                top += 8
+    return top
+
+
+@kernel
+def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+    """Fill x (8 K,) with the solution of L diag(1, -1) x = rhs; `rhs` is used up."""
+    for n in range(fronts.rows.shape[0]):
+        m, d = fronts.rows[n], fronts.start[fronts.first[n]]
+        store(x, 8 * n, splat(0.0))
+        for r in range(m):
+            pivot, rest = at(factor, d + 9 * r), at(rhs, 8 * n + r)
+            for c in range(r):
+                rest = rest - at(factor, d + 8 * c + r) * at(x, 8 * n + c)
+            put(x, 8 * n + r, rest / pivot if pivot != 0.0 else 0.0)
+        for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
+            o, c = fronts.start[block], 8 * fronts.column[block]
+            row = load(rhs, c)
+            for r in range(m):
+                row = row - at(x, 8 * n + r) * load(factor, o + 8 * r)
+            store(rhs, c, row)
+        store(x, 8 * n, fronts.sign[n] * load(x, 8 * n))
+
+
+@kernel
+def backward_orthogonal(fronts: Fronts, factor: np.ndarray, x: np.ndarray) -> None:
+    """Turn what `forward_orthogonal` has left in x into the solution; rows left out get zero."""
+    count = fronts.rows.shape[0]
+    for k in range(count):
+        n = count - 1 - k
+        m, d = fronts.rows[n], fronts.start[fronts.first[n]]
+        for s in range(m):
+            r = m - 1 - s
+            pivot, rest = at(factor, d + 9 * r), at(x, 8 * n + r)
+            if pivot == 0.0:
+                put(x, 8 * n + r, 0.0)
+                continue
+            for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
+                along = load(factor, fronts.start[block] + 8 * r) * load(x, 8 * fronts.column[block])
+                rest = rest - total(along)
+            for c in range(r + 1, m):
+                rest = rest - at(factor, d + 8 * r + c) * at(x, 8 * n + c)
+            put(x, 8 * n + r, rest / pivot)

@@ -22,8 +22,9 @@ from quirk.lanes import at, load, store
 
 from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
 from .evaluate import copy, evaluate, factorise_at
-from .factorise import Pattern, factorise, solve
+from .factorise import Pattern
 from .loads import Forces
+from .orthogonal import backward_orthogonal, forward_orthogonal, triangularise
 from .project import project, tangential
 from .redundancy import EPSILON, choose, judge, uniform_rows, watch
 from .rows import Nodes, residuals
@@ -83,8 +84,8 @@ CLOCK = 5
 COUNTS = 11
 
 # What `enter` can be asked to do: take steps; evaluate at (T, y); bring y onto the constraints; count the
-# independent rows at y; choose as many; find Phi, or its rate, at y; solve with other blocks.
-ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, SOLVE = range(8)
+# independent rows at y; choose as many; find Phi, or its rate, at y; factorise other rows; solve with these.
+ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE = range(9)
 
 # Why it returns: to be entered again, or at the end, or not able to go on.
 AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, STALLED, STOPPED = range(8)
@@ -203,9 +204,14 @@ def enter(
     elif task == CHOOSE:
         if not choose(constants, nodes, pattern, work, clock[T], run.y, counts[BEST_RANK]):
             return OFF_CONSTRAINTS
-    elif task == SOLVE:
-        factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
-        solve(pattern, work.B, work.Q, work.rhs, work.x)
+    elif task == TRIANGULARISE:
+        triangularise(
+            work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor,
+            work.summary[TOLERANCE],
+        )  # fmt: skip
+    elif task == SUBSTITUTE:
+        forward_orthogonal(work.fronts, work.triangle.factor, work.rhs, work.x)
+        backward_orthogonal(work.fronts, work.triangle.factor, work.x)
     else:
         poses(constants, run.y, work.kin)
         residuals(nodes, clock[T], run.y, work.kin, 0 if task == PHI else 1, work.rhs)

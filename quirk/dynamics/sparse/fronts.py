@@ -153,12 +153,13 @@ def _pairs(
     rows: np.ndarray,
 ) -> list[tuple[int, int, int, int]]:
     """Blocks of node n whose product is taken from a block between a joint and a hub."""
+    joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
     found = []
-    for x, a in enumerate(later):
-        for b in later[x + 1 :]:
-            if sign[a] != sign[b]:
-                one, two = (start[first[n] + index[n][c]] for c in (a, b))
-                found.append((int(one), int(two), int(start[first[a] + index[a][b]]), int(rows[a])))
+    for joint in joints:
+        for hub in hubs:
+            a, b = min(joint, hub), max(joint, hub)
+            one, two = (start[first[n] + index[n][c]] for c in (a, b))
+            found.append((int(one), int(two), int(start[first[a] + index[a][b]]), int(rows[a])))
     return found
 
 

@@ -26,7 +26,7 @@ from .layout import G_FORCE, G_I, G_J, G_SIZE
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
-from .work import BLOCKS, LEAST, METHOD, PASSES, RANK, RATE, REFLECTIONS, TOLERANCE, TRIGGER, Work
+from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, TOLERANCE, TRIGGER, Work
 
 EPSILON = 2.220446049250313e-16
 
@@ -148,7 +148,7 @@ def weigh(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: 
             put(work.floor, o, shrunk * shrunk * length)
             least = min(least, distance * distance)
     put(work.summary, LEAST, least)
-    put(work.summary, METHOD, BLOCKS)
+    put(work.summary, METHOD, REFLECTIONS if work.summary[PRUNED] > 0.0 else BLOCKS)
     put(work.summary, RATE, 0.0)
     adapt(work)
 
@@ -160,7 +160,7 @@ def adapt(work: Work) -> None:
     if work.summary[METHOD] == BLOCKS and (least < TINY or rate > SLOW):
         put(work.summary, METHOD, REFLECTIONS)
         rate = 0.0
-    elif work.summary[METHOD] == REFLECTIONS and least > FAIR:
+    elif work.summary[METHOD] == REFLECTIONS and least > FAIR and not work.summary[PRUNED] > 0.0:
         put(work.summary, METHOD, BLOCKS)
         rate = 0.0
     put(work.summary, RATE, rate)

@@ -1,9 +1,9 @@
 """How redundant rows share their load: the multipliers of minimum norm, among all that exert the same forces.
 
 With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution
-lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule: blocks over
-bodies, coupled by joints, with the mechanism's freedoms as null space. They are factorised as the blocks over joints
-are, with the roles of both exchanged.
+lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule: an unknown y for each
+body, coupled by joints, with the mechanism's freedoms as null space. D^-1 A is factorised as the rows of joints are
+(`orthogonal`), with the roles of joints and bodies exchanged.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from quirk.lanes import WIDTH, aligned
 
 from ..metric import body_lengths, inverse_root
 from ..model import Model
-from .factorise import TURNING
+from .fronts import BodySides, orthogonal
 from .layout import G_FORCE, G_SIZE
 from .ordering import gathered, minimum_degree
 from .relations import SIDE_FORCE, SIDE_MOMENT
-from .tables import SIDES, SIGNS, Tables, block_pattern, block_size
+from .tables import SIDES, SIGNS, Tables
 
-# Pivots below this part of a diagonal entry are those of freedoms.
-FREEDOM = 1e-11
+# Columns at a distance from others below this part of their length are freedoms.
+FREEDOM = 1e-10
 
-# A solve leaves errors of round-off over the smallest pivot; this many more make up for it.
+# A solve leaves errors of round-off over the least distance of a column; this many more make up for it.
 REFINEMENTS = 2
 
 
@@ -40,8 +40,7 @@ class Sharing:
 
     Attributes
     ----------
-    pattern : Pattern of the blocks over bodies
-    size : elements of all blocks
+    orthogonal : Orthogonal, of bodies
     count : number of bodies
     """
 
@@ -62,18 +61,19 @@ class Sharing:
         position[order] = np.arange(n)
         position[n] = n  # the ground, behind all bodies
         neighbours = [sorted(int(position[b]) for b in others) for others in later]
-        products: dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]] = {}
+        meeting = []
         for those in at_joint:
-            places = [(int(position[body]), 6 * WIDTH * number) for number, body in those]
-            for a, left in places:
-                for b, right in places:
-                    if a <= b:
-                        # Rows 0 to 2 by the first product, rows 3 to 5 by the second.
-                        product = (TURNING, left, right, left + 3 * WIDTH, right + 3 * WIDTH, 1.0)
-                        products.setdefault((a, b), []).append(product)
-        rows = np.full(n, 6)
-        self.pattern = block_pattern(neighbours, rows, np.ones(n), products)
-        self.size = block_size(self.pattern)
+            starts = [6 * WIDTH * number for number, _ in those]
+            if those:
+                meeting.append(
+                    BodySides(
+                        nodes=[int(position[body]) for _, body in those],
+                        force=starts,
+                        moment=[start + 3 * WIDTH for start in starts],
+                        scale=[1.0] * len(those),
+                    )
+                )
+        self.orthogonal = orthogonal(neighbours, np.full(n, 6), np.ones(n), meeting, {})
         # Of each side its joint, its number among the sides of that, and the place of its body.
         self.joint, _, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
         self.place = position[bodies]
@@ -104,14 +104,15 @@ class Sharing:
         return starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6), signs
 
     def multipliers(
-        self, x: Sequence[np.ndarray], G: Sequence[np.ndarray], solve: Callable[..., np.ndarray]
+        self, x: Sequence[np.ndarray], G: Sequence[np.ndarray], factorise: Callable[..., Callable[[np.ndarray], np.ndarray]]
     ) -> list[np.ndarray]:
         """Return those (m,) of least norm that exert the same forces as x (m,), for each Taylor coefficient.
 
-        `G` holds the rows of each order; ``solve(pattern, size, rows, floor, rhs)`` factorises and solves.
+        `G` holds the rows of each order; ``factorise(orthogonal, rows, lengths, tolerance)`` returns a function that
+        solves for right-hand sides.
         """
         rows = [self._scaled_rows(of_order) for of_order in G]
-        flat, floor = np.ascontiguousarray(rows[0].ravel()), self._floor(rows[0])
+        solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), FREEDOM)
         given: list[np.ndarray] = []
         shared: list[np.ndarray] = []
         y: list[np.ndarray] = []
@@ -128,7 +129,7 @@ class Sharing:
             for _ in range(1 + REFINEMENTS):
                 left = goal - self._exerted(found, rows[0])
                 moved = np.zeros_like(of_order)
-                moved[:-1] = solve(self.pattern, self.size, flat, floor, left[:-1].ravel()).reshape(-1, WIDTH)
+                moved[:-1] = solve(left[:-1].ravel()).reshape(-1, WIDTH)
                 found += self._along(moved, rows[0])
                 of_order += moved
             shared.append(found)
@@ -156,10 +157,10 @@ class Sharing:
         rows[..., 3:6] = np.einsum("scl,sck->slk", moment, self.moment_scale)
         return rows * self.inverse_scale[self.joint][..., None]
 
-    def _floor(self, rows: np.ndarray) -> np.ndarray:
-        """Floors (8 n,) of the pivots."""
+    def _lengths(self, rows: np.ndarray) -> np.ndarray:
+        """Squared lengths (8 n,) of the columns."""
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))
-        floor = aligned(WIDTH * self.count)
-        floor[:] = FREEDOM * diagonal[:-1].ravel()
-        return floor
+        lengths = aligned(WIDTH * self.count)
+        lengths[:] = diagonal[:-1].ravel()
+        return lengths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,20 +26,24 @@ from .advance import (
     PHI,
     PHI_RATE,
     PROJECT,
-    SOLVE,
+    SUBSTITUTE,
+    TRIANGULARISE,
     Run,
     Settings,
     T,
     enter,
 )
+
+from .blocks import block_size
 from .factorise import Pattern
+from .fronts import Orthogonal
 from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from .related import Related
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
 from .tables import UNIT_ROWS, Tables
-from .work import PASSES, RANK, SUMMARY, TOLERANCE, Work
+from .work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Work
 
 # To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
 # system and brought back onto the constraints.
@@ -85,6 +90,8 @@ class Solver:
         self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
         self.size = lanes * STATE_SIZE
+        self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
+        size = block_size(self.pattern)
         self.work = Work(
             kin=aligned(lanes * KINEMATICS_SIZE),
             G=aligned(tables.rows_size),
@@ -93,8 +100,8 @@ class Solver:
             goal=aligned(8 * K),
             sum=aligned(8 * K),
             rest=aligned(8 * K),
-            B=aligned(self.tables.size),
-            Q=aligned(self.tables.size),
+            B=aligned(size),
+            Q=aligned(size),
             wrench=aligned(lanes * WRENCH_SIZE),
             motion=aligned(lanes * WRENCH_SIZE),
             change=aligned(lanes * WRENCH_SIZE),
@@ -136,7 +143,7 @@ class Solver:
     @property
     def arrays(self) -> tuple:
         """The first arguments of most kernels: constants, nodes, pattern and work."""
-        return self.tables.constants, self.nodes, self.tables.pattern, self.work
+        return self.tables.constants, self.nodes, self.pattern, self.work
 
     def settle(self, y: np.ndarray, t: float) -> int:
         """Find which rows to leave out near a state (size,) on the constraints; returns how many are left.
@@ -153,6 +160,7 @@ class Solver:
         # Where the state itself is singular, the choice is made next to it.
         if self._enter(CHOOSE, y) != DONE:
             self._enter(CHOOSE, states[int(np.argmax(ranks))])
+        self._prune()
         return max(ranks)
 
     def settle_near(self, y: np.ndarray, t: float) -> None:
@@ -165,6 +173,7 @@ class Solver:
         near = self._on_constraints(y, t)
         self.counts[BEST_RANK] = self.count(near, t)
         self._enter(CHOOSE, near)
+        self._prune()
 
     def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
         """The state (size,) on the constraints next to one, or that itself if it is far from them."""
@@ -224,9 +233,24 @@ class Solver:
 
     def _project_alike(self, y: np.ndarray) -> bool:
         """Bring a state onto the constraints, in place, to the nearest one for bodies all alike."""
-        alike = self.tables.uniform
-        constants, pattern = alike.constants, self.tables.pattern._replace(weight=alike.pattern_weight)
-        return self._enter(PROJECT, y, constants=constants, pattern=pattern) == DONE
+        alike, blocks = self.tables.uniform, self.tables.blocks
+        work = self.work._replace(scale=alike.scale, weight=alike.weight)
+        pattern = None
+        if blocks.dense:
+            work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
+        else:
+            pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
+        return self._enter(PROJECT, y, constants=alike.constants, pattern=pattern, work=work) == DONE
+
+    def _prune(self) -> None:
+        """Factorise from now on the nodes alone of which rows are kept, where all of them would be too many."""
+        if self.tables.blocks.dense:
+            nodes = self.nodes.rows
+            rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
+            self.pattern = self.tables.blocks.of(rows.any(axis=1))
+            size = block_size(self.pattern)
+            self.work = self.work._replace(B=aligned(size), Q=aligned(size))
+            self.work.summary[PRUNED] = 1.0
 
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
         """States on the constraints around a state; fewer where the way to them is not found."""
@@ -266,12 +290,13 @@ class Solver:
         settings: Settings | None = None,
         constants: np.ndarray | None = None,
         pattern: Pattern | None = None,
+        work: Work | None = None,
     ) -> int:
         run = self._desk
         run.y[:] = y
         outcome = enter(
-            task, self.tables.constants if constants is None else constants, self.nodes, pattern or self.tables.pattern, self.applied.table, NO_WEIGHTS,
-            settings or self._settings, self.work, run, 0,
+            task, self.tables.constants if constants is None else constants, self.nodes, pattern or self.pattern, self.applied.table, NO_WEIGHTS,
+            settings or self._settings, work or self.work, run, 0,
         )  # fmt: skip
         y[:] = run.y
         return outcome
@@ -300,17 +325,28 @@ class Solver:
             return x
         if self._sharing is None:
             self._sharing = Sharing(self.model, self.tables)
-        return self._sharing.multipliers(x, G, self._solve_blocks)
+        return self._sharing.multipliers(x, G, self._factorised)
 
-    def _solve_blocks(
-        self, pattern: Pattern, size: int, G: np.ndarray, floor: np.ndarray, rhs: np.ndarray
-    ) -> np.ndarray:
-        """Return the solution (8 K,) with blocks of another pattern, of `size` elements, over K nodes."""
+    def _factorised(
+        self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, tolerance: float
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Factorise other rows over K nodes; returns what solves for right-hand sides (8 K,)."""
         work = self.work._replace(
-            G=G, floor=floor, B=aligned(size), Q=aligned(size), rhs=rhs.copy(), x=aligned(len(rhs))
-        )
-        enter(
-            SOLVE, self.tables.constants, self.nodes, pattern, self.applied.table, NO_WEIGHTS,
-            self._settings, work, self._desk, 0,
+            G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
+            summary=self.work.summary.copy(), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
         )  # fmt: skip
-        return work.x
+        work.summary[TOLERANCE] = tolerance
+
+        def do(task: int) -> None:
+            enter(
+                task, self.tables.constants, self.nodes, self.pattern, self.applied.table, NO_WEIGHTS,
+                self._settings, work, self._desk, 0,
+            )  # fmt: skip
+
+        def solve(rhs: np.ndarray) -> np.ndarray:
+            work.rhs[:] = rhs
+            do(SUBSTITUTE)
+            return work.x.copy()
+
+        do(TRIANGULARISE)
+        return solve

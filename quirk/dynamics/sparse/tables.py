@@ -14,7 +14,8 @@ from quirk.state import STATE_SIZE
 
 from ..metric import inverse_root
 from ..model import Model
-from .factorise import CONSTANT, STRETCH, TURNING, Pattern
+from .blocks import Blocks, Products
+from .factorise import CONSTANT, TURNING
 from .fronts import BodySides, Orthogonal, orthogonal
 from .layout import (
     CONSTANTS_SIZE,
@@ -76,13 +77,13 @@ class Tables:
     ----------
     slots : where each body stands
     constants : of bodies, in blocks of eight
-    nodes, pattern : what kernels read
+    nodes : what kernels read
+    blocks : of which the factorisation of S consists
     joints : what each node is made of, None for hubs
     row_lane : (m,) where each row of the model lies among the lanes (8 K,) of all nodes
     row_pivot : (m,) where its diagonal element lies in the orthogonal factor
     units : element of G where the rows of the unit matrix start
     rows_size : elements of G
-    size : elements of all blocks, of B or of Q, whichever has more
     orthogonal : the same for the orthogonal factorisation
     uniform : the metric in which rows are judged
     """
@@ -90,13 +91,12 @@ class Tables:
     slots: Slots
     constants: np.ndarray
     nodes: Nodes
-    pattern: Pattern
+    blocks: Blocks
     joints: list[Joint | None]
     row_lane: np.ndarray
     row_pivot: np.ndarray
     units: int
     rows_size: int
-    size: int
     orthogonal: Orthogonal
     uniform: Uniform
 
@@ -115,7 +115,7 @@ def flatten(model: Model) -> Tables:
     sides = _sides_at_bodies(model, placed, relations)
     products = _products(model, sides, hubs, units)
     sign = np.where(nodes.kind == HUB, -1.0, 1.0)
-    pattern = block_pattern(elimination.neighbours, nodes.rows, sign, products)
+    blocks = Blocks(elimination.neighbours, nodes.rows, sign, products)
     fronts = _orthogonal(model, elimination.neighbours, nodes.rows, sign, sides, hubs, products)
     row_lane, row_pivot = np.zeros((2, model.rows), dtype=np.int64)
     for k, joint in enumerate(placed):
@@ -125,11 +125,10 @@ def flatten(model: Model) -> Tables:
             row_pivot[joint.rows] = diagonal + (WIDTH + 1) * np.arange(len(joint.rows))
     constants = _constants(model)
     ends = [() if joint is None else joint.bodies for joint in placed]
-    alike = uniform(model, slots, constants, ends, relations, pattern, fronts)
+    alike = uniform(model, slots, constants, ends, relations, fronts)
     rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.inverse_mass)
     return Tables(
-        slots, slots.to_lanes(constants), nodes, pattern, placed, row_lane, row_pivot, units, rows_size, block_size(pattern),
-        fronts, alike,
+        slots, slots.to_lanes(constants), nodes, blocks, placed, row_lane, row_pivot, units, rows_size, fronts, alike,
     )  # fmt: skip
 
 
@@ -227,11 +226,6 @@ def _kind(primitives: list[int]) -> int:
     return POINT if len(primitives) == 1 else HINGE
 
 
-# Products by the blocks (earlier node, later node) that they belong to: kind, left, right, left_force,
-# right_force and weight, as `Pattern` has them.
-Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
-
-
 def _sides_at_bodies(
     model: Model, placed: Sequence[Joint | None], relations: Relations
 ) -> dict[int, list[Side]]:
@@ -314,66 +308,3 @@ def _sides(model: Model, k: int, joint: Joint, relations: Relations) -> list[Sid
     constant = _kind(list(model.table.kind[joint.primitives])) != BILINEAR
     force = G_SIZE * k + G_FORCE
     return [Side(k, G_SIZE * k + at, force, sign, constant) for at, sign in zip(SIDES, SIGNS, strict=True)]
-
-
-def block_pattern(
-    neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
-) -> Pattern:
-    """Lay out the blocks of all nodes, with what they start from and what earlier nodes take from them."""
-    first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
-    column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
-    owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
-    sizes = WIDTH * rows[owner]
-    start = np.cumsum(sizes) - sizes
-    turned_sizes = np.where(column == owner, 0, WIDTH * rows[column])
-    turned = np.cumsum(turned_sizes) - turned_sizes
-    block = {(int(k), int(c)): q for q, (k, c) in enumerate(zip(owner, column, strict=True))}
-
-    terms: list[list[tuple[int, int, int, int, int, float]]] = [[] for _ in column]
-    for place, those in products.items():
-        terms[block[place]] = those
-    updates: list[list[tuple[int, int, int]]] = [[] for _ in column]
-    for k, later in enumerate(neighbours):
-        for x, a in enumerate(later):
-            for b in later[x:]:
-                updates[block[a, b]].append((turned[block[k, a]], start[block[k, b]], rows[k]))
-
-    def pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
-
-    flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 6)
-    flat_updates = np.array([update for those in updates for update in those], dtype=np.int64).reshape(-1, 3)
-    kind, left, right, left_force, right_force = (flat_terms[:, c].astype(np.int64) for c in range(5))
-    # Rows are needed by the first of all eliminations that couple to them.
-    needed = np.arange(len(neighbours))
-    np.minimum.at(needed, column, owner)
-    visits = np.argsort(needed, kind="stable")
-    ends = STRETCH * np.arange(1, 2 + len(neighbours) // STRETCH)
-    pattern = Pattern(
-        rows=rows,
-        sign=sign,
-        first=first,
-        start=start,
-        turned=turned,
-        column=column,
-        term=pointers(terms),
-        kind=kind,
-        left=left,
-        right=right,
-        left_force=left_force,
-        right_force=right_force,
-        weight=flat_terms[:, 5].copy(),
-        update=pointers(updates),
-        Q=flat_updates[:, 0].copy(),
-        B=flat_updates[:, 1].copy(),
-        source=flat_updates[:, 2].copy(),
-        visits=visits,
-        due=np.searchsorted(needed[visits], ends),
-    )
-    return compact(pattern)
-
-
-def block_size(pattern: Pattern) -> int:
-    """How many elements B and Q need."""
-    own = np.repeat(pattern.rows, np.diff(pattern.first))
-    return int(WIDTH * max(own.sum(), pattern.rows[pattern.column].sum()))

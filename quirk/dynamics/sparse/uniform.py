@@ -9,7 +9,6 @@ import numpy as np
 
 from ..metric import body_lengths
 from ..model import Model
-from .factorise import Pattern
 from .fronts import Orthogonal
 from .layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, Slots
 from .relations import Relations
@@ -18,7 +17,7 @@ class Uniform(NamedTuple):
     """What replaces arrays of the same names.
 
     constants: of bodies · inverse_mass, side_inverse_mass: sums over the bodies of nodes, and of sides of relations ·
-    scale, weight: of the orthogonal factorisation · pattern_weight: of the products of `Pattern`.
+    scale, weight: of the orthogonal factorisation.
     """
 
     constants: np.ndarray
@@ -26,7 +25,6 @@ class Uniform(NamedTuple):
     side_inverse_mass: np.ndarray
     scale: np.ndarray
     weight: np.ndarray
-    pattern_weight: np.ndarray
 
 
 def uniform(
@@ -35,7 +33,6 @@ def uniform(
     constants: np.ndarray,
     bodies: Sequence[tuple[int, ...]],
     relations: Relations,
-    pattern: Pattern,
     fronts: Orthogonal,
 ) -> Uniform:
     """Return the arrays of a model whose `constants` (n, CONSTANTS_SIZE) and `bodies` of each node are given."""
@@ -50,5 +47,4 @@ def uniform(
         side_inverse_mass=np.sign(relations.inverse_mass),
         scale=np.sign(fronts.scale),
         weight=np.sign(fronts.weight),
-        pattern_weight=np.sign(pattern.weight),
     )

@@ -52,9 +52,10 @@ class Work(NamedTuple):
 # RATE: by which part of what is missing a further solve misses, the largest seen.
 # TRIGGER: the least pivot below which other rows are to be left out.
 # TOLERANCE: distance, over its length, up to which a row counts as dependent on others.
+# PRUNED: whether the pattern leaves out nodes, so that with other rows than those chosen for it blocks cannot do.
 # CORRECTION: how far, in rad or lengths of the system, the last projection found the poses off.
-RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, CORRECTION = range(8)
-SUMMARY = 8
+RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION = range(9)
+SUMMARY = 9
 
 # Values of METHOD: pivots of S by blocks; reflections of G^T.
 BLOCKS, REFLECTIONS = 0.0, 1.0

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import rotation
 from .constraints import Constraint
+from .contradiction import others
 from .constraints.primitives import DISTANCE, DOT1
 from .dynamics.metric import Metric
 from .dynamics.model import Model
@@ -28,6 +29,9 @@ REST = 1e-12
 
 # Round-off of positions is allowed for by this part of the distance from the origin.
 FAR = 1e-6
+
+# Velocities that are missed by more than this part of the largest contradict each other.
+CONTRADICTED = 1e-6
 
 # Frames further than about 78 degrees apart are first turned towards each other.
 STEEP = 0.2
@@ -154,12 +158,30 @@ def assemble(system: System, start: State, t: float) -> State:
 
 
 def with_velocity(system: System, state: State, t: float) -> State:
-    """Return the state with the nearest velocities that satisfy all constraints, its poses being on them."""
+    """Return the state with the nearest velocities that satisfy all constraints, its poses being on them.
+
+    Raises
+    ------
+    AssemblyError
+        If constraints ask for velocities that contradict each other.
+    """
     model, kin = system.model, Kinematics.of(state)
     if not model.rows:
         return state
     kept = system.solver().verdict(state, t).kept
-    return with_projected_velocity(model, system.metric, state, kin, t, factorise(model, system.metric, kin, t, kept))
+    pseudo_inverse = factorise(model, system.metric, kin, t, kept)
+    moving = with_projected_velocity(model, system.metric, state, kin, t, pseudo_inverse)
+    _, rate, angular = violations(system, moving, t)
+    speed = model.length * (1.0 + np.abs(moving.angular_velocity).max()) + np.abs(moving.velocity).max()
+    miss = rate / np.where(angular, speed / model.length, speed)
+    worst = int(np.argmax(miss))
+    if not miss[worst] <= CONTRADICTED:
+        raise AssemblyError(
+            f"{constraint_of(system, worst)}: cannot be assembled; its velocity is missed by {rate[worst]:.3g} "
+            f"{'rad/s' if angular[worst] else 'm/s'} (row {model.labels[worst]}): {others(system, moving, t, worst)}: "
+            "drop one of them, or make them agree"
+        )
+    return moving
 
 
 def _rank(model: Model, uniform: Metric, kin: Kinematics, t: float) -> int:

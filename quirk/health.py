@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .assembly import FAR, constraint_of, violations
+from .contradiction import others, tautness
 from .dynamics.equations import applied_loads
 from .dynamics.metric import Metric
 from .dynamics.projection import factorise
@@ -111,8 +112,8 @@ def check_kept(result: Result, owner: str) -> None:
             unit = "rad" if angular[worst] else "m"
             raise SimulationError(
                 f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} {unit} "
-                f"(row {system.model.labels[worst]}): it contradicts other constraints, or its function has no slope; "
-                "the result is in this error's .result",
+                f"(row {system.model.labels[worst]}): {others(system, state, t, worst)}"
+                f"{tautness(system, result.state_at(0), float(result.time[0]))}; the result is in this error's .result",
                 time=t,
                 result=result,
             )

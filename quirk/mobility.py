@@ -9,7 +9,7 @@ import numpy as np
 from .dynamics.model import Model
 from .dynamics.metric import Metric
 from .dynamics.projection import factorise
-from .dynamics.rows import spatial_rows
+from .dynamics.rows import residuals, spatial_rows
 from .dynamics.sparse.solver import Solver, Verdict
 from .state import Kinematics, State
 
@@ -17,6 +17,9 @@ UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
 
 # Shares of a load, forces and torques over the length of the system alike, below this are round-off.
 NO_SHARE = 1e-6
+
+# Quadratic forms, and eigenvalues over the largest, below this are zero; so many freedoms are looked at.
+NO_FORM, MOST_BLOCKED = 1e-9, 30
 
 # Shares in a dependency of rows below this are round-off.
 NO_PART = 1e-7
@@ -49,6 +52,8 @@ class Mobility:
     degrees_of_freedom : 6 n - rank
     bodies, rows, rank : numbers of bodies, constraint rows and independent ones
     gruebler : 6 n - rows, what counting alone would give
+    blocked : freedoms of first order only, which the constraints hold at second order: a taut straight row of rods
+        between pins has velocities that lead nowhere
     redundant : labels of rows that follow from the rows before them
     redundant_constraints : names of all constraints that share loads with others
     null_motions : (f, n, 6) velocities that all constraints allow, in N, and angular velocities in body axes;
@@ -65,6 +70,7 @@ class Mobility:
     rows: int
     rank: int
     gruebler: int
+    blocked: int
     redundant: list[str]
     redundant_constraints: list[str]
     nearly_dependent: dict[str, float]
@@ -85,6 +91,8 @@ class Mobility:
             f"smallest singular values: {smallest or 'none'}",
             f"redundant rows: {', '.join(self.redundant) or 'none'}",
         ]
+        if self.blocked:
+            lines.append(f"rigid to second order: {self.blocked} of the freedoms are velocities that lead nowhere")
         if self.nearly_dependent:
             lines.append(said_nearly(self.nearly_dependent))
         if not self.shared:
@@ -127,6 +135,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
         rows=model.rows,
         rank=rank,
         gruebler=6 * n - model.rows,
+        blocked=_blocked(model, state, t, motions, idle / model.row_scale),
         redundant=[model.labels[row] for row in _dependent(idle)],
         redundant_constraints=sharing,
         nearly_dependent=nearly_dependent(model, verdict),
@@ -134,6 +143,38 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
         singular_values=np.sort(uniform.s)[:SMALLEST],
         loads=loads,
     )
+
+
+def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
+    """How many of the null motions (f, n, 6) lead nowhere.
+
+    A velocity z goes on only if A a = b(z) has a solution: if lambda . b(z) = 0 for all multipliers that exert nothing
+    (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each is a quadratic form in z. Where one has no negative
+    eigenvalue, z must be without the eigenvectors of the others.
+    """
+    f = len(motions)
+    moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)
+    if not len(idle) or not 0 < f <= MOST_BLOCKED or moving:
+        return 0
+
+    def bends(z: np.ndarray) -> np.ndarray:
+        moved = State(state.position, state.orientation, z[:, :3], z[:, 3:])
+        return idle @ residuals(model, Kinematics.of(moved), t, 2)[:, 2]
+
+    forms = np.zeros((len(idle), f, f))
+    for a in range(f):
+        forms[:, a, a] = bends(motions[a])
+        for b in range(a):
+            forms[:, a, b] = forms[:, b, a] = (bends(motions[a] + motions[b]) - bends(motions[a] - motions[b])) / 4
+    found = 0
+    # Of forms that are multiples of each other one stands for all.
+    _, sizes, independent = np.linalg.svd(forms.reshape(len(forms), -1), full_matrices=False)
+    for size, form in zip(sizes, independent.reshape(-1, f, f), strict=True):
+        values = np.linalg.eigvalsh(form)
+        scale = np.abs(values).max()
+        if size > NO_FORM * np.abs(motions).max() ** 2 and (values.min() > -NO_FORM * scale or values.max() < NO_FORM * scale):
+            found = max(found, int((np.abs(values) > NO_FORM * scale).sum()))
+    return found
 
 
 def _complement(rows: np.ndarray, size: int) -> np.ndarray:

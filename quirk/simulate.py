@@ -11,6 +11,7 @@ import numpy as np
 
 from . import validate
 from .assembly import check_consistent
+from .contradiction import MOST_ROWS
 from .dynamics.equations import applied_loads
 from .dynamics.flow import Flow
 from .dynamics.sparse.advance import Settings
@@ -151,6 +152,8 @@ def simulate(
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
     with np.errstate(all="ignore"):
         applied_loads(system.model, start, Kinematics.of(State.unpack(y)))
+    if flow.rank < system.model.rows <= MOST_ROWS:
+        system.acceleration(State.unpack(y), start)  # says where constraints contradict each other
     statistics = Statistics()
     run: CompiledRun | SteppedRun
     if isinstance(flow, SparseFlow) and method in TABLEAUX:

@@ -326,16 +326,23 @@ class System:
 
     def _motion(self, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
         """Solve the equations of motion at one state given by the user."""
+        from .contradiction import check_accelerations
+
         validate.choice("System", "solver", solver, SOLVERS)
         state, t = self.checked(state), self._time(t)
         kin = Kinematics.of(state)
         if solver == "dense":
-            return kin, equations.motion(self.model, t, kin, kept=self.solver().verdict(state, t).kept)
+            verdict = self.solver().verdict(state, t)
+            motion = equations.motion(self.model, t, kin, kept=verdict.kept)
+            check_accelerations(self, state, t, motion, verdict)
+            return kin, motion
         compiled = self.solver()
         y = compiled.slots.state_to_lanes(state.pack())
         compiled.settle_near(y, t)
         loads = equations.applied_loads(self.model, t, kin)
-        return kin, constrained_motion(compiled, t, kin, y, *loads)
+        motion = constrained_motion(compiled, t, kin, y, *loads)
+        check_accelerations(self, state, t, motion, compiled.verdict(state, t))
+        return kin, motion
 
     @staticmethod
     def _time(t: Any) -> float:

@@ -11,7 +11,7 @@ import quirk.integrators
 import quirk
 
 FLOORS = [
-    {"compiled", "traced"},
+    {"compiled", "machine_code", "traced"},
     {"lanes", "pointers"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation"},

@@ -22,7 +22,6 @@ import os
 import pickle
 import stat
 import sys
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,8 @@ import numba
 from numba.core import caching
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+from .files import whole
 
 DIGEST = 32
 # Bytes; no machine code comes near, and what else may lie in its place need not be read to the end.
@@ -153,12 +154,8 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     rest = identity + payload
-    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
-    try:
+    with whole(path) as aside:
         aside.write_bytes(hashlib.sha256(rest).digest() + rest)
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def folders(function: Callable[..., Any]) -> list[Path]:

@@ -70,6 +70,7 @@ def run(out: Path) -> quirk.Result:
     figure.axes[3].legend(fontsize="small")
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "cam-follower.png", dpi=120)
+    plt.close(figure)
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
     for speed, result in ((SLOW, slow), (FAST, fast)):
@@ -86,6 +87,7 @@ def run(out: Path) -> quirk.Result:
     right.grid(alpha=0.3)
     right.legend(loc="center")
     figure.savefig(out / "cam-follower-force.png", dpi=120)
+    plt.close(figure)
     slow.animate(out / "cam-follower.gif", fps=20, speed=0.02, view=(0, 0), trails=(("rocker", [0.04, 0, 0]),))
     return slow
 

@@ -79,7 +79,9 @@ def run(out: Path) -> quirk.Result:
     drawn.axes[0].legend(loc="upper right")
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "planetary-gears.png", dpi=120)
+    plt.close(figure)
     drawn.savefig(out / "planetary-gears-tooth.png", dpi=120)
+    plt.close(drawn)
     result.animate(out / "planetary-gears.gif", fps=15, view=(90, -90), trails=(tooth,))
     return result
 

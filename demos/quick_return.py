@@ -7,6 +7,7 @@ slowly; while it passes below, the arm swings back fast.
 
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
@@ -72,6 +73,7 @@ def run(out: Path) -> quirk.Result:
     figure.axes[0].legend(loc="lower right")
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "quick-return.png", dpi=120)
+    plt.close(figure)
     pins = [("arm", [ARM / 2, 0, 0]), ("crank", [CRANK / 2, 0, 0]), ("ram", [0, 0, 0])]
     result.plot.paths(pins, color="velocity", at=0.15, path=out / "quick-return-paths.png")
     result.animate(out / "quick-return.gif", fps=20, speed=0.5, view=(0, 0))

@@ -70,6 +70,7 @@ def run(out: Path) -> quirk.Result:
     axes[2].set_xlabel("crank angle (deg)")
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "slider-crank.png", dpi=120)
+    plt.close(figure)
 
     # Results are the forces on the second body, the rod and the crank; turned round, those on the pin and the bearing.
     on_pin, on_bearing = -result["crank pin"].force("i"), -result["main bearing"].force()
@@ -81,6 +82,7 @@ def run(out: Path) -> quirk.Result:
     dots = draw_polar(axes[1], on_bearing[:, 0], on_bearing[:, 1], angle, title)
     figure.colorbar(dots, ax=axes, label="crank angle (deg)", ticks=np.arange(0, 721, 90), shrink=0.7)
     figure.savefig(out / "slider-crank-polar.png", dpi=120)
+    plt.close(figure)
     result.animate(out / "slider-crank.gif", fps=20, speed=0.01, view=(0, 0), trails=(("rod", [0, 0, 0]),))
     return result
 

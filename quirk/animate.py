@@ -1,34 +1,35 @@
-"""Animated pictures of a motion: bodies with their shapes, joints marked."""
+"""Animated pictures of a motion."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.pyplot as plt
+import matplotlib as mpl
 import numpy as np
-from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-from scipy.interpolate import CubicHermiteSpline
+from matplotlib.animation import FFMpegWriter, PillowWriter
+from matplotlib.figure import Figure
 
-from . import rotation, validate
+from . import validate
 from .body import Body
-from .constraints import Constraint, Drawing, Joint
-from .constraints.primitives import DOT1
-from .constraints.relation import FORCE, Relation
-from .errors import InputError
-from .forces import Spring
-from .plot import checked_points
+from .errors import InputError, QuirkError
+from .files import whole
+from .plot_paths import checked_points
+from .scene import Scene
 
 if TYPE_CHECKING:
     from .result import Result
 
-COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
-LETTERS = "xyz"
-# Points of a trail between two pictures.
-TRAIL_POINTS = 8
+DPI = 100
+# Inches.
+SMALLEST, LARGEST = 0.5, 40.0
+# GIFs count in hundredths of a second, and are shown slowly where a picture lasts for one.
+MOST_PER_SECOND_OF_GIF, MOST_PER_SECOND = 50, 1000
+# About an hour of drawing. All pictures of a GIF are in memory until it is written.
+MOST_PICTURES, MOST_MEMORY, BYTES_OF_A_DOT = 100_000, 2**32, 4
 
 
 def animate(
@@ -68,191 +69,80 @@ def animate(
     Raises
     ------
     InputError
-        If the file type is unknown, ffmpeg is missing, or there is nothing to animate.
+        If nothing can be written there, ffmpeg is missing, there is nothing to animate, or too much.
+    QuirkError
+        If ffmpeg fails.
     """
-    path = Path(path)
-    fps = round(validate.positive("animate", "fps", fps))
+    file = validate.output_file("animate", path, (".gif", ".mp4"))
+    gif = file.suffix.lower() == ".gif"
+    if not gif and shutil.which("ffmpeg") is None:
+        raise InputError("animate: MP4 needs the program ffmpeg, which was not found: install it or write a .gif")
+    fps = _checked_fps(fps, gif)
     speed = validate.positive("animate", "speed", speed)
-    writer = _writer(path, fps)
+    size = validate.positive("animate", "size", size)
+    if not SMALLEST <= size <= LARGEST:
+        raise InputError(f"animate: size must be from {SMALLEST:g} to {LARGEST:g} inches; got {size:g}")
     if view is not None:
         elevation, azimuth = validate.array("animate", "view", view, (2,))
         view = float(elevation), float(azimuth)
-    if len(result.time) < 2:
-        raise InputError("animate: the result has a single time; simulate with more output")
-    end = result.time[-1]
-    times = np.arange(result.time[0], end, speed / fps)
-    scene = Scene(result, times, trails)
-    figure = plt.figure(figsize=(size, size))
+    points = checked_points("animate", "trails", trails)
+    for name, _ in points:
+        if not isinstance(result.system[name], Body):
+            raise InputError(f"animate: trails must be points of bodies; got {result.system[name]}")
+    times = _times(result, fps, speed, size if gif else 0.0)
+    scene = Scene(result, times, points)
+    figure = Figure(figsize=(size, size))
     ax: Any = figure.add_axes((0, 0, 1, 1), projection="3d")
     scene.prepare(ax, view)
-    animation = FuncAnimation(figure, scene.draw, frames=len(times), blit=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    animation.save(path, writer=writer, dpi=100)
-    plt.close(figure)
-    return path
+    with whole(file) as aside:
+        try:
+            _write(figure, scene, PillowWriter(fps=fps) if gif else FFMpegWriter(fps=fps), aside)
+        except (BrokenPipeError, CalledProcessError) as error:
+            raise QuirkError("animate: the program ffmpeg failed; see its message, or write a .gif") from error
+    return Path(path)
 
 
-def _writer(path: Path, fps: int) -> FFMpegWriter | PillowWriter:
-    suffix = path.suffix.lower()
-    if suffix == ".gif":
-        return PillowWriter(fps=fps)
-    if suffix != ".mp4":
-        raise InputError(f"animate: path must end in .gif or .mp4; got {str(path)!r}")
-    if shutil.which("ffmpeg") is None:
-        raise InputError("animate: MP4 needs the program ffmpeg, which was not found: install it or write a .gif")
-    return FFMpegWriter(fps=fps)
+def _checked_fps(fps: Any, gif: bool) -> int:
+    """Return a number of pictures per second that the kind of file can show."""
+    value = validate.positive("animate", "fps", fps)
+    most = MOST_PER_SECOND_OF_GIF if gif else MOST_PER_SECOND
+    if value != round(value) or value > most:
+        kind = "a GIF" if gif else "an MP4"
+        raise InputError(f"animate: fps must be a whole number, for {kind} not above {most}; got {value:g}")
+    return round(value)
 
 
-class Scene:
-    """What is drawn, with the poses of all bodies at the times of the pictures."""
-
-    def __init__(self, result: Result, times: np.ndarray, trails: tuple[tuple[str, Any], ...]) -> None:
-        self.times = times
-        self.bodies = result.system.bodies
-        self.constraints = [
-            c
-            for c in result.system.constraints
-            if c.name in result.model.joint_rows and drawing_of(c).show and _holds_points(c, self.bodies)
-        ]
-        self.gravity = result.system.gravity
-        self.poses = {body.name: _poses(result, body, times) for body in self.bodies}
-        ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
-        # Lines from the centre of mass to the joints show what holds a body where its shape does not reach.
-        self.faces = {
-            body.name: [np.array([np.zeros(3), f.origin, np.zeros(3)]) for b, f in ends if b is body]
-            + ([] if body.shape is None else body.shape.faces())
-            for body in self.bodies
-        }
-        # matplotlib wants faces of one corner count: repeating the last corner changes no face.
-        most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
-        for faces in self.faces.values():
-            faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
-        self.springs = [element for element in result.system.forces if isinstance(element, Spring)]
-        fine = np.linspace(times[0], times[-1], TRAIL_POINTS * (len(times) - 1) + 1)
-        self.trails = [
-            _point_path(result, name, local, fine) for name, local in checked_points("animate", "trails", trails)
-        ]
-        corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
-        joints = [self.joint_point(c)[:, None] for c in self.constraints]
-        every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails])
-        self.low, self.high = every.min(axis=0), every.max(axis=0)
-
-    def prepare(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up equal axes and the artists that `draw` moves."""
-        middle, half = 0.5 * (self.low + self.high), 0.55 * (self.high - self.low).max() or 1.0
-        for letter, m in zip(LETTERS, middle, strict=True):
-            getattr(ax, f"set_{letter}lim")(m - half, m + half)
-            getattr(ax, f"set_{letter}label")(f"{letter} (m)")
-        ax.locator_params(nbins=5)
-        ax.set_box_aspect((1, 1, 1))
-        vertical = int(np.argmax(np.abs(self.gravity))) if self.gravity.any() else 2
-        elevation, azimuth = view or (20.0, -60.0)
-        ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
-        self.solids = {}
-        for number, (name, faces) in enumerate(self.faces.items()):
-            color = COLORS[number % len(COLORS)]
-            solid = Poly3DCollection(faces, facecolor=color, edgecolor=color, alpha=0.75, linewidth=0.8)
-            self.solids[name] = ax.add_collection3d(solid)
-        (self.dots,) = ax.plot([], [], [], "o", color="black", markersize=4)
-        # An axis as thick as asked for: points of the page for each metre.
-        thick = 72.0 * ax.get_figure().get_size_inches().min() / (2 * half)
-        self.axes_lines = []
-        for option in (drawing_of(c) for c in self.constraints if _shows_axis(c)):
-            width = 2.0 if option.axis_radius is None else max(0.5, 2 * option.axis_radius * thick)
-            color = "black" if option.color is None else option.color
-            self.axes_lines.append(ax.plot([], [], [], color=color, linewidth=width)[0])
-        self.spring_lines = [ax.plot([], [], [], "--", color="#555555", linewidth=1)[0] for _ in self.springs]
-        self.trail_lines = [ax.plot([], [], [], color="#cc3311", linewidth=1)[0] for _ in self.trails]
-        self.axis_length = 0.06 * half
-        self.caption = ax.text2D(0.03, 0.95, "", transform=ax.transAxes)
-
-    def draw(self, frame: int) -> list[Any]:
-        """Move everything to its place in picture number `frame`."""
-        for name, solid in self.solids.items():
-            r, R = (part[frame] for part in self.poses[name])
-            solid.set_verts([face @ R.T + r for face in self.faces[name]])
-        if self.constraints:
-            points = np.array([self.joint_point(c)[frame] for c in self.constraints])
-            self.dots.set_data_3d(*points.T)
-        shown = [c for c in self.constraints if _shows_axis(c)]
-        for constraint, line in zip(shown, self.axes_lines, strict=True):
-            body, joint_frame = _drawn_on(constraint)
-            r, R = (part[frame] for part in self.poses[body.name])
-            length = drawing_of(constraint).axis_length
-            half = self.axis_length if length is None else 0.5 * length
-            ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, _free_axis(constraint)])
-            line.set_data_3d(*(ends @ R.T + r).T)
-        for spring, line in zip(self.springs, self.spring_lines, strict=True):
-            ends = [self._end(b, f.origin)[frame] for b, f in zip(spring.bodies, spring.frames, strict=True)]
-            line.set_data_3d(*np.transpose(ends))
-        for trail, line in zip(self.trails, self.trail_lines, strict=True):
-            line.set_data_3d(*trail[: TRAIL_POINTS * frame + 1].T)
-        self.caption.set_text(f"t = {self.times[frame]:.2f} s")
-        return []
-
-    def joint_point(self, constraint: Constraint) -> np.ndarray:
-        """Path (nt, 3) in N of the joint point."""
-        body, frame = _drawn_on(constraint)
-        return self._end(body, frame.origin)
-
-    def _end(self, body: Any, local: np.ndarray) -> np.ndarray:
-        """Path (nt, 3) in N of a point of a body or of the ground."""
-        if not isinstance(body, Body):
-            return np.tile(local, (len(self.times), 1))
-        return self._carried(body.name, local[None])[:, 0]
-
-    def _carried(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
-        r, R = self.poses[name]
-        return r[:, None] + points @ np.swapaxes(R, 1, 2)
+def _times(result: Result, fps: int, speed: float, gif_size: float) -> np.ndarray:
+    """Return the times of the pictures, if they are neither too few nor too many."""
+    if len(result.time) < 2:
+        raise InputError("animate: the result has a single time; simulate with more output")
+    start, end = float(result.time[0]), float(result.time[-1])
+    count = (end - start) * (fps / speed)
+    would_be = f"animate: {end - start:g} s with fps={fps} and speed={speed:g} would be {np.ceil(count):.9g} pictures"
+    if count <= 1:
+        raise InputError(f"{would_be}, in which nothing moves: choose a lower speed or a higher fps")
+    if count > MOST_PICTURES:
+        raise InputError(f"{would_be}; at most {MOST_PICTURES} are drawn: choose a higher speed or a lower fps")
+    memory = count * (gif_size * DPI) ** 2 * BYTES_OF_A_DOT
+    if memory > MOST_MEMORY:
+        raise InputError(
+            f"{would_be}, for which a GIF needs {memory / 2**30:.1f} GiB of memory; at most {MOST_MEMORY / 2**30:g} "
+            "GiB are used: choose a higher speed, a lower fps or a smaller size, or write an .mp4"
+        )
+    return np.arange(start, end, speed / fps)
 
 
-def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
-    """Whether a constraint exerts forces at its points; what keeps a planar body in its plane does so anywhere."""
-    companion = any(constraint in body.companions for body in bodies)
-    return not companion and any(
-        FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
-        for primitive in constraint.primitives
-    )
-
-
-def _drawn_on(constraint: Constraint) -> tuple[Any, Any]:
-    """Return the body, and its joint frame, on which a joint is marked: j, or i where j is the ground."""
-    if isinstance(constraint.body_j, Body):
-        return constraint.body_j, constraint.frame_j
-    return constraint.body_i, constraint.frame_i
-
-
-def drawing_of(constraint: Constraint) -> Drawing:
-    """How a constraint wants to be drawn."""
-    return getattr(constraint, "drawing", Drawing())
-
-
-def _free_axis(constraint: Constraint) -> int:
-    """The axis of a joint's frames about or along which there is motion."""
-    axes = (getattr(constraint, name, None) for name in ("rotation_axis", "translation_axis"))
-    return next((axis for axis in axes if axis is not None), 2)
-
-
-def _shows_axis(constraint: Constraint) -> bool:
-    return isinstance(constraint, Joint) and (
-        constraint.rotation_axis is not None or constraint.translation_axis is not None
-    )
-
-
-def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.ndarray:
-    """Path (nt, 3) in N of a body point at finely spaced times."""
-    item = result.system[name]
-    if not isinstance(item, Body):
-        raise InputError(f"animate: trails must be points of bodies; got {item}")
-    r, R = _poses(result, item, times)
-    return r + R @ local
-
-
-def _poses(result: Result, body: Body, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (nt, 3) and rotation matrices (nt, 3, 3), between outputs by cubic interpolation."""
-    view = result[body.name]
-    position = CubicHermiteSpline(result.time, view.position, view.velocity)(times)
-    rates = rotation.rate(view.orientation, view.angular_velocity)
-    q = CubicHermiteSpline(result.time, view.orientation, rates)(times)
-    return position, rotation.matrix(q / np.linalg.norm(q, axis=1, keepdims=True))
+def _write(figure: Figure, scene: Scene, writer: PillowWriter | FFMpegWriter, path: Path) -> None:
+    """Draw and write all pictures."""
+    with mpl.rc_context({"savefig.bbox": None}):  # which would cut pictures to different sizes
+        writer.setup(figure, path, dpi=DPI)
+        try:
+            for number in range(len(scene.times)):
+                scene.draw(number)
+                writer.grab_frame()
+        except BaseException:
+            if isinstance(writer, FFMpegWriter):
+                with contextlib.suppress(Exception):
+                    writer.finish()  # ends the program
+            raise
+        writer.finish()

@@ -1,34 +1,32 @@
 """Compilation of numerical kernels, in one place with one switch.
 
-Kernels are plain Python functions over arrays; numba compiles them at their first call, never at import,
-and keeps the machine code beside the source or in the user's cache folder. Setting the environment
-variable NUMBA_DISABLE_JIT=1 runs every kernel as plain Python.
+Kernels are plain Python functions over arrays; numba compiles them at their first call, never at import, and
+`machine_code` keeps what comes out. Setting the environment variable NUMBA_DISABLE_JIT=1 runs every kernel as plain
+Python.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 from numba.extending import register_jitable
 
+from .machine_code import MachineCode
+
 # What the compiler may do to floats: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
 FAST_MATH = {"contract", "nsz"}
 
 OPTIONS: dict[str, Any] = {"fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False}
 
-
-# Kernels are not called from Python.
+# Entries are called from Python alone, and kernels not from there.
+ENTRY_OPTIONS: dict[str, Any] = {"no_cfunc_wrapper": True, **OPTIONS}
 KERNEL_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
 
 
@@ -126,41 +124,16 @@ def plain_python() -> bool:
     return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
-class Notice(event.Listener):
-    """Says once in a process that it will take a while, where numba finds no machine code of an entry."""
+def entry(function: Callable[..., Any] | None = None, *, notice: str = "") -> Callable[..., Any]:
+    """Compile `function`, which Python calls, at its first call; keep the machine code where that can be written.
 
-    def __init__(self) -> None:
-        self.entries: list[Any] = []
-        self.given = False
-
-    def on_start(self, event: Any) -> None:
-        """Write one line to standard error."""
-        if event.data["dispatcher"] in self.entries and not self.given:
-            self.given = True
-            print("quirk: compiling, for about 15 s, once per installation", file=sys.stderr, flush=True)
-
-    def on_end(self, event: Any) -> None:
-        """Do nothing."""
-
-
-NOTICE = Notice()
-event.register("numba:compile", NOTICE)
-
-
-def entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function`, which Python calls, at its first call; keep the machine code where that can be written."""
-    options = {"pipeline_class": EntryCompiler, "no_cfunc_wrapper": True, **OPTIONS}
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no cache folder is writable: compile anew in each process
-        compiled = numba.njit(**options)(function)
-        NOTICE.entries.append(compiled)
-        return compiled
+    `notice` is said on standard error before compiling: what is compiled, and how long that usually takes.
+    """
+    if function is None:
+        return functools.partial(entry, notice=notice)
+    compiled = numba.njit(pipeline_class=EntryCompiler, **ENTRY_OPTIONS)(function)
     if not plain_python():
-        NOTICE.entries.append(compiled)
-        # numba takes machine code for stale when the function's own file has changed. Entries contain the
-        # kernels that they call, which live in other files, so the whole package has to count.
-        compiled._cache._cache_file._source_stamp = source_stamp()
+        compiled._cache = MachineCode(function, notice)
     return compiled
 
 
@@ -182,12 +155,3 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """Leave `function` as it is for Python, and let kernels call it in compiled form."""
     return register_jitable(**OPTIONS)(function)
-
-
-@functools.cache
-def source_stamp() -> tuple[tuple[str, int, int], ...]:
-    """Path, time and size of every file that may contain a kernel."""
-    specs = [importlib.util.find_spec(name) for name in ("quirk", "quirk.constraints", "quirk.integrators")]
-    folders = {folder for spec in specs if spec for folder in spec.submodule_search_locations or ()}
-    files = sorted({file for folder in folders for file in Path(folder).rglob("*.py")})
-    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,7 +15,8 @@ from . import validate
 from .constraints import Constraint
 from .dynamics.sparse.derivatives import highest_order
 from .errors import InputError
-from .plot_paths import checked_points, coordinates, draw_paths
+from .figures import drawing, shown, wrapped
+from .plot_paths import checked_paths, checked_points, coordinates, draw_paths
 from .result import BodyView, JointView, Result
 from .views import PlanarBodyView
 
@@ -37,6 +37,8 @@ ORDERS = (
 class Plotter:
     """Pictures of one result; every method returns a matplotlib figure and, given `path`, saves it there.
 
+    A figure that was saved is closed: `matplotlib.pyplot` shows those alone that were not.
+
     Calling the plotter itself draws an overview: energies, residuals, positions and joint loads.
     """
 
@@ -45,74 +47,78 @@ class Plotter:
 
     def __call__(self, path: str | Path | None = None) -> Figure:
         """Draw an overview of the whole run."""
-        figure, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained")
-        self._draw_energy(axes[0, 0])
-        self._draw_residuals(axes[0, 1])
-        for body in self.result.system.bodies:
-            moved = self.result[body.name].position - self.result[body.name].position[0]
-            axes[1, 0].plot(self.result.time, np.linalg.norm(moved, axis=1), label=body.name)
-        _finish(axes[1, 0], "displacement of the centres of mass", "m")
-        for constraint in self._loaded():
-            force = np.linalg.norm(self.result[constraint.name].force(), axis=1)
-            axes[1, 1].plot(self.result.time, force, label=constraint.name)
-        _finish(axes[1, 1], "joint forces", "N")
-        return _saved(figure, path)
+        with drawing("plot", path, (11, 7)) as figure:
+            axes = figure.subplots(2, 2)
+            self._draw_energy(axes[0, 0])
+            self._draw_residuals(axes[0, 1])
+            for body in self.result.system.bodies:
+                moved = self.result[body.name].position - self.result[body.name].position[0]
+                axes[1, 0].plot(self.result.time, np.linalg.norm(moved, axis=1), label=shown(body.name))
+            _finish(axes[1, 0], "displacement of the centres of mass", "m")
+            for constraint in self._loaded():
+                force = np.linalg.norm(self.result[constraint.name].force(), axis=1)
+                axes[1, 1].plot(self.result.time, force, label=shown(constraint.name))
+            _finish(axes[1, 1], "joint forces", "N")
+        return figure
 
     def motion(self, body: str, *, path: str | Path | None = None) -> Figure:
         """Draw position, velocity, orientation and angular velocity of a body over time."""
         view = self._view(body, BodyView, "plot.motion", "a body")
-        figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
-        figure.suptitle(body)
-        for ax, values, letters, title, unit in (
-            (axes[0, 0], view.position, LETTERS, "position, inertial axes", "m"),
-            (axes[0, 1], view.velocity, LETTERS, "velocity, inertial axes", "m/s"),
-            (axes[1, 0], view.orientation, "wxyz", "orientation (quaternion)", ""),
-            (axes[1, 1], view.angular_velocity, LETTERS, "angular velocity, body axes", "rad/s"),
-        ):
-            self._components(ax, values, letters)
-            _finish(ax, title, unit)
-        return _saved(figure, path)
+        with drawing("plot.motion", path, (11, 7)) as figure:
+            axes = figure.subplots(2, 2, sharex=True)
+            figure.suptitle(shown(body))
+            for ax, values, letters, title, unit in (
+                (axes[0, 0], view.position, LETTERS, "position, inertial axes", "m"),
+                (axes[0, 1], view.velocity, LETTERS, "velocity, inertial axes", "m/s"),
+                (axes[1, 0], view.orientation, "wxyz", "orientation (quaternion)", ""),
+                (axes[1, 1], view.angular_velocity, LETTERS, "angular velocity, body axes", "rad/s"),
+            ):
+                self._components(ax, values, letters)
+                _finish(ax, title, unit)
+        return figure
 
     def joint(self, joint: str, *, path: str | Path | None = None) -> Figure:
         """Draw a joint's relative displacement and rotation and their rates, in joint frame i, over time."""
         view = self._view(joint, JointView, "plot.joint", "a joint")
-        figure, axes = plt.subplots(2, 2, figsize=(11, 7), sharex=True, layout="constrained")
-        figure.suptitle(f"{joint}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
-        for ax, values, title, unit in (
-            (axes[0, 0], view.displacement, "displacement", "m"),
-            (axes[0, 1], view.velocity, "rate of displacement", "m/s"),
-            (axes[1, 0], view.rotation, "1-2-3 angles", "rad"),
-            (axes[1, 1], view.angular_velocity, "relative angular velocity", "rad/s"),
-        ):
-            self._components(ax, values, LETTERS)
-            _finish(ax, title, unit)
-        return _saved(figure, path)
+        with drawing("plot.joint", path, (11, 7)) as figure:
+            axes = figure.subplots(2, 2, sharex=True)
+            figure.suptitle(f"{shown(joint)}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
+            for ax, values, title, unit in (
+                (axes[0, 0], view.displacement, "displacement", "m"),
+                (axes[0, 1], view.velocity, "rate of displacement", "m/s"),
+                (axes[1, 0], view.rotation, "1-2-3 angles", "rad"),
+                (axes[1, 1], view.angular_velocity, "relative angular velocity", "rad/s"),
+            ):
+                self._components(ax, values, LETTERS)
+                _finish(ax, title, unit)
+        return figure
 
     def energy(self, *, path: str | Path | None = None) -> Figure:
         """Draw kinetic, potential and total energy over time."""
-        figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-        self._draw_energy(ax)
-        return _saved(figure, path)
+        with drawing("plot.energy", path, (7, 4.5)) as figure:
+            self._draw_energy(figure.subplots())
+        return figure
 
     def residuals(self, *, path: str | Path | None = None) -> Figure:
         """Draw the largest constraint residuals over time."""
-        figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-        self._draw_residuals(ax)
-        return _saved(figure, path)
+        with drawing("plot.residuals", path, (7, 4.5)) as figure:
+            self._draw_residuals(figure.subplots())
+        return figure
 
     def loads(self, joint: str, frame: str = "inertial", *, path: str | Path | None = None) -> Figure:
         """Draw force and torque on body j by body i over time, in N or in the axes of body "i" or "j"."""
         view = self._view(joint, JointView, "plot.loads", "a joint")
         constraint = view.constraint
-        whose = f"{joint}: {{}} on {constraint.body_j.name} by {constraint.body_i.name}, "
-        body = {"i": constraint.body_i.name, "j": constraint.body_j.name}.get(frame)
-        whose += "inertial axes" if body is None else f"axes of {body}"
-        figure, axes = plt.subplots(2, 1, figsize=(7, 7), sharex=True, layout="constrained")
-        self._components(axes[0], view.force(frame), LETTERS)
-        _finish(axes[0], whose.format("force"), "N")
-        self._components(axes[1], view.torque(frame), LETTERS)
-        _finish(axes[1], whose.format("torque"), "N m")
-        return _saved(figure, path)
+        bodies = {"i": shown(constraint.body_i.name), "j": shown(constraint.body_j.name)}
+        axes_of = f"axes of {bodies[frame]}" if frame in bodies else "inertial axes"
+        with drawing("plot.loads", path, (7, 7)) as figure:
+            both = figure.subplots(2, 1, sharex=True)
+            for ax, what, values, unit in zip(
+                both, ("force", "torque"), (view.force(frame), view.torque(frame)), ("N", "N m"), strict=True
+            ):
+                self._components(ax, values, LETTERS)
+                _finish(ax, f"{shown(joint)}: {what} on {bodies['j']} by {bodies['i']}, {axes_of}", unit)
+        return figure
 
     def derivatives(
         self,
@@ -142,21 +148,22 @@ class Plotter:
         moving = np.flatnonzero(fastest > UNMOVED * fastest.max()) if fastest.any() else range(len(fastest))
         # Motions given without their third or fourth derivatives leave those of the point unknown.
         known = ORDERS[: highest_order(self.result.model) + 2]
-        figure, axes = plt.subplots(len(known), 1, figsize=(7, 2 * len(known)), sharex=True, layout="constrained")
-        figure.suptitle(f"{body}, point {coordinates(local)} m" if local.any() else body)
-        figure.align_ylabels(axes)
-        for order, (ax, (title, unit)) in enumerate(zip(axes, known, strict=True)):
-            derivative = along.derivative(order)
-            for c in moving:
-                ax.plot(values, derivative[:, c], label=LETTERS[c] if len(moving) > 1 else None)
-            if len(moving) == 1:
-                title = f"{title} along {LETTERS[moving[0]]}"
-            elif order > 0:
-                ax.plot(values, np.linalg.norm(derivative, axis=1), "k--", linewidth=0.8, label="magnitude")
-            if "deg" in label:
-                ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # parts of a turn
-            _finish(ax, title, unit, label if ax is axes[-1] else "")
-        return _saved(figure, path)
+        with drawing(owner, path, (7, 2 * len(known))) as figure:
+            axes = figure.subplots(len(known), 1, sharex=True)
+            figure.suptitle(f"{shown(body)}, point {coordinates(local)} m" if local.any() else shown(body))
+            figure.align_ylabels(axes)
+            for order, (ax, (title, unit)) in enumerate(zip(axes, known, strict=True)):
+                derivative = along.derivative(order)
+                for c in moving:
+                    ax.plot(values, derivative[:, c], label=LETTERS[c] if len(moving) > 1 else None)
+                if len(moving) == 1:
+                    title = f"{title} along {LETTERS[moving[0]]}"
+                elif order > 0:
+                    ax.plot(values, np.linalg.norm(derivative, axis=1), "k--", linewidth=0.8, label="magnitude")
+                if "deg" in label:
+                    ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # parts of a turn
+                _finish(ax, title, unit, label if ax is axes[-1] else "")
+        return figure
 
     def paths(
         self,
@@ -179,7 +186,10 @@ class Plotter:
         """
         if points is None:
             points = [(body.name, (0, 0, 0)) for body in self.result.system.bodies]
-        return _saved(draw_paths(self.result, points, color, at), path)
+        pairs = checked_paths(self.result, points, color, at)
+        with drawing("plot.paths", path, (7 if color is None else 8, 7)) as figure:
+            draw_paths(figure, self.result, pairs, color, at)
+        return figure
 
     def _view(self, name: str, kind: type, method: str, what: str) -> Any:
         view = self.result[name]
@@ -218,7 +228,7 @@ class Plotter:
 
 
 def _finish(ax: Axes, title: str, unit: str, label: str = "time (s)") -> None:
-    ax.set_title(title)
+    ax.set_title(wrapped(title))
     ax.set_xlabel(label)
     ax.set_ylabel(unit)
     ax.grid(alpha=0.3)
@@ -226,11 +236,3 @@ def _finish(ax: Axes, title: str, unit: str, label: str = "time (s)") -> None:
         ax.set_ylim(-10 * ROUND_OFF, 10 * ROUND_OFF)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)
-
-
-def _saved(figure: Figure, path: str | Path | None) -> Figure:
-    if path is not None:
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=120)
-    return figure

@@ -13,17 +13,18 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 from . import validate
 from .errors import InputError
+from .figures import shown, wrapped
 from .result import BodyView, Result
+from .scene import COLORS, LETTERS, Scene
 
-LETTERS = "xyz"
 # What paths can be coloured by.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
 # A direction in which points move less than this part of the most is none of their motion.
 FLAT = 1e-6
 
 
-def draw_paths(result: Result, points: Any, color: str | None, at: float | None) -> Figure:
-    """Return a figure of paths; see `Plotter.paths`."""
+def checked_paths(result: Result, points: Any, color: str | None, at: float | None) -> list[tuple[str, np.ndarray]]:
+    """Return the body points whose paths are to be drawn; see `Plotter.paths`."""
     owner = "plot.paths"
     pairs = checked_points(owner, "points", points)
     for name, _ in pairs:
@@ -33,29 +34,35 @@ def draw_paths(result: Result, points: Any, color: str | None, at: float | None)
         validate.choice(owner, "color", color, tuple(UNITS))
     if at is not None and not result.time[0] <= validate.number(owner, "at", at) <= result.time[-1]:
         raise InputError(f"{owner}: at must be from {result.time[0]:g} to {result.time[-1]:g} s; got {at:g}")
-    paths = {f"{name} {coordinates(local)}".strip(): result[name].path(local) for name, local in pairs}
-    curves = {label: path.position for label, path in paths.items()}
-    shown = moving(np.concatenate(list(curves.values())))
-    solid = len(shown) == 3
-    figure = plt.figure(figsize=(7, 7) if color is None else (8, 7), layout="constrained")
+    return pairs
+
+
+def draw_paths(
+    figure: Figure, result: Result, points: list[tuple[str, np.ndarray]], color: str | None, at: float | None
+) -> None:
+    """Draw paths of body points in a figure."""
+    labels = [f"{shown(name)} {coordinates(local)}".strip() for name, local in points]
+    paths = [result[name].path(local) for name, local in points]
+    curves = [path.position for path in paths]
+    directions = moving(np.concatenate(curves))
+    solid = len(directions) == 3
     ax: Any = figure.add_subplot(projection="3d" if solid else None)
     if at is not None:
-        _draw_mechanism(ax, result, at, pairs, shown)
+        _draw_mechanism(ax, result, at, points, directions)
     if color is None:
-        for label, curve in curves.items():
-            ax.plot(*curve[:, shown].T, label=label)
+        for label, curve in zip(labels, curves, strict=True):
+            ax.plot(*curve[:, directions].T, label=label)
         ax.legend()
         ax.set_title("paths")
     else:
-        sizes = [np.linalg.norm(getattr(path, color), axis=1) for path in paths.values()]
-        _draw_colored(ax, [curve[:, shown] for curve in curves.values()], sizes, f"{color} ({UNITS[color]})")
-        ax.set_title(f"path of {', '.join(curves)}")
-    for axis, letter in zip("xyz", shown, strict=False):
+        sizes = [np.linalg.norm(getattr(path, color), axis=1) for path in paths]
+        _draw_colored(ax, [curve[:, directions] for curve in curves], sizes, f"{color} ({UNITS[color]})")
+        ax.set_title(wrapped(f"path of {', '.join(labels)}"))
+    for axis, letter in zip("xyz", directions, strict=False):
         getattr(ax, f"set_{axis}label")(f"{LETTERS[letter]} (m)")
     ax.set_aspect("equal")
     if not solid:
         ax.grid(alpha=0.3)
-    return figure
 
 
 def moving(points: np.ndarray) -> list[int]:
@@ -78,24 +85,22 @@ def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndar
     ax.get_figure().colorbar(pieces, ax=ax, label=label, shrink=0.8)
 
 
-def _draw_mechanism(ax: Any, result: Result, at: float, points: list[tuple[str, Any]], shown: list[int]) -> None:
+def _draw_mechanism(ax: Any, result: Result, at: float, points: list[tuple[str, Any]], directions: list[int]) -> None:
     """Draw bodies, joints and, as rings, the points of the paths, all where they are at a time."""
-    from .animate import COLORS, Scene  # which imports from here
-
-    scene = Scene(result, np.array([at]), tuple(points))
-    kind = PolyCollection if len(shown) == 2 else Poly3DCollection
+    scene = Scene(result, np.array([at]), points)
+    kind = PolyCollection if len(directions) == 2 else Poly3DCollection
     for number, (name, faces) in enumerate(scene.faces.items()):
         if not faces:
             continue
         r, R = (part[0] for part in scene.poses[name])
-        placed = [(face @ R.T + r)[:, shown] for face in faces]
+        placed = [(face @ R.T + r)[:, directions] for face in faces]
         color = COLORS[number % len(COLORS)]
         ax.add_collection(kind(placed, facecolor=(color, 0.3), edgecolor=color, linewidth=0.8))
         ax.plot(*np.concatenate(placed).T, linestyle="none")
     if scene.constraints:
-        dots = np.array([scene.joint_point(c)[0, shown] for c in scene.constraints])
+        dots = np.array([scene.joint_point(c)[0, directions] for c in scene.constraints])
         ax.plot(*dots.T, "o", color="black", markersize=4, zorder=4)
-    rings = np.concatenate(scene.trails)[:, shown]
+    rings = np.concatenate(scene.trails)[:, directions]
     ax.plot(*rings.T, "o", color="black", markerfacecolor="white", markersize=8, zorder=4)
 
 

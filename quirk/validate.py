@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,3 +128,41 @@ def whole(owner: str, argument: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{owner}: {argument} must be a positive whole number; got {value!r}")
     return int(value)
+
+
+def output_file(owner: str, value: Any, kinds: Sequence[str]) -> Path:
+    """Return where a file of one of `kinds`, such as ".png", can be written, with links followed; make its folder."""
+    if not isinstance(value, str | Path):
+        raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
+    if Path(value).suffix.lower() not in kinds:
+        raise InputError(f"{owner}: path must end in {' or '.join(kinds)}; got {str(value)!r}")
+    try:
+        path = Path(os.path.realpath(value))
+        there, file = path.exists(), path.is_file()
+    except (OSError, ValueError) as error:
+        raise _not_written(owner, "path", value, error) from None
+    if there and not file:
+        raise InputError(f"{owner}: path {str(value)!r} is not a file; choose another name")
+    output_folder(owner, "path", path.parent)
+    if there and not os.access(path, os.W_OK):
+        raise InputError(f"{owner}: path {str(value)!r} is there and must not be changed; choose another name")
+    return path
+
+
+def output_folder(owner: str, argument: str, value: Any) -> Path:
+    """Return a folder in which files can be written; it is made if it is not there."""
+    if not isinstance(value, str | Path):
+        raise InputError(f"{owner}: {argument} must be the name of a folder; got {value!r}")
+    try:
+        Path(value).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=value).close()
+    except (OSError, ValueError) as error:
+        raise _not_written(owner, argument, value, error) from None
+    return Path(value)
+
+
+def _not_written(owner: str, argument: str, value: Any, error: Exception) -> InputError:
+    why: Any = getattr(error, "strerror", None) or error
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        why = "there is a file where a folder should be"
+    return InputError(f"{owner}: {argument}: nothing can be written at {str(value)!r}: {why}; choose another place")

@@ -168,8 +168,8 @@ def test_demo(check, tmp_path, capsys, monkeypatch):
     (result,) = results
     assert ("100%" in printed.err) is not isinstance(result, KinematicResult)  # which is there at once
     assert result.residual.position.max() < 1e-11
+    assert plt.get_fignums() == []
     check(result)
-    plt.close("all")
 
 
 def test_each_demo_has_its_check():

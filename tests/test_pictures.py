@@ -4,14 +4,24 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
+import os
 import re
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from PIL import Image
 
 import quirk
+from quirk import figures
+from quirk.scene import Scene
+
+
+@pytest.fixture(autouse=True)
+def none_is_left_open():
+    yield
+    assert plt.get_fignums() == []
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +33,7 @@ def result():
     return quirk.simulate(quirk.System([rod, ball, hinge, wire], gravity=[0, 0, -9.81]), 0.5, output=0.02)
 
 
-@pytest.mark.parametrize(("draw", "axes"), [
+PLOTS = [
     (lambda plot, path: plot(path), 4),
     (lambda plot, path: plot.motion("rod", path=path), 4),
     (lambda plot, path: plot.joint("hinge", path=path), 4),
@@ -35,8 +45,12 @@ def result():
     (lambda plot, path: plot.paths(at=0.25, path=path), 1),
     (lambda plot, path: plot.paths(color="jerk", path=path), 2),
     (lambda plot, path: plot.derivatives("rod", [0.5, 0, 0], path=path), 5),
-], ids=["overview", "motion", "joint", "energy", "residuals", "loads", "paths", "point paths", "paths with bodies",
+]  # fmt: skip
+every_plot = pytest.mark.parametrize(("draw", "axes"), PLOTS, ids=["overview", "motion", "joint", "energy", "residuals", "loads", "paths", "point paths", "paths with bodies",
         "colored paths", "derivatives"])  # fmt: skip
+
+
+@every_plot
 def test_plots(result, tmp_path, draw, axes):
     path = tmp_path / "folder" / "picture.png"
     figure = draw(result.plot, path)
@@ -45,7 +59,7 @@ def test_plots(result, tmp_path, draw, axes):
         assert np.asarray(image.convert("L")).std() > 5  # not blank
     drawn = [line for ax in figure.axes for line in ax.lines if len(line.get_xdata()) > 0]
     assert drawn
-    plt.close(figure)
+    assert plt.get_fignums() == []
 
 
 def test_curves_are_the_result(result):
@@ -170,6 +184,167 @@ def test_messages(result, action, message):
         action(result)
 
 
-def test_other_files_are_refused(result, tmp_path):
-    with pytest.raises(quirk.InputError, match=r"must end in \.gif or \.mp4"):
-        result.animate(tmp_path / "motion.avi")
+REFUSED = [
+    ("motion.avi", r"path must end in .*; got '.*motion.avi'"),
+    ("motion", r"path must end in"),
+    (3, r"path must be the name of a file; got 3"),
+    ("folder.KIND", r"path '.*folder.KIND' is not a file; choose another name"),
+    ("file/motion.KIND", r"nothing can be written at '.*file': there is a file where a folder should be; choose"),
+    ("x" * 300 + ".KIND", r"File name too long"),
+    ("null\0.KIND", r"null byte"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), REFUSED)
+@pytest.mark.parametrize("kind", ["png", "gif"])
+def test_paths_that_cannot_be_written_are_named_before_anything_is_drawn(
+    result, tmp_path, monkeypatch, name, message, kind
+):
+    (tmp_path / f"folder.{kind}").mkdir()
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(figures.plt, "figure", None)
+    monkeypatch.setattr("quirk.animate.Scene", None)
+    path = tmp_path / name.replace("KIND", kind) if isinstance(name, str) else name
+    draw = result.animate if kind == "gif" else result.plot
+    owner = "animate" if kind == "gif" else "plot"
+    with pytest.raises(quirk.InputError, match=f"{owner}: .*{message.replace('KIND', kind)}"):
+        draw(path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", f"folder.{kind}"]
+
+
+def test_folders_are_made_and_links_followed(result, tmp_path):
+    there, link = tmp_path / "there.png", tmp_path / "new" / "folder" / "link.png"
+    there.write_bytes(b"old")
+    result.plot.energy(path=link)
+    link.unlink()
+    link.symlink_to(there)
+    result.plot.energy(path=link)
+    assert link.is_symlink()
+    with Image.open(there) as image:
+        image.verify()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@every_plot
+def test_what_fails_in_the_middle_closes_the_figure_and_keeps_the_old_file(
+    result, tmp_path, monkeypatch, draw, axes, error
+):
+    path = tmp_path / "picture.png"
+    path.write_bytes(b"good")
+
+    def fail(*_, **__):
+        raise error
+
+    for target, method in (("matplotlib.axes.Axes", "plot"), ("matplotlib.figure.Figure", "savefig")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{target}.{method}", fail)
+            if target.endswith("Axes"):
+                patch.setattr("mpl_toolkits.mplot3d.Axes3D.plot", fail)
+                patch.setattr("matplotlib.axes.Axes.semilogy", fail)
+            with pytest.raises(error):
+                draw(result.plot, path)
+    assert plt.get_fignums() == []
+    assert path.read_bytes() == b"good"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("number", [0, 5])
+def test_animations_that_fail_keep_the_old_file(result, tmp_path, monkeypatch, error, number):
+    path = tmp_path / "motion.gif"
+    path.write_bytes(b"good")
+    draw = Scene.draw
+
+    def fail(scene, frame):
+        if frame == number:
+            raise error
+        draw(scene, frame)
+
+    monkeypatch.setattr(Scene, "draw", fail)
+    with pytest.raises(error):
+        result.animate(path, size=1)
+    assert path.read_bytes() == b"good"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"fps": float("nan")}, "fps must be finite"),
+    ({"fps": -5}, "fps must be positive; got -5"),
+    ({"fps": 12.5}, "fps must be a whole number, for a GIF not above 50; got 12.5"),
+    ({"fps": 60}, "fps must be a whole number, for a GIF not above 50; got 60"),
+    ({"fps": "fast"}, "fps must be a number; got 'fast'"),
+    ({"speed": -1}, "speed must be positive; got -1"),
+    ({"speed": 0}, "speed must be positive; got 0"),
+    ({"speed": float("inf")}, "speed must be finite"),
+    ({"size": 1e4}, "size must be from 0.5 to 40 inches; got 10000"),
+    ({"size": 0.001}, "size must be from 0.5 to 40 inches; got 0.001"),
+    ({"size": float("nan")}, "size must be finite"),
+    ({"speed": 1e-6}, "0.5 s with fps=25 and speed=1e-06 would be 12500000 pictures; at most 100000 are drawn: choose a "
+                      "higher speed or a lower fps"),
+    ({"speed": 5e-324}, "would be inf pictures; at most"),
+    ({"speed": 0.0005}, "would be 25000 pictures, for which a GIF needs 23.3 GiB of memory; at most 4 GiB are used: choose"),
+    ({"speed": 0.05, "size": 40}, "would be 250 pictures, for which a GIF needs 14.9 GiB"),
+    ({"speed": 12.5}, "would be 1 pictures, in which nothing moves: choose a lower speed or a higher fps"),
+    ({"trails": [("nobody", [0, 0, 0])]}, "nobody"),
+])  # fmt: skip
+def test_animations_that_make_no_sense(result, tmp_path, monkeypatch, options, message):
+    monkeypatch.setattr("quirk.animate.Scene", None)
+    with pytest.raises(quirk.QuirkError, match=re.escape(message)):
+        result.animate(tmp_path / "motion.gif", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_single_time(result, tmp_path):
+    """All but a film can be made of it."""
+    single = quirk.simulate(result.system, 0.5, output=[0.25])
+    for draw, _ in PLOTS:
+        plt.close(draw(single.plot, None))
+    with pytest.raises(quirk.InputError, match="the result has a single time; simulate with more output"):
+        single.animate(tmp_path / "motion.gif")
+
+
+def test_a_program_for_films_that_fails(result, tmp_path, monkeypatch):
+    program = tmp_path / "ffmpeg"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(quirk.QuirkError, match="animate: the program ffmpeg failed"):
+        result.animate(tmp_path / "motion.mp4")
+    assert list(tmp_path.iterdir()) == [program]
+
+
+NAMES = [
+    "_hidden",
+    "$x^2$",
+    r"b\all_{1} 100% \$5 ^",
+    "hinge\n$\\frac{",
+    "one $",
+    "numbered " + 50 * "very " + "long 17",
+]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_names_are_shown_as_they_are(tmp_path, turn):
+    names = NAMES[::turn]
+    bodies = [quirk.Body.sphere(name, 1.0, 0.1, position=[k + 1, 0, 0]) for k, name in enumerate(names[:3])]
+    pairs = zip([quirk.GROUND, *bodies], bodies, names[3:], strict=False)
+    hinges = [quirk.Spherical(name, i, j, point=[k + 0.5, 0, 0]) for k, (i, j, name) in enumerate(pairs)]
+    plot = quirk.simulate(quirk.System([*bodies, *hinges], gravity=[0, 0, -9.81]), 0.1, output=0.02).plot
+    with plt.rc_context({"text.usetex": True}):
+        for figure, shown in (
+            (plot(tmp_path / "picture.png"), names),
+            (plot.motion(names[0]), names[:1]),
+            (plot.derivatives(names[1], [0, 0, 0.1]), names[1:2]),
+            (plot.joint(names[3]), names[3:4]),
+            (plot.loads(names[5], frame="i"), [names[5], names[2], names[1]]),
+            (plot.paths(), names[:3]),
+            (plot.paths(color="velocity"), names[:3]),
+        ):
+            texts = figure.findobj(lambda artist: isinstance(artist, Text) and artist.get_text())
+            assert not any(text.get_usetex() for text in texts)
+            seen = [text._preprocess_math(text.get_text()) for text in texts]
+            seen = [" ".join(string.replace(figures.INVISIBLE, "").split()) for string, math in seen if not math]
+            for name in shown:
+                want = name.replace("\n", r"\n") if len(name) < 50 else "numbered very very ve…ry long 17"
+                assert any(want in string for string in seen), (want, seen)
+            plt.close(figure)

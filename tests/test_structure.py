@@ -11,7 +11,7 @@ import quirk.integrators
 import quirk
 
 FLOORS = [
-    {"compiled", "traced"},
+    {"compiled", "machine_code", "files", "traced"},
     {"lanes", "pointers"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation"},
@@ -25,7 +25,7 @@ FLOORS = [
     {"result"},
     {"health"},
     {"simulate", "kinematics"},
-    {"plot", "plot_paths", "animate", "summary"},
+    {"figures", "scene", "plot", "plot_paths", "animate", "summary"},
     {"cli", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

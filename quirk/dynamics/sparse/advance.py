@@ -91,7 +91,7 @@ ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTIT
 AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, STALLED, STOPPED = range(8)
 
 
-@entry
+@entry(notice="compiling what runs need, usually for 15 to 60 s")
 def enter(
     task: int,
     constants: np.ndarray,

@@ -63,7 +63,7 @@ COUNTS = 4
 ARRIVED, STUCK, SINGULAR, STOPPED, INTERRUPTED = range(5)
 
 
-@entry
+@entry(notice="compiling what kinematics, jerk and load rates need, usually for 10 to 40 s")
 def follow(
     constants: np.ndarray,
     nodes: Nodes,

@@ -1,0 +1,205 @@
+"""Machine code of entries, kept in files from one process to the next.
+
+A file holds what one entry was compiled to for one list of argument types, processor and version of Python:
+
+    32 bytes   SHA-256 of all that follows
+    32 bytes   identity: SHA-256 of the sources and versions from which the code was made
+    the rest   what numba rebuilds the compiled function from, pickled
+
+Nothing is unpickled, let alone run, unless the checksum and the identity are right; otherwise the entry is compiled
+anew and the file replaced. Files are written aside and moved into place, each by itself complete: processes that
+compile at the same time do not wait for each other, and the last one's file stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import inspect
+import os
+import pickle
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core import caching
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from .files import whole
+
+DIGEST = 32
+# Bytes; no machine code comes near, and what else may lie in its place need not be read to the end.
+LARGEST = 1 << 28
+
+SAID: set[str] = set()
+
+
+class MachineCode(caching._Cache):
+    """Where numba looks for the machine code of one entry before it compiles, and leaves it afterwards.
+
+    Parameters
+    ----------
+    function : the entry as plain Python
+    notice : what is said on standard error before compiling; "" for nothing
+    """
+
+    def __init__(self, function: Callable[..., Any], notice: str = "") -> None:
+        self.function = function
+        self.notice = notice
+        self.folders = folders(function)
+        # Now, not when it is compiled: by then the files may no longer be what was imported.
+        self.sources = package_digest() + source_digest(function)
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is looked at first."""
+        return str(self.folders[0]) if self.folders else ""
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """Return the function for the argument types `sig`, or None if it has to be compiled."""
+        target_context.refresh()
+        name, identity = self._name_and_identity(sig, target_context.codegen())
+        trouble = ""
+        for folder in self.folders:
+            try:
+                payload = read(folder / name, identity)
+                if payload is not None:
+                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
+            except Exception as error:  # a damaged file may lead to any
+                trouble = f"machine code in {folder / name} cannot be used ({reason(error)}), so it is compiled anew"
+        if trouble:
+            say("trouble", trouble)
+        if self.notice:
+            say(self.notice, self.notice)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function in the first folder that takes it."""
+        if data.library.has_dynamic_globals:  # addresses of this process
+            return
+        name, identity = self._name_and_identity(sig, data.codegen)
+        refusals = [] if self.folders else ["its source is not in a file"]
+        try:
+            payload = dumps(data._reduce()) if self.folders else b""
+            for folder in self.folders:
+                try:
+                    write(folder / name, identity, payload)
+                    return
+                except OSError as error:
+                    refusals.append(reason(error))
+        except Exception as error:  # the function is there; that it cannot be kept must not end the run
+            refusals.append(reason(error))
+        say("not kept", f"machine code cannot be kept, so that each process compiles it anew: {'; '.join(refusals)}")
+
+    def enable(self) -> None:
+        """Do nothing: there is no switch."""
+
+    def disable(self) -> None:
+        """Do nothing: there is no switch."""
+
+    def flush(self) -> None:
+        """Do nothing: files are replaced, never emptied."""
+
+    def _name_and_identity(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
+        """Return the name of the file, and what it must have been made from."""
+        python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        kind = repr((str(sig), codegen.magic_tuple()))
+        code = self.function.__code__
+        versions = (numba.__version__, llvmlite.__version__, python)
+        made_from = (self.function.__qualname__, code.co_firstlineno, code.co_code, kind, versions, self.sources)
+        plain_name = self.function.__qualname__.replace("<", "").replace(">", "")
+        stem = f"{Path(code.co_filename).stem}.{plain_name}"
+        tag = hashlib.sha256(kind.encode()).hexdigest()[:12]
+        return f"{stem}.{python}.{tag}.quirk", hashlib.sha256(repr(made_from).encode()).digest()
+
+
+def read(path: Path, identity: bytes) -> bytes | None:
+    """Return what `write` wrote, or None where nothing is, or something of another identity.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not as it was written.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(mode):  # opening a pipe would wait for its other end
+        raise ValueError("it is not a file")
+    with path.open("rb") as file:
+        content = file.read(LARGEST)
+    checksum, rest = content[:DIGEST], content[DIGEST:]
+    if len(rest) < DIGEST or hashlib.sha256(rest).digest() != checksum:
+        raise ValueError("it is damaged")
+    return rest[DIGEST:] if rest[:DIGEST] == identity else None
+
+
+def write(path: Path, identity: bytes, payload: bytes) -> None:
+    """Write a file as a whole or not at all, in place of what was there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, or something that is not a file is in its place.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rest = identity + payload
+    with whole(path) as aside:
+        aside.write_bytes(hashlib.sha256(rest).digest() + rest)
+
+
+def folders(function: Callable[..., Any]) -> list[Path]:
+    """Return where machine code of a function may lie, in the order of preference.
+
+    In NUMBA_CACHE_DIR alone if that is set; else beside the function, or in the user's cache folder. Nowhere if the
+    function's source is not in a file, as changes could not be noticed.
+    """
+    source = inspect.getfile(function)
+    if not os.path.isfile(source):
+        return []
+    provided = (caching.UserProvidedCacheLocator,)
+    found = (caching.InTreeCacheLocator, caching.UserWideCacheLocator)
+    locators = provided if getattr(numba.config, "CACHE_DIR", "") else found
+    return [Path(locator(function, source).get_cache_path()) for locator in locators]
+
+
+@functools.cache
+def package_digest() -> bytes:
+    """Return the SHA-256 of every file that may contain a kernel: entries contain all kernels that they call."""
+    specs = [importlib.util.find_spec(name) for name in ("quirk", "quirk.constraints", "quirk.integrators")]
+    places = {place for spec in specs if spec for place in spec.submodule_search_locations or ()}
+    digest = hashlib.sha256()
+    for file in sorted({file for place in places for file in Path(place).rglob("*.py")}):
+        if file.is_file():  # editors leave links behind that lead nowhere
+            digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
+    return digest.digest()
+
+
+def source_digest(function: Callable[..., Any]) -> bytes:
+    """Return the SHA-256 of the file in which a function is; nothing where there is none."""
+    file = Path(inspect.getfile(function))
+    return hashlib.sha256(file.read_bytes()).digest() if file.is_file() else b""
+
+
+def say(kind: str, line: str) -> None:
+    """Write a line to standard error, one of each kind in a process."""
+    if kind in SAID or sys.stderr is None:
+        return
+    SAID.add(kind)
+    with contextlib.suppress(OSError, ValueError):  # it may be full or closed
+        print(f"quirk: {line}", file=sys.stderr, flush=True)
+
+
+def reason(error: Exception) -> str:
+    """Return an error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

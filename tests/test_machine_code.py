@@ -1,0 +1,255 @@
+"""Machine code in files: whatever happens to them, runs go on and give the same numbers."""
+
+import importlib.util
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from quirk import machine_code
+
+pytest.importorskip("resource", reason="pipes, links and limits of Unix")
+
+SOURCE = """
+from quirk.compiled import entry
+
+def double(x):
+    return 2 * x
+
+def triple(x):
+    return 3 * x
+
+double, triple = entry(notice="compiling")(double), entry(triple)
+"""
+
+
+class Bomb:
+    """What a file that is unpickled unchecked may do."""
+
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
+def imported(path):
+    """Import a file as a module of its own, as a new process would."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A module with two entries, both compiled and kept."""
+    monkeypatch.setattr(machine_code, "SAID", set())
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    path = tmp_path / "entries.py"
+    path.write_text(SOURCE)
+    module = imported(path)
+    assert (module.double(2.0), module.double(2), module.triple(2.0)) == (4.0, 4, 6.0)
+    machine_code.SAID.clear()
+    return module
+
+
+def files(module):
+    return sorted((Path(module.__file__).parent / "__pycache__").glob("*.quirk"))
+
+
+def load(entry, argument):
+    """Return the function that is found in the files, or None."""
+    return entry._cache.load_overload((numba.typeof(argument),), entry.targetctx)
+
+
+def save(entry, argument):
+    entry._cache.save_overload((numba.typeof(argument),), entry.overloads[(numba.typeof(argument),)])
+
+
+def harms(rng, path, others):
+    """Ways to do harm to a file."""
+    content = path.read_bytes()
+
+    def put(new):
+        return lambda: path.write_bytes(new)
+
+    def in_its_place(make):
+        return lambda: (path.unlink(), make())
+
+    flipped = bytearray(content)
+    for place in rng.integers(len(content), size=rng.integers(1, 9)):
+        flipped[place] ^= 1 << rng.integers(1, 8)
+    cut, head = rng.integers(len(content)), rng.integers(80)
+    return {
+        "truncated": put(content[:cut]),
+        "short": put(content[:head]),
+        "empty": put(b""),
+        "flipped": put(bytes(flipped)),
+        "one flipped": put(content[:cut] + bytes([content[cut] ^ 1]) + content[cut + 1 :]),
+        "longer": put(content + b"\0"),
+        "zeros": put(bytes(len(content))),
+        "noise": put(rng.bytes(len(content))),
+        "another's": put(others[rng.integers(len(others))].read_bytes()),
+        "bomb": put(pickle.dumps(Bomb())),
+        "bomb behind a right beginning": put(content[:64] + pickle.dumps(Bomb())),
+        "gone": path.unlink,
+        "folder": in_its_place(path.mkdir),
+        "pipe": in_its_place(lambda: os.mkfifo(path)),
+        "dangling link": in_its_place(lambda: path.symlink_to("nowhere")),
+        "link to itself": in_its_place(lambda: path.symlink_to(path.name)),
+        "endless": in_its_place(lambda: path.symlink_to("/dev/zero")),
+        "unreadable": lambda: path.chmod(0),
+    }
+
+
+HARMS = tuple(harms(np.random.default_rng(0), Path(__file__), [Path(__file__)]))
+
+
+def restored(path, content):
+    """Put a file back as it was, whatever is there."""
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_harmed_files(module, seed):
+    """Nothing but the right function ever comes out of them, and the next process finds them mended."""
+    rng = np.random.default_rng(seed)
+    contents = {path: path.read_bytes() for path in files(module)}
+    cases = [(module.double, 2.0, 4.0), (module.double, 2, 4), (module.triple, 2.0, 6.0)]
+    assert len(contents) == len(cases)
+    (path,) = [p for p in contents if "triple" in p.name]
+    for name in HARMS:
+        harms(rng, path, [p for p in contents if p != path])[name]()
+        found = load(module.triple, 2.0)
+        assert found is None or (name == "unreadable" and found.entry_point(2.0) == 6.0), name  # by a superuser
+        save(module.triple, 2.0)
+        assert [load(e, x).entry_point(x) for e, x, _ in cases] == [want for *_, want in cases], name
+        assert name == "folder" or path.is_file()  # what is not a file stays, and the next folder is taken
+        restored(path, contents[path])
+        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    assert files(module) == sorted(contents)  # nothing is left over
+
+
+def test_a_damaged_file_is_named_once(module, capsys):
+    for path in files(module):
+        path.write_bytes(b"")
+    assert load(module.double, 2.0) is load(module.triple, 2.0) is None
+    damaged, compiling = capsys.readouterr().err.splitlines()
+    (path,) = [p for p in files(module) if str(p) in damaged]
+    assert (
+        damaged == f"quirk: machine code in {path} cannot be used (ValueError: it is damaged), so it is compiled anew"
+    )
+    assert compiling == "quirk: compiling"
+
+
+@pytest.mark.parametrize("what", ["numba.__version__", "llvmlite.__version__", "sys.version_info"])
+def test_another_version_is_replaced(module, monkeypatch, capsys, what):
+    monkeypatch.setattr(f"quirk.machine_code.{what}", "0.1")
+    assert load(module.double, 2.0) is None
+    assert capsys.readouterr().err == "quirk: compiling\n"
+    save(module.double, 2.0)
+    assert load(module.double, 2.0).entry_point(2.0) == 4.0
+    monkeypatch.undo()
+    assert (load(module.double, 2.0) is None) is (what != "sys.version_info")  # versions of Python have files each
+    assert load(module.triple, 2.0) is not None
+
+
+def test_a_changed_source_is_compiled_anew(module):
+    path = Path(module.__file__)
+    assert load(imported(path).triple, 2.0).entry_point(2.0) == 6.0
+    before = path.stat()
+    path.write_text(SOURCE.replace("3 * x", "5 * x"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # neither size nor time tell
+    assert load(imported(path).triple, 2.0) is None
+
+
+def test_without_a_source_nothing_is_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(machine_code, "SAID", set())
+    namespace = {}
+    exec(SOURCE, namespace)
+    assert namespace["double"](4) == 8
+    assert "its source is not in a file" in capsys.readouterr().err
+
+
+def test_writers_and_readers_at_the_same_time(tmp_path):
+    """Whoever reads finds one of the writers' files, whole."""
+    path, identity = tmp_path / "folder" / "file", bytes(32)
+    payloads = [bytes([k]) * 300_000 for k in range(4)]
+    machine_code.write(path, identity, payloads[0])
+
+    def work(k):
+        found = []
+        for _ in range(50):
+            machine_code.write(path, identity, payloads[k])
+            found.append(machine_code.read(path, identity))
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(payload in payloads for found in pool.map(work, range(4)) for payload in found)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_line_that_cannot_be_said_ends_nothing(monkeypatch):
+    monkeypatch.setattr(machine_code, "SAID", set())
+    with open(os.devnull, "w") as file:
+        monkeypatch.setattr(sys, "stderr", file)
+    machine_code.say("closed", "a line")
+    monkeypatch.setattr(sys, "stderr", None)
+    machine_code.say("none", "a line")
+
+
+def started(folder, before="", **variables):
+    """Start a process that calls an entry of a module in a folder."""
+    script = f"{before}\nimport entries\nprint(entries.double(2.0), entries.double._cache_hits.total())"
+    environment = {**os.environ, "PYTHONPATH": str(folder), **variables}
+    return subprocess.Popen(
+        [sys.executable, "-c", script], stdout=-1, stderr=-1, text=True, cwd=folder, env=environment
+    )
+
+
+def ended(process):
+    """Return what a process printed, and the lines that it wrote to standard error."""
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out.split(), err.splitlines()
+
+
+def test_processes_at_the_same_time(tmp_path):
+    (tmp_path / "entries.py").write_text(SOURCE)
+    for process in [started(tmp_path) for _ in range(2)]:
+        out, lines = ended(process)
+        assert out[0] == "4.0"
+        assert lines == ([] if out[1] == "1" else ["quirk: compiling"])
+    assert ended(started(tmp_path)) == (["4.0", "1"], [])
+
+
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
+
+
+@pytest.mark.parametrize(("before", "cache"), [(FULL, "cache"), ("", "entries.py")], ids=["full", "no folder"])
+def test_nothing_can_be_written(tmp_path, before, cache):
+    """Entries are compiled anew in each process, which says so in one line."""
+    (tmp_path / "entries.py").write_text(SOURCE)
+    for _ in range(2):
+        process = started(tmp_path, before, NUMBA_CACHE_DIR=str(tmp_path / cache), PYTHONDONTWRITEBYTECODE="1")
+        out, (compiling, line) = ended(process)
+        assert (out, compiling) == (["4.0", "0"], "quirk: compiling")
+        assert line.startswith("quirk: machine code cannot be kept, so that each process compiles it anew: ")
+        assert ("File too large" in line) is (cache == "cache")
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert left == [tmp_path / "entries.py"]
+
+
+def test_a_folder_of_the_user_where_the_package_cannot_be_written(tmp_path):
+    (tmp_path / "entries.py").write_text(SOURCE)
+    (tmp_path / "__pycache__").touch()
+    home = {"XDG_CACHE_HOME": str(tmp_path / "home"), "NUMBA_CACHE_DIR": ""}
+    assert ended(started(tmp_path, **home)) == (["4.0", "0"], ["quirk: compiling"])
+    assert ended(started(tmp_path, **home)) == (["4.0", "1"], [])

@@ -100,8 +100,9 @@ def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
 @traced
 def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
     """Rotation, spin and metric of one block, of which s, k and c are the first elements."""
-    for row, axes in enumerate(_rotation(y, kin, s, k)):
-        store3(kin, k + 8 * (METRIC + 3 * row), columns_times(constants, c + 8 * FACTOR, axes))
+    _rotation(y, kin, s, k)
+    for row in range(3):
+        store3(kin, k + 8 * (METRIC + 3 * row), load3(constants, c + 8 * (FACTOR + 3 * row)))
 
 
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
@@ -124,8 +125,9 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
     h = _scaled_moment(constants, y, kin, s, k, c)
-    store3(kin, k + 8 * ALPHA_BODY, rows_times(constants, c + 8 * FACTOR, h))
-    store3(kin, k + 8 * ALPHA, rows_times(kin, k + 8 * METRIC, h))
+    alpha = rows_times(constants, c + 8 * FACTOR, h)
+    store3(kin, k + 8 * ALPHA_BODY, alpha)
+    store3(kin, k + 8 * ALPHA, rows_times(kin, k + 8 * ROTATION, alpha))
 
 
 @kernel

@@ -22,7 +22,7 @@ POSITION, ORIENTATION, VELOCITY, OMEGA = 0, 3, 7, 10
 
 # Kinematics: what one evaluation derives from a body's state.
 ROTATION = 0  # R, body to N, by rows
-METRIC = 9  # R W with W W^T = J^-1: turns moments in N into those whose squares add up
+METRIC = 9  # W with W W^T = J^-1, by rows: turns moments in body axes into those whose squares add up
 SPIN = 18  # angular velocity in N
 ALPHA = 21  # angular acceleration without constraints, in N
 LINEAR = 24  # acceleration of the centre of mass without constraints, in N

@@ -17,7 +17,7 @@ from quirk.motion import MotionTable, motion_taylor
 from quirk.pointers import call
 
 from .layout import ALPHA, LINEAR, POSITION, ROTATION, SPIN, VELOCITY
-from .vectors import dot, load3, measured, store3, three
+from .vectors import back, dot, load3, scaled, store3, three
 
 # Derivatives of Phi that the equation of motion needs, and that relations are compiled for.
 ORDER = 2
@@ -124,7 +124,7 @@ def relation_rows(
         moment = load3(G, g + SIDE_MOMENT)
         free = dot(load3(G, g + SIDE_FORCE), three(kin, k + 8 * LINEAR)) + dot(moment, three(kin, k + 8 * ALPHA))
         store(rhs, o, load(rhs, o) - free)
-        store3(G, g + SIDE_MOMENT, measured(kin, k, moment))
+        store3(G, g + SIDE_MOMENT, scaled(kin, k, back(kin, k, moment)))
 
 
 @kernel

@@ -15,7 +15,7 @@ from quirk.lanes import at, load, put, splat, store
 
 from .layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, POSITION, SPIN, VELOCITY
 from .relations import Relations, relation_along, relation_residuals, relation_rows
-from .vectors import cross, dot, load3, measured, minus, plus, store3, three, times, turned
+from .vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
 
 
 class Nodes(NamedTuple):
@@ -48,8 +48,8 @@ class Nodes(NamedTuple):
 # compute: their forces are constant.
 POINT, HINGE, BILINEAR, RELATION, HUB = range(5)
 
-# Lanes of a coincidence: row c holds component c of d.
-UNITS = np.eye(3, 8).ravel()
+# Lanes of a coincidence: row c holds component c of d; then which lanes these are.
+UNITS = np.append(np.eye(3, 8).ravel(), np.eye(3, 8).sum(axis=0))
 
 
 @kernel
@@ -68,7 +68,8 @@ def constraint_rows(
 ) -> None:
     """Fill for nodes visits[begin:end] G (force on j, scaled moments on i and j) and rhs = b - A a.
 
-    a are the free accelerations. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
+    a are the free accelerations. Moments are formed in body axes: on a slender body a force through its axis has
+    none about that, and none is what it gets. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
     """
     stabilised = alpha > 0.0 or beta > 0.0
     for visit in range(begin, end):
@@ -81,9 +82,10 @@ def constraint_rows(
             continue
         ki, kj, g = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], G_SIZE * n
         # Arms in N, their rates, and the acceleration of each joint point without constraints.
-        arm = 6 * n
-        s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
-        s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
+        o = 6 * n
+        arm_i = at(nodes.arm, o), at(nodes.arm, o + 1), at(nodes.arm, o + 2)
+        arm_j = at(nodes.arm, o + 3), at(nodes.arm, o + 4), at(nodes.arm, o + 5)
+        s_i, s_j = turned(kin, ki, arm_i), turned(kin, kj, arm_j)
         w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
         a_i, a_j = three(kin, ki + 8 * ALPHA), three(kin, kj + 8 * ALPHA)
         s1_i, s1_j = cross(w_i, s_i), cross(w_j, s_j)
@@ -92,7 +94,7 @@ def constraint_rows(
         d2 = minus(p2_j, p2_i)
         if nodes.kind[n] == POINT and not stabilised:
             e = load3(UNITS, 0)
-            on_i, on_j = cross(e, s_i), cross(s_j, e)
+            on_i, on_j = cross(back(kin, ki, e), arm_i), cross(arm_j, back(kin, kj, e))
             put(rhs, 8 * n, -d2[0])
             put(rhs, 8 * n + 1, -d2[1])
             put(rhs, 8 * n + 2, -d2[2])
@@ -104,7 +106,11 @@ def constraint_rows(
             normal = cross(u, v)
             turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
             store(rhs, 8 * n, turning - dot(d2, e))
-            on_i, on_j = plus(normal, cross(e, s_i)), minus(cross(s_j, e), normal)
+            # Lanes of the point have no normal, and others no axis of N.
+            at_point = load(UNITS, 24)
+            b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))
+            on_i = plus(b_i, times(minus(cross(b_i, arm_i), b_i), at_point))
+            on_j = plus(b_j, times(minus(cross(arm_j, b_j), b_j), at_point))
         else:
             si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
             # Positions first: far from the origin their difference is exact where a sum is not.
@@ -127,10 +133,11 @@ def constraint_rows(
             store(rhs, 8 * n, -bend)
             # What multiplies variations of d and of the turns of both bodies.
             force = plus(times(y_, in_x), times(x, in_y))
-            on_i, on_j = minus(cross(u, y_), cross(s_i, force)), plus(cross(v, x), cross(s_j, force))
+            on_i = plus(back(kin, ki, cross(u, y_)), cross(back(kin, ki, force), arm_i))
+            on_j = plus(back(kin, kj, cross(v, x)), cross(arm_j, back(kin, kj, force)))
             store3(G, g + G_FORCE, force)
-        store3(G, g + G_I, measured(kin, ki, on_i))
-        store3(G, g + G_J, measured(kin, kj, on_j))
+        store3(G, g + G_I, scaled(kin, ki, on_i))
+        store3(G, g + G_J, scaled(kin, kj, on_j))
 
 
 @kernel

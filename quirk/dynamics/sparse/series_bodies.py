@@ -18,7 +18,6 @@ from .layout import (
     GRAVITY,
     INVERSE_FACTOR,
     INVERSE_MASS,
-    METRIC,
     OMEGA,
     OMEGA_TERM,
     POSITION,
@@ -113,6 +112,7 @@ def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size:
         store3(bodies, o, plus(load3(bodies, o), shift))
         moment = times(load3(wrench, f + 24), 1.0 / (order + 1))
         o = here + size + 8 * OMEGA_TERM
-        store3(bodies, o, plus(load3(bodies, o), rows_times(constants, c + 8 * FACTOR, moment)))
+        turned = rows_times(constants, c + 8 * FACTOR, moment)
+        store3(bodies, o, plus(load3(bodies, o), turned))
         o = here + size + 8 * SPIN
-        store3(bodies, o, plus(load3(bodies, o), rows_times(bodies, block * KIN + 8 * METRIC, moment)))
+        store3(bodies, o, plus(load3(bodies, o), rows_times(bodies, block * KIN + 8 * ROTATION, turned)))

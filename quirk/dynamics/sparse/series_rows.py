@@ -37,7 +37,7 @@ from .relations import (
     Relations,
 )
 from .rows import HUB, RELATION, Nodes
-from .vectors import cross, dot, load3, measured, minus, plus, store3, three, times, turned
+from .vectors import back, cross, dot, load3, scaled, minus, plus, store3, three, times, turned
 from .work import Work
 
 
@@ -127,10 +127,10 @@ def node_rows(nodes: Nodes, n: int, series: Series, order: int, G: np.ndarray) -
         force = load3(terms, other + F)
         on_i = plus(on_i, minus(cross(load3(terms, one + U), load3(terms, other + Y)), cross(s_i, force)))
         on_j = plus(on_j, plus(cross(load3(terms, one + V), load3(terms, other + X)), cross(s_j, force)))
-    g = G_SIZE * n
+    g, ki, kj = G_SIZE * n, nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1]
     store3(G, g + G_FORCE, load3(terms, TERMS * order + F))
-    store3(G, g + G_I, measured(series.bodies, nodes.kinematics[2 * n], on_i))
-    store3(G, g + G_J, measured(series.bodies, nodes.kinematics[2 * n + 1], on_j))
+    store3(G, g + G_I, scaled(series.bodies, ki, back(series.bodies, ki, on_i)))
+    store3(G, g + G_J, scaled(series.bodies, kj, back(series.bodies, kj, on_j)))
 
 
 @kernel
@@ -192,4 +192,4 @@ def relation_sides(series: Series, r: int, order: int, m: int, G: np.ndarray) ->
             for c in range(3):
                 put(G, g + SIDE_FORCE + 8 * c + row, at(relations.outputs, gradient + c))
                 put(G, g + SIDE_MOMENT + 8 * c + row, at(relations.outputs, gradient + 3 + c))
-        store3(G, g + SIDE_MOMENT, measured(series.bodies, body, load3(G, g + SIDE_MOMENT)))
+        store3(G, g + SIDE_MOMENT, scaled(series.bodies, body, back(series.bodies, body, load3(G, g + SIDE_MOMENT))))

@@ -118,7 +118,7 @@ class Solver:
         self.work.summary[TOLERANCE] = model.rank_tolerance
         self._forget()
         for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
-            self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS
+            self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS[:24]
         self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
         self.counts = np.zeros(COUNTS, dtype=np.int64)
         self.joint_of_row = np.repeat(

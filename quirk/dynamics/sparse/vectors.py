@@ -78,13 +78,24 @@ def turned(kin: np.ndarray, k: int, a: Any) -> Any:
 
 
 @traced
-def measured(kin: np.ndarray, k: int, a: Any) -> Any:
-    """W^T R^T a: a moment in N, scaled so that its square is what it accelerates."""
-    K = k + 8 * METRIC
+def back(kin: np.ndarray, k: int, a: Any) -> Any:
+    """R^T a: from N to the coordinates of the body whose kinematics start at `k`."""
+    R = k + 8 * ROTATION
     return (
-        at(kin, K) * a[0] + at(kin, K + 24) * a[1] + at(kin, K + 48) * a[2],
-        at(kin, K + 8) * a[0] + at(kin, K + 32) * a[1] + at(kin, K + 56) * a[2],
-        at(kin, K + 16) * a[0] + at(kin, K + 40) * a[1] + at(kin, K + 64) * a[2],
+        at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
+        at(kin, R + 8) * a[0] + at(kin, R + 32) * a[1] + at(kin, R + 56) * a[2],
+        at(kin, R + 16) * a[0] + at(kin, R + 40) * a[1] + at(kin, R + 64) * a[2],
+    )
+
+
+@traced
+def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
+    """W^T a: a moment in body axes, scaled so that its square is what it accelerates."""
+    W = k + 8 * METRIC
+    return (
+        at(kin, W) * a[0] + at(kin, W + 24) * a[1] + at(kin, W + 48) * a[2],
+        at(kin, W + 8) * a[0] + at(kin, W + 32) * a[1] + at(kin, W + 56) * a[2],
+        at(kin, W + 16) * a[0] + at(kin, W + 40) * a[1] + at(kin, W + 64) * a[2],
     )
 
 

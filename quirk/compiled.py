@@ -147,6 +147,11 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(pipeline_class=KernelCompiler, forceinline=True, **KERNEL_OPTIONS)(function)
 
 
+def unfolded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Write `function` out in each kernel that calls it, before that is compiled: it may return parts of arrays."""
+    return numba.njit(pipeline_class=KernelCompiler, inline="always", **KERNEL_OPTIONS)(function)
+
+
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the Python function of an entry or a kernel."""
     return getattr(function, "py_func", function)

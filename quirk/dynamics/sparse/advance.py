@@ -24,7 +24,7 @@ from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
 from .evaluate import copy, evaluate, factorise_at
 from .factorise import Pattern
 from .loads import Forces
-from .orthogonal import backward_orthogonal, forward_orthogonal, triangularise
+from .orthogonal import substitute, triangularise
 from .project import project, tangential
 from .redundancy import EPSILON, choose, judge, uniform_rows, watch
 from .rows import Nodes, residuals
@@ -210,8 +210,7 @@ def enter(
             work.summary[TOLERANCE],
         )  # fmt: skip
     elif task == SUBSTITUTE:
-        forward_orthogonal(work.fronts, work.triangle.factor, work.rhs, work.x)
-        backward_orthogonal(work.fronts, work.triangle.factor, work.x)
+        substitute(work.fronts, work.triangle, work.rhs, work.x)
     else:
         poses(constants, run.y, work.kin)
         residuals(nodes, clock[T], run.y, work.kin, 0 if task == PHI else 1, work.rhs)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.lanes import WIDTH, aligned
+from quirk.lanes import WIDTH
 
-from .layout import compact
-from .orthogonal import Fronts, Triangle
+from .orthogonal import Fronts
+from .packed import pack
 
 
 @dataclass(frozen=True)
@@ -29,30 +29,24 @@ class Orthogonal:
 
     Attributes
     ----------
-    fronts : Fronts
+    fronts : Fronts, packed
     scale : factor of the force of each side: the inverse root of the body's mass, with a sign
     weight : factor of the forces in each product of a coupling with a hub
+    pivots : (K,) where the diagonal block of each node starts in the factor
     sizes : elements of the factor, of the largest front and of the stack, and rows of the largest front
     """
 
-    fronts: Fronts
+    fronts: np.ndarray
+    pivots: np.ndarray
     scale: np.ndarray
     weight: np.ndarray
     sizes: tuple[int, int, int, int]
 
-    def triangle(self) -> Triangle:
-        """Return arrays for one solver."""
+    def triangle(self) -> np.ndarray:
+        """Return a packed `Triangle` for one solver."""
         factor, front, stack, rows = self.sizes
-        K = len(self.fronts.rows)
-        return Triangle(
-            factor=aligned(factor),
-            distance=aligned(WIDTH * K),
-            front=aligned(front),
-            stack=aligned(stack),
-            reflector=aligned(rows),
-            left=np.zeros(2 * K, dtype=np.int64),
-            where=np.zeros(K, dtype=np.int64),
-        )
+        K = len(self.pivots)
+        return pack([np.zeros(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)])
 
 
 def _pointers(counts: Iterable[int]) -> np.ndarray:
@@ -99,7 +93,7 @@ def orthogonal(
     bound, sizes = _sizes(neighbours, rows, sign, order, children, at_node)
     fronts = Fronts(
         rows=rows,
-        sign=sign,
+        sign=np.asarray(sign, dtype=np.int64),
         first=first,
         column=column,
         start=start[:-1],
@@ -125,7 +119,7 @@ def orthogonal(
         pair_rows=pair_rows.copy(),
     )
     scale = np.array([x for _, body in placed for x in body.scale], dtype=float)
-    return Orthogonal(compact(fronts), scale, flat_terms[:, 4].copy(), (int(start[-1]), *sizes))
+    return Orthogonal(pack(fronts), start[first[:-1]], scale, flat_terms[:, 4].copy(), (int(start[-1]), *sizes))
 
 
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.compiled import inlined, kernel
 from quirk.lanes import add, at, load, put, splat, store, total
 
 from .bodies import released
 from .factorise import Pattern, factorise, solve
 from .layout import G_FORCE, G_I, G_J, G_SIZE
-from .orthogonal import backward_orthogonal, forward_orthogonal, triangularise
+from .orthogonal import substitute, triangularise
 from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along
 from .work import METHOD, PASSES, RATE, REFLECTIONS, Work
 
 
-@kernel
+@inlined
 def factorise_rows(pattern: Pattern, work: Work) -> None:
     """Factorise the rows at hand by the method that was chosen for them."""
     if work.summary[METHOD] == REFLECTIONS:
@@ -32,12 +32,11 @@ def factorise_rows(pattern: Pattern, work: Work) -> None:
         factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
 
 
-@kernel
+@inlined
 def solve_rows(pattern: Pattern, work: Work) -> None:
     """Fill work.x with multipliers for work.rhs, which is used up, by the factorisation at hand."""
     if work.summary[METHOD] == REFLECTIONS:
-        forward_orthogonal(work.fronts, work.triangle.factor, work.rhs, work.x)
-        backward_orthogonal(work.fronts, work.triangle.factor, work.x)
+        substitute(work.fronts, work.triangle, work.rhs, work.x)
     else:
         solve(pattern, work.B, work.Q, work.rhs, work.x)
 
@@ -70,7 +69,7 @@ def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, pa
         store(work.x, o, load(work.sum, o))
 
 
-@kernel
+@inlined
 def push(nodes: Nodes, pattern: Pattern, work: Work) -> None:
     """Fill work.wrench with the loads of one solve for work.rhs, which is used up."""
     solve_rows(pattern, work)
@@ -78,7 +77,7 @@ def push(nodes: Nodes, pattern: Pattern, work: Work) -> None:
     wrenches(nodes, work.G, work.x, work.wrench, False)
 
 
-@kernel
+@inlined
 def clear(array: np.ndarray) -> None:
     """Fill a flat array, whose length is a multiple of eight, with zeros."""
     for o in range(0, array.shape[0], 8):

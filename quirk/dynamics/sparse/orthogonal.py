@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.compiled import kernel, unfolded
 from quirk.lanes import at, load, put, splat, store, total
+
+from .packed import part
 
 
 class Fronts(NamedTuple):
@@ -61,12 +63,23 @@ class Fronts(NamedTuple):
     pair_rows: np.ndarray
 
 
+@unfolded
+def unpacked_fronts(flat: np.ndarray) -> Fronts:
+    """The tables of fronts that are packed into one array."""
+    return Fronts(
+        part(flat, 0), part(flat, 1), part(flat, 2), part(flat, 3), part(flat, 4), part(flat, 5), part(flat, 6),
+        part(flat, 7), part(flat, 8), part(flat, 9), part(flat, 10), part(flat, 11), part(flat, 12), part(flat, 13),
+        part(flat, 14), part(flat, 15), part(flat, 16), part(flat, 17), part(flat, 18), part(flat, 19), part(flat, 20),
+        part(flat, 21), part(flat, 22), part(flat, 23), part(flat, 24),
+    )  # fmt: skip
+
+
 class Triangle(NamedTuple):
     """What `triangularise` writes.
 
     factor: R and X by blocks, a row of eight lanes for each row of the earlier node; rows left out are zero ·
     distance (8 K,) of each row from those before it, over its length · front, stack, reflector: scratch · left
-    (2 K,) rows of both kinds that a node hands to its parent · where (K,) on the stack.
+    (2 K,) rows of both kinds that a node hands to its parent, and where (K,) on the stack, as floats.
     """
 
     factor: np.ndarray
@@ -78,10 +91,22 @@ class Triangle(NamedTuple):
     where: np.ndarray
 
 
+# The first two by their number in the packed array, for those who read them.
+FACTOR, DISTANCE = range(2)
+
+
+@unfolded
+def unpacked_triangle(flat: np.ndarray) -> Triangle:
+    """The arrays that are packed into one."""
+    return Triangle(
+        part(flat, 0), part(flat, 1), part(flat, 2), part(flat, 3), part(flat, 4), part(flat, 5), part(flat, 6)
+    )
+
+
 @kernel
 def triangularise(
-    fronts: Fronts,
-    triangle: Triangle,
+    packed_fronts: np.ndarray,
+    packed_triangle: np.ndarray,
     G: np.ndarray,
     scale: np.ndarray,
     weight: np.ndarray,
@@ -89,12 +114,13 @@ def triangularise(
     floor: np.ndarray,
     tolerance: float,
 ) -> int:
-    """Fill `factor` and `distance`; returns how many rows are kept.
+    """Fill `factor` and `distance` of a packed `Triangle`; returns how many rows are kept.
 
     Left out are rows whose distance is at most `tolerance`, or its square, times the square of the length, at most
     `floor` (8 K,). `scale` has the factor of each force in G, and `weight` those of couplings; `lengths` (8 K,) are
     squared.
     """
+    fronts, triangle = unpacked_fronts(packed_fronts), unpacked_triangle(packed_triangle)
     couple(fronts, G, weight, triangle.factor)
     kept, top = 0, 0
     for visit in range(fronts.order.shape[0]):
@@ -135,17 +161,17 @@ def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.
     rows[2 * n] = rows[2 * n + 1] = 0
     for c in range(fronts.child_first[n], fronts.child_first[n + 1]):
         k = fronts.child[c]
-        o = triangle.where[k]
+        o = int(triangle.where[k])
         top = min(top, o)
         for kind in range(2):
-            for _ in range(rows[2 * k + kind]):
-                row = front_base(fronts, n, kind) + stride * rows[2 * n + kind]
+            for _ in range(int(rows[2 * k + kind])):
+                row = front_base(fronts, n, kind) + stride * int(rows[2 * n + kind])
                 for block in range(fronts.first[k] + 1, fronts.first[k + 1]):
                     store(front, row + 8 * fronts.place[block], load(triangle.stack, o))
                     o += 8
                 rows[2 * n + kind] += 1
     for body in range(fronts.body_first[n], fronts.body_first[n + 1]):
-        row = stride * rows[2 * n]
+        row = stride * int(rows[2 * n])
         for side in range(fronts.side_first[body], fronts.side_first[body + 1]):
             o = row + 8 * fronts.side_place[side]
             for c in range(3):
@@ -154,7 +180,7 @@ def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.
         rows[2 * n] += 6
     if fronts.sign[n] < 0.0:
         for r in range(6):
-            put(front, front_base(fronts, n, 1) + (rows[2 * n + 1] + r) * stride + r, 1.0)
+            put(front, front_base(fronts, n, 1) + (int(rows[2 * n + 1]) + r) * stride + r, 1.0)
         rows[2 * n + 1] += 6
     return top
 
@@ -181,7 +207,7 @@ def eliminate(
     """
     own = 0 if fronts.sign[n] > 0.0 else 1
     front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)
-    base, count, diagonal = front_base(fronts, n, own), triangle.left[2 * n + own], fronts.start[fronts.first[n]]
+    base, count, diagonal = front_base(fronts, n, own), int(triangle.left[2 * n + own]), fronts.start[fronts.first[n]]
     p = 0
     for r in range(m):
         distance = column_length(front, base + p * stride + r, stride, count - p)
@@ -254,7 +280,7 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
     factor, sign, m, d = triangle.factor, fronts.sign[n], fronts.rows[n], fronts.start[fronts.first[n]]
     other = 1 if sign > 0.0 else 0
     stride, found = front_stride(fronts, n), False
-    base = front_base(fronts, n, other) + stride * triangle.left[2 * n + other]
+    base = front_base(fronts, n, other) + stride * int(triangle.left[2 * n + other])
     for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
         if fronts.sign[fronts.column[block]] == sign:
             continue
@@ -284,7 +310,7 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.where[n] = top
     for kind in range(2):
-        base, count, columns = front_base(fronts, n, kind), triangle.left[2 * n + kind], 0
+        base, count, columns = front_base(fronts, n, kind), int(triangle.left[2 * n + kind]), 0
         sign = 1.0 if kind == 0 else -1.0
         for block in range(first + 1, fronts.first[n + 1]):
             columns += fronts.rows[fronts.column[block]] if fronts.sign[fronts.column[block]] == sign else 0
@@ -306,6 +332,14 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
                 store(stack, top, load(front, base + row * stride + o))
                 top += 8
     return top
+
+
+@kernel
+def substitute(packed_fronts: np.ndarray, packed_triangle: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+    """Fill x (8 K,) with the solution of the factorised system for `rhs`, which is used up; rows left out get zero."""
+    fronts, factor = unpacked_fronts(packed_fronts), part(packed_triangle, FACTOR)
+    forward_orthogonal(fronts, factor, rhs, x)
+    backward_orthogonal(fronts, factor, x)
 
 
 @kernel

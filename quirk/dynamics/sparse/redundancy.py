@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.compiled import inlined, kernel
 from quirk.lanes import at, load, put, splat, store
 
 from .bodies import free_motion
@@ -23,9 +23,11 @@ from .evaluate import all_rows
 from .factorise import Pattern
 from .impose import clear
 from .layout import G_FORCE, G_I, G_J, G_SIZE
-from .orthogonal import triangularise
+from .orthogonal import DISTANCE, FACTOR, triangularise, unpacked_fronts, unpacked_triangle
+from .packed import part
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
+from .uniform import CONSTANTS, INVERSE_MASSES, SCALE, SIDE_INVERSE_MASSES, WEIGHT
 from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, TOLERANCE, TRIGGER, Work
 
 EPSILON = 2.220446049250313e-16
@@ -66,18 +68,17 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 @kernel
 def uniform_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
     """Fill rows and lengths for bodies all alike at a state."""
-    free_motion(work.uniform.constants, y, work.kin)
+    free_motion(part(work.uniform, CONSTANTS), y, work.kin)
     all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
-    measure(nodes, work.uniform.inverse_mass, work.uniform.side_inverse_mass, work)
+    measure(nodes, part(work.uniform, INVERSE_MASSES), part(work.uniform, SIDE_INVERSE_MASSES), work)
 
 
 @kernel
 def judge(work: Work, tolerance: float) -> int:
     """Find the distances of the rows at hand for bodies all alike; returns how many are above the tolerance."""
     clear(work.x)
-    kept = triangularise(
-        work.fronts, work.triangle, work.G, work.uniform.scale, work.uniform.weight, work.lengths, work.x, tolerance
-    )
+    scale, weight = part(work.uniform, SCALE), part(work.uniform, WEIGHT)
+    kept = triangularise(work.fronts, work.triangle, work.G, scale, weight, work.lengths, work.x, tolerance)
     put(work.summary, RANK, kept)
     return kept
 
@@ -106,12 +107,13 @@ def choose(
         weighed_rows(constants, nodes, pattern, work, t, y)
         return False
     # Note the distance of each row that is kept, and nothing for the others.
+    fronts, triangle = unpacked_fronts(work.fronts), unpacked_triangle(work.triangle)
     for n in range(nodes.rows.shape[0]):
-        d = work.fronts.start[work.fronts.first[n]]
+        d = fronts.start[fronts.first[n]]
         store(work.measure, 8 * n, splat(0.0))
         for r in range(nodes.rows[n]):
-            kept = nodes.kind[n] != HUB and at(work.triangle.factor, d + 9 * r) != 0.0
-            put(work.measure, 8 * n + r, at(work.triangle.distance, 8 * n + r) if kept else 0.0)
+            kept = nodes.kind[n] != HUB and at(triangle.factor, d + 9 * r) != 0.0
+            put(work.measure, 8 * n + r, at(triangle.distance, 8 * n + r) if kept else 0.0)
     weigh(constants, nodes, pattern, work, t, y)
     put(work.summary, TRIGGER, min(POOR, WORSE * work.summary[LEAST]))
     return True
@@ -137,13 +139,13 @@ def weigh(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: 
             out = nodes.kind[n] != HUB and at(work.measure, 8 * n + r) == 0.0
             put(work.floor, 8 * n + r, np.inf if out else 0.0)
     triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
-    least = 1.0
+    least, distances = 1.0, part(work.triangle, DISTANCE)
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
             o = 8 * n + r
             if nodes.kind[n] == HUB or at(work.measure, o) == 0.0:
                 continue
-            length, distance = at(work.lengths, o), at(work.triangle.distance, o)
+            length, distance = at(work.lengths, o), at(distances, o)
             shrunk = distance * work.summary[TOLERANCE] / at(work.measure, o)
             put(work.floor, o, shrunk * shrunk * length)
             least = min(least, distance * distance)
@@ -183,6 +185,22 @@ def passes_for(rate: float, least: float) -> int:
     return min(MOST_PASSES, max(2, int(math.ceil(wanted))))
 
 
+@inlined
+def of_node(
+    d: int, rows: int, factor: np.ndarray, lengths: np.ndarray, o: int, kept: int, left_out: int, least: float,
+    root: bool,
+) -> tuple[int, int, float]:  # fmt: skip
+    """Add the rows of one node to what `count` notes: pivots stand as roots, or inverted, on a diagonal from d on."""
+    for r in range(rows):
+        entry = at(factor, d + 9 * r)
+        if entry == 0.0:
+            left_out += 1
+        else:
+            kept += 1
+            least = min(least, (entry * entry if root else 1.0 / entry) / at(lengths, o + r))
+    return kept, left_out, least
+
+
 @kernel
 def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
     """Note the number of rows kept by the factorisation and their least pivot; returns how many are left out.
@@ -190,19 +208,20 @@ def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
     Lengths of rows are those of the last choice: they change little, and reading all rows would take time.
     """
     kept, left_out, least = 0, 0, 1.0
-    reflections = work.summary[METHOD] == REFLECTIONS
-    for n in range(nodes.rows.shape[0]):
-        if nodes.kind[n] == HUB:
-            continue
-        d = work.fronts.start[work.fronts.first[n]] if reflections else pattern.start[pattern.first[n]]
-        for r in range(nodes.rows[n]):
-            entry = at(work.triangle.factor, d + 9 * r) if reflections else at(work.B, d + 9 * r)
-            if entry == 0.0:
-                left_out += 1
-                continue
-            kept += 1
-            pivot = entry * entry if reflections else 1.0 / entry
-            least = min(least, pivot / at(work.lengths, 8 * n + r))
+    if work.summary[METHOD] == REFLECTIONS:
+        fronts, factor = unpacked_fronts(work.fronts), part(work.triangle, FACTOR)
+        for n in range(nodes.rows.shape[0]):
+            if nodes.kind[n] != HUB:
+                kept, left_out, least = of_node(
+                    fronts.start[fronts.first[n]], nodes.rows[n], factor, work.lengths, 8 * n, kept, left_out, least, True
+                )  # fmt: skip
+    else:
+        for n in range(nodes.rows.shape[0]):
+            if nodes.kind[n] != HUB:
+                kept, left_out, least = of_node(
+                    pattern.start[pattern.first[n]], nodes.rows[n], work.B, work.lengths, 8 * n, kept, left_out, least,
+                    False,
+                )  # fmt: skip
     put(work.summary, RANK, kept)
     put(work.summary, LEAST, least)
     return left_out

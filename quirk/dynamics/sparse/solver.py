@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quirk.compiled import plain
 from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
@@ -39,10 +40,13 @@ from .factorise import Pattern
 from .fronts import Orthogonal
 from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
+from .orthogonal import DISTANCE, FACTOR
+from .packed import part
 from .related import Related
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
 from .tables import UNIT_ROWS, Tables
+from .uniform import CONSTANTS, SCALE, WEIGHT
 from .work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Work
 
 # To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
@@ -206,8 +210,8 @@ class Solver:
             return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
         y = self.slots.state_to_lanes(state.pack())
         self.count(self._on_constraints(y, t), t)
-        diagonal = self.work.triangle.factor[self.tables.row_pivot]
-        return Verdict(diagonal != 0.0, self.work.triangle.distance[self.tables.row_lane].copy())
+        factor, distance = (plain(part)(self.work.triangle, k) for k in (FACTOR, DISTANCE))
+        return Verdict(factor[self.tables.row_pivot] != 0.0, distance[self.tables.row_lane].copy())
 
     @property
     def kept(self) -> np.ndarray:
@@ -234,13 +238,14 @@ class Solver:
     def _project_alike(self, y: np.ndarray) -> bool:
         """Bring a state onto the constraints, in place, to the nearest one for bodies all alike."""
         alike, blocks = self.tables.uniform, self.tables.blocks
-        work = self.work._replace(scale=alike.scale, weight=alike.weight)
+        scale, weight, constants = (plain(part)(alike, k) for k in (SCALE, WEIGHT, CONSTANTS))
+        work = self.work._replace(scale=scale, weight=weight)
         pattern = None
         if blocks.dense:
             work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
         else:
             pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
-        return self._enter(PROJECT, y, constants=alike.constants, pattern=pattern, work=work) == DONE
+        return self._enter(PROJECT, y, constants=constants, pattern=pattern, work=work) == DONE
 
     def _prune(self) -> None:
         """Factorise from now on the nodes alone of which rows are kept, where all of them would be too many."""

@@ -38,7 +38,7 @@ from .ordering import eliminate
 from .relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
 from .rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
 from .tables_of_relations import flat_relations
-from .uniform import Uniform, uniform
+from .uniform import uniform
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
@@ -98,7 +98,7 @@ class Tables:
     units: int
     rows_size: int
     orthogonal: Orthogonal
-    uniform: Uniform
+    uniform: np.ndarray
 
 
 def flatten(model: Model) -> Tables:
@@ -121,8 +121,7 @@ def flatten(model: Model) -> Tables:
     for k, joint in enumerate(placed):
         if joint is not None:
             row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
-            diagonal = fronts.fronts.start[fronts.fronts.first[k]]
-            row_pivot[joint.rows] = diagonal + (WIDTH + 1) * np.arange(len(joint.rows))
+            row_pivot[joint.rows] = fronts.pivots[k] + (WIDTH + 1) * np.arange(len(joint.rows))
     constants = _constants(model)
     ends = [() if joint is None else joint.bodies for joint in placed]
     alike = uniform(model, slots, constants, ends, relations, fronts)

@@ -6,9 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .orthogonal import Fronts, Triangle
-from .uniform import Uniform
-
 
 class Work(NamedTuple):
     """Arrays that evaluations write: no kernel allocates.
@@ -19,8 +16,8 @@ class Work(NamedTuple):
     per body, see `layout` · change: like motion ·
     lengths (8 K,): squares of the rows in the mass metric · measure (8 K,): distances of
     the rows kept when they were chosen, zero for rows left out · floor (8 K,): pivots that are not above it count as zero; infinite for rows that are left
-    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there · uniform: the
-    metric in which rows are judged.
+    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there, packed · uniform:
+    the metric in which rows are judged, packed.
     """
 
     kin: np.ndarray
@@ -39,11 +36,11 @@ class Work(NamedTuple):
     measure: np.ndarray
     floor: np.ndarray
     summary: np.ndarray
-    fronts: Fronts
+    fronts: np.ndarray
     scale: np.ndarray
     weight: np.ndarray
-    triangle: Triangle
-    uniform: Uniform
+    triangle: np.ndarray
+    uniform: np.ndarray
 
 
 # Entries of Work.summary:

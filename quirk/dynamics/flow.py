@@ -6,6 +6,7 @@ import numpy as np
 
 from quirk import rotation
 from quirk.errors import InputError
+from quirk.interruption import hand_on
 from quirk.state import Kinematics, State
 
 from .equations import angular_acceleration, motion
@@ -54,6 +55,7 @@ class Flow:
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
         self.evaluations += 1
+        hand_on()
         if np.isfinite(y).all():
             try:
                 rate = self.derivative(t, y)

@@ -195,10 +195,11 @@ class Solver:
     def _enter(self, task: int, y: np.ndarray, settings: Settings | None = None) -> int:
         run = self._desk
         run.y[:] = y
-        outcome = enter(
-            task, self.tables.constants, self.nodes, self.tables.pattern, self.applied.table, NO_WEIGHTS,
-            settings or self._settings, self.work, run, 0,
-        )  # fmt: skip
+        with self.applied.calling():
+            outcome = enter(
+                task, self.tables.constants, self.nodes, self.tables.pattern, self.applied.table, NO_WEIGHTS,
+                settings or self._settings, self.work, run, 0,
+            )  # fmt: skip
         y[:] = run.y
         return outcome
 

@@ -84,8 +84,8 @@ class Flow:
         if self.on_constraints:
             try:
                 self._projected = project(self.model, self.metric, state, t, self.rank)
-            except np.linalg.LinAlgError:
-                self._projected = None
+            except (InputError, np.linalg.LinAlgError) as error:
+                self._projected, self.trouble = None, error
             if self._projected is None or self._projected.correction > self.largest_correction:
                 return None
             state = self._projected.state

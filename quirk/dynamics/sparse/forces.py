@@ -80,6 +80,11 @@ class Applied:
         """What a user's function raised when it was last called, None if all returned."""
         return next(iter(self._troubles.values()), None)
 
+    def check(self) -> None:
+        """Raise what a user's function raised when it was last called: at a given state none may fail."""
+        if self.trouble is not None:
+            raise self.trouble
+
     @contextmanager
     def calling(self) -> Iterator[None]:
         """A block in which compiled code calls functions of a user.

@@ -440,7 +440,7 @@ def failing_late():
 def test_functions_of_constraints_that_fail_are_named(solver):
     for system in failing_late():
         assert said("f.* failed at t = .* s: ValueError: too late", message(system, solver=solver))
-        with pytest.raises(quirk.InputError, match="failed at t = 0.7 s: ValueError: too late"):
+        with pytest.raises(quirk.InputError, match=r"failed at t = 0\.7 s: ValueError: too late"):
             system.acceleration(system.initial_state(), 0.7, solver=solver)
 
 

@@ -210,17 +210,17 @@ def test_a_handler_of_the_user_is_called_and_the_run_goes_on(options):
 
 
 def test_what_a_handler_of_the_user_raises_arrives():
-    class Enough(Exception):
+    class EnoughError(Exception):
         """What a user raises."""
 
     def handle(number, frame):
-        raise Enough
+        raise EnoughError
 
     hook = Hook()
     system = systems(hook)["rows"]
     hook.press(30)
     signal.signal(signal.SIGINT, handle)
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         quirk.simulate(system, 10.0)
     assert signal.getsignal(signal.SIGINT) is handle
     signal.signal(signal.SIGINT, DEFAULT)

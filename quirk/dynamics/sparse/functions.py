@@ -79,10 +79,10 @@ def take_number(load: Any, outputs: Any) -> bool:
 
 @overload(take_vector)
 def _typed_vector(load, outputs):  # type: ignore[no-untyped-def]
-    if isinstance(load, types.BaseTuple):
-        known = len(load) == 3 and all(_is_real(entry) for entry in load)
+    if isinstance(load, types.Tuple | types.UniTuple | types.NamedTuple | types.NamedUniTuple):
+        known = len(load) == 3 and all(_is_real(entry) for entry in load.types)
     else:
-        listed = isinstance(load, types.Array) and load.ndim == 1 or isinstance(load, types.List | types.ListType)
+        listed = (isinstance(load, types.Array) and load.ndim == 1) or isinstance(load, types.List | types.ListType)
         known = listed and _is_real(load.dtype)
 
     def take(load, outputs):  # type: ignore[no-untyped-def]

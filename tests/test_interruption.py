@@ -1,5 +1,6 @@
 """Ctrl-C, with real signals, in runs that call Python functions."""
 
+import importlib
 import json
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 import quirk
 from quirk.forces import ForceElement
+from quirk.interruption import AROUND_CALLS
 
 DEFAULT = signal.default_int_handler
 
@@ -345,3 +347,8 @@ def test_kinematics():
     assert heard == [signal.SIGINT]
     assert result.status == "completed"
     np.testing.assert_allclose(result["hinge"].rotation[:, 2], times, atol=1e-12)
+
+
+def test_the_modules_that_call_functions_exist():
+    for name in AROUND_CALLS:
+        assert importlib.import_module(name).__name__ == name

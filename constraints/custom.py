@@ -178,11 +178,8 @@ class GivenRows(Relation):
         """Rows say what b is, and nothing of its rate."""
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
-    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> bool:
-        """Ask the function, and write its rows as those of a relation are; False if there was nothing to ask."""
-        if not np.isfinite(inputs).all():  # a step went astray; it will be taken again
-            outputs[:] = np.nan
-            return False
+    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
+        """Ask the function, and write its rows as those of a relation are."""
         lack = self.missing(3 if layout.gradient_order > 0 else layout.order)
         if lack is not None:
             raise InputError(f"{self.owner}: {lack[0]}: {lack[1]}")
@@ -200,7 +197,6 @@ class GivenRows(Relation):
         gradient[:, self.skipped :, :6] = A[part]
         outputs[: layout.first_gradient] = derivatives.ravel()
         outputs[layout.first_gradient :] = gradient.ravel()
-        return True
 
     def call(self, layout: Layout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
         """A (m, k, 6) over velocities and angular velocities in N, b, and Phi and Phi_dot (m,) or None for both."""
@@ -220,20 +216,29 @@ class GivenRows(Relation):
         if len(returned) not in (2, 4):
             raise InputError(f"{self.owner}: {form} must return A and b, or A, b, Phi and Phi_dot; got {len(returned)}")
         where = f"{self.owner}, at t = {t:g} s"
-        b = np.atleast_1d(np.asarray(returned[1], dtype=float))
-        b = validate.array(where, "b", b, b.shape[:1])
+        b = _checked(where, "b", returned[1])
         phi, phi_dot = (
-            None if x is None else validate.array(where, what, np.atleast_1d(np.asarray(x, dtype=float)), b.shape)
+            None if x is None else _checked(where, what, x, b.shape)
             for what, x in zip(("Phi", "Phi_dot"), returned[2:] or [None, None], strict=True)
         )
-        A = np.atleast_2d(np.asarray(returned[0], dtype=float))
-        columns = 7 if A.shape[1] == 7 * k else 6
-        A = validate.array(where, "A", A, (len(b), columns * k)).reshape(len(b), k, columns)
+        given = validate.numbers(returned[0])
+        columns = 7 if given is not None and given.shape[-1:] == (7 * k,) else 6
+        rows = returned[0] if given is None else np.atleast_2d(given)
+        A = validate.array(where, "A", rows, (len(b), columns * k)).reshape(len(b), k, columns)
         if columns == 7:
             # q'' = T^T omega' / 4 - |omega|^2 q / 4
             b = b + 0.25 * np.einsum("mki,ki,k->m", A[..., 3:], q, (omega**2).sum(axis=1))
             A = np.concatenate([A[..., :3], 0.25 * np.einsum("mki,kji->mkj", A[..., 3:], rotation.T_matrix(q))], axis=2)
         return np.concatenate([A[..., :3], np.einsum("kij,mkj->mki", R, A[..., 3:])], axis=2), b, phi, phi_dot
+
+
+def _checked(where: str, what: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Return a number or a list of them as an array (m,)."""
+    given = validate.numbers(value)
+    if given is None:
+        raise InputError(f"{where}: {what} must be a number for each row; got {value!r}")
+    listed = np.atleast_1d(given)
+    return validate.array(where, what, listed, listed.shape[:1] if shape is None else shape)
 
 
 class CustomRows(_OfBodies):

@@ -47,6 +47,8 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
         i, j = frames
         if callable(sources):
             offsets = list(sources(t, numbers))
+            if len(offsets) != 6:
+                raise ValueError(f"offset(t, parameters) returned {len(offsets)} entries instead of six")
         else:
             offsets = [numbers[k] if kind == "number" else motions[k] for kind, k in sources]
         d = i.rotation.T @ (j.position - i.position)
@@ -147,7 +149,7 @@ class Generic(Joint):
             given = validate.numbers(parameters)
             if given is None or given.ndim != 1:
                 raise InputError(f"{owner}: parameters must be a list of numbers; got {parameters!r}")
-            sources, numbers = _checked(owner, self.offset, given), tuple(given)
+            sources, numbers = _checked(owner, self.offset, given.copy()), tuple(given)
         else:
             entries = [0.0] * 6 if self.offset is None else np.asarray(self.offset, dtype=object).ravel().tolist()
             motions = tuple(entry for entry in entries if isinstance(entry, Motion))

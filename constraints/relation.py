@@ -125,14 +125,12 @@ class Relation:
                 return f"its {motion!r} has no {name}", cure
         return None
 
-    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> bool:
+    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
         """Fill `outputs` from `inputs`, arrays of floats or of a kernel; see `Layout`.
 
-        `resting` leaves accelerations and all that follows out of the inputs: they are zero. Returns whether the
-        inputs made sense.
+        `resting` leaves accelerations and all that follows out of the inputs: they are zero.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
-        return True
 
 
 @dataclass(frozen=True)
@@ -196,6 +194,8 @@ def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inp
         motions.append(Jet([at(inputs, first + k) for k in range(order + 1)], none))
     frames = [_moving_frame(layout, f, velocities, resting, inputs) for f in range(layout.frames)]
     rows = relation.function(time, frames, numbers, motions)
+    if len(rows) != layout.rows:
+        raise ValueError(f"it returned {len(rows)} quantities, and {layout.rows} where the bodies were placed")
     factorial = [1.0]
     for k in range(order):
         factorial.append(factorial[-1] * (k + 1))

@@ -41,6 +41,8 @@ class Recorder:
 
     def _between(self, step: Sampled, t: float) -> np.ndarray:
         y = step.sample(t)
+        if not np.isfinite(y).all():
+            raise IntegrationError("the state is not finite between two steps", t)
         if self.manifold is None:
             return y
         projected = self.manifold.project(t, y)

@@ -35,6 +35,7 @@ from .integrators import (
 )
 from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from .integrators.fixed import step_count
+from .interruption import Held, within_a_call
 from .result import Result
 from .state import STATE_SIZE, Kinematics, State, vector_starts
 from .system import SOLVERS, System
@@ -103,7 +104,8 @@ def simulate(
     -------
     Result
         If the run is interrupted from the keyboard, what was computed so far, with
-        ``result.status == "interrupted"``.
+        ``result.status == "interrupted"``; a second Ctrl-C ends a function that does not return. Within a function
+        that another run calls, that other run is interrupted.
 
     Raises
     ------
@@ -130,101 +132,66 @@ def simulate(
     interval = validate.whole(owner, "projection_interval", projection_interval)
     start = validate.number(owner, "start", start)
     end = start + duration
-    times = output_times(output, start, end)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
-    for placed in system.model.relations:
-        for motion in placed.relation.motions:
-            motion.check(str(system[system.model.owner(placed.rows.start)]), start, end)
-    check_consistent(system, state, start)
-
     projecting = stabilization == "projection"
-    rates = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
-    flow: Flow | SparseFlow
-    if solver == "dense":
-        farthest = np.inf if method in STIFF_METHODS else LARGEST_CORRECTION if step is None else FARTHEST_CORRECTION
-        options: dict[str, Any] = {"on_constraints": projecting, "baumgarte": rates, "largest_correction": farthest}
-        flow = Flow(system.model, system.metric, system.solver(), state, start, **options)
-    else:
-        flow = SparseFlow(system.solver(), state, start, on_constraints=projecting, baumgarte=rates)
-    y = flow.project(start, state.pack())
-    if y is None:
-        raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=start)
-    # A user's function that cannot work is found here; what else goes wrong, the run reports.
-    with np.errstate(all="ignore"):
-        applied_loads(system.model, start, Kinematics.of(State.unpack(y)))
-    if flow.rank < system.model.rows <= MOST_ROWS:
-        system.acceleration(State.unpack(y), start)  # says where constraints contradict each other
-    statistics = Statistics()
-    run: CompiledRun | SteppedRun
-    if isinstance(flow, SparseFlow) and method in TABLEAUX:
-        settings = Settings(
-            start=start,
-            end=end,
-            step=0.0 if step is None else step,
-            fixed=0 if step is None else step_count(start, end, step),
-            rtol=rtol,
-            atol=atol,
-            interval=interval if projecting else 0,
-            alpha=rates[0],
-            beta=rates[1],
-            length=system.model.length,
-            every=times is None,
-        )
-        run = CompiledRun(flow, y, TABLEAUX[method], settings, times, statistics)
-    else:
-        run = _stepped(flow, y, start, end, method, step, rtol, atol, times, statistics)
-    result = _finished(system, run, statistics, ProgressLine(start, end) if progress else None)
-    if projecting and result.status == "completed":
-        check_kept(result, "simulate")
-    return result
+    alpha, beta = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
+    settings = Settings(
+        start=start,
+        end=end,
+        step=0.0 if step is None else step,
+        fixed=0 if step is None else step_count(start, end, step),
+        rtol=rtol,
+        atol=atol,
+        interval=interval if projecting else 0,
+        alpha=alpha,
+        beta=beta,
+        length=system.model.length,
+        every=output is None,
+    )
+    return _computed(system, state, solver, method, settings, output, progress)
 
 
-def _stepped(
-    flow: Flow | SparseFlow,
-    y: np.ndarray,
-    start: float,
-    end: float,
+def _computed(
+    system: System,
+    state: State,
+    solver: str,
     method: str,
-    step: float | None,
-    rtol: float,
-    atol: float,
-    times: np.ndarray | None,
-    statistics: Statistics,
-) -> SteppedRun:
-    steps: Iterator[Sampled]
-    if method in STIFF_METHODS:
-        steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
-        return SteppedRun(flow, guarded(steps, start, end), Recorder(start, y, times, flow), statistics)
-    assert isinstance(flow, Flow)
-    if step is not None:
-        steps = fixed_steps(flow, start, y, end, step, TABLEAUX[method], flow, statistics)
-    else:
-        tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))
-        steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
-    if step is None:
-        steps = guarded(steps, start, end)
-    return SteppedRun(flow, steps, Recorder(start, y, times, flow), statistics)
-
-
-def _finished(
-    system: System, run: CompiledRun | SteppedRun, statistics: Statistics, progress: ProgressLine | None
+    settings: Settings,
+    output: Any,
+    progress: bool,
 ) -> Result:
     """Run to the end; whatever stops it, what was computed is not lost."""
-    started = time.perf_counter()
+    statistics, started = Statistics(), time.perf_counter()
+    run: CompiledRun | SteppedRun | None = None
+    line: ProgressLine | None = None
 
     def result(status: str) -> Result:
+        statistics.wall_time = time.perf_counter() - started
+        if run is None:
+            return Result(system, np.array([settings.start]), state.pack()[None], statistics, status, 0)
         if status != "completed":
             run.close()
-        statistics.wall_time = time.perf_counter() - started
         return Result(system, np.concatenate(run.times), np.concatenate(run.states), statistics, status, run.rank)
 
     try:
-        while run.proceed():
-            if progress is not None:
-                progress.update(run.reached)
+        with Held():
+            times = output_times(output, settings.start, settings.end)
+            run = _begun(system, state, solver, method, settings, times, statistics)
+            started = time.perf_counter()
+            line = ProgressLine(settings.start, settings.end) if progress else None
+            while run.proceed():
+                if line is not None:
+                    line.update(run.reached)
+            completed = result("completed")
+            if settings.interval > 0:
+                check_kept(completed, "simulate")
+        return completed
     except KeyboardInterrupt:
+        if within_a_call():
+            raise  # it is the run that called a function, and this run in it, which is to end
         return result("interrupted")
     except IntegrationError as error:
+        assert run is not None
         cause = f" ({run.trouble})" if isinstance(run.trouble, InputError) else ""
         body = None if error.component is None else system.bodies[error.component // STATE_SIZE].name
         where = "" if body is None else f' at body "{body}"'
@@ -236,9 +203,71 @@ def _finished(
             result=result("failed"),
         ) from error
     finally:
-        if progress is not None:
-            progress.close(run.reached)
-    return result("completed")
+        if run is not None and line is not None:
+            line.close(run.reached)
+
+
+def _begun(
+    system: System,
+    state: State,
+    solver: str,
+    method: str,
+    settings: Settings,
+    times: np.ndarray | None,
+    statistics: Statistics,
+) -> CompiledRun | SteppedRun:
+    """Return a run that stands at its start, with a state on the constraints."""
+    start, on_constraints, rates = settings.start, settings.interval > 0, (settings.alpha, settings.beta)
+    for placed in system.model.relations:
+        for motion in placed.relation.motions:
+            motion.check(str(system[system.model.owner(placed.rows.start)]), start, settings.end)
+    check_consistent(system, state, start)
+    flow: Flow | SparseFlow
+    if solver == "dense":
+        fixed = settings.fixed > 0
+        farthest = np.inf if method in STIFF_METHODS else FARTHEST_CORRECTION if fixed else LARGEST_CORRECTION
+        options: dict[str, Any] = {"baumgarte": rates, "largest_correction": farthest}
+        chooser = system.solver()
+        flow = Flow(system.model, system.metric, chooser, state, start, on_constraints=on_constraints, **options)
+    else:
+        flow = SparseFlow(system.solver(), state, start, on_constraints=on_constraints, baumgarte=rates)
+    y = flow.project(start, state.pack())
+    if y is None:
+        cause = "" if flow.trouble is None else f" ({flow.trouble})"
+        raise SimulationError(
+            f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
+        )
+    # A user's function that cannot work is found here; what else goes wrong, the run reports.
+    with np.errstate(all="ignore"):
+        applied_loads(system.model, start, Kinematics.of(State.unpack(y)))
+    if flow.rank < system.model.rows <= MOST_ROWS:
+        system.acceleration(State.unpack(y), start)  # says where constraints contradict each other
+    if isinstance(flow, SparseFlow) and method in TABLEAUX:
+        return CompiledRun(flow, y, TABLEAUX[method], settings, times, statistics)
+    return _stepped(flow, y, method, settings, times, statistics)
+
+
+def _stepped(
+    flow: Flow | SparseFlow,
+    y: np.ndarray,
+    method: str,
+    settings: Settings,
+    times: np.ndarray | None,
+    statistics: Statistics,
+) -> SteppedRun:
+    start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
+    recorder = Recorder(start, y, times, flow)
+    steps: Iterator[Sampled]
+    if method in STIFF_METHODS:
+        steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
+        return SteppedRun(flow, guarded(steps, start, end), recorder, statistics)
+    assert isinstance(flow, Flow)
+    if settings.fixed > 0:
+        steps = fixed_steps(flow, start, y, end, settings.step, TABLEAUX[method], flow, statistics)
+        return SteppedRun(flow, steps, recorder, statistics)
+    tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))
+    steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
+    return SteppedRun(flow, guarded(steps, start, end), recorder, statistics)
 
 
 def output_times(output: Any, start: float, end: float) -> np.ndarray | None:

@@ -12,7 +12,7 @@ import quirk
 
 FLOORS = [
     {"compiled", "machine_code", "files", "traced"},
-    {"lanes", "pointers"},
+    {"lanes", "pointers", "interruption"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation"},
     {"frame", "shapes", "body", "state", "motion"},

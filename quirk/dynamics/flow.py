@@ -8,6 +8,7 @@ import numpy as np
 
 from quirk import rotation
 from quirk.errors import InputError
+from quirk.interruption import hand_on
 from quirk.state import Kinematics, State
 
 from .equations import angular_acceleration, motion
@@ -70,6 +71,7 @@ class Flow:
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
         self.evaluations += 1
+        hand_on()
         if np.isfinite(y).all():
             try:
                 rate = self.derivative(t, y)
@@ -98,8 +100,8 @@ class Flow:
         if self.on_constraints:
             try:
                 self._projected = project(self.model, self.metric, state, t, self.chooser.kept, self._floor)
-            except np.linalg.LinAlgError:
-                self._projected = None
+            except (InputError, np.linalg.LinAlgError) as error:
+                self._projected, self.trouble = None, error
             if self._projected is None or self._projected.correction > self.largest_correction:
                 return None
             state = self._projected.state

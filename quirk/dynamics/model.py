@@ -11,7 +11,8 @@ import numpy as np
 from quirk.body import Body, Ground
 from quirk.constraints import Constraint
 from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
-from quirk.constraints.relation import TORQUE, Relation, frame_numbers
+from quirk.constraints.relation import TORQUE, Layout, Relation, frame_numbers
+from quirk.errors import InputError
 
 if TYPE_CHECKING:
     from quirk.forces import ForceElement
@@ -32,12 +33,25 @@ class PlacedRelation:
     rows : of the model
     bodies : of its frames
     frames : (f, 12) where these are in their bodies
+    owner : the constraint, for messages
     """
 
     relation: Relation
     rows: slice
     bodies: tuple[int, ...]
     frames: np.ndarray
+    owner: str
+
+    def fill(self, layout: Layout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
+        """Fill `outputs` as `Relation.fill` does; raise InputError if the function of a user fails."""
+        try:
+            self.relation.fill(layout, resting, t, inputs, outputs)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"{self.owner}: its function failed at t = {t:g} s: {type(error).__name__}: {error}"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -125,7 +139,8 @@ def flatten(
                 ends = constraint.ends
                 rows = slice(len(row_primitive), len(row_primitive) + count)
                 places = np.array([frame_numbers(frame) for _, frame in ends])
-                relations.append(PlacedRelation(primitive, rows, tuple(index(body) for body, _ in ends), places))
+                members = tuple(index(body) for body, _ in ends)
+                relations.append(PlacedRelation(primitive, rows, members, places, str(constraint)))
                 row_primitive += [-1] * count
                 row_torque += [unit == TORQUE for unit in primitive.units]
                 continue

@@ -71,7 +71,7 @@ def relation_rows(
     order = max(motion.order, gradient_order, 1)
     layout = layout_of(relation, len(placed.bodies), order, gradient_order)
     outputs = np.zeros(layout.outputs)
-    relation.fill(layout, False, t, _inputs(placed, layout, motion, t), outputs)
+    placed.fill(layout, False, t, _inputs(placed, layout, motion, t), outputs)
     rows, terms = layout.rows, gradient_order + 1
     derivatives = outputs[: layout.first_gradient].reshape(rows, order + 1)
     gradients = outputs[layout.first_gradient :].reshape(rows, layout.frames, terms, 8)[..., :6]

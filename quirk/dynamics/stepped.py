@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from quirk.integrators import Recorder, Sampled, Statistics
+from quirk.interruption import Held
 
 from .flow import Flow
 from .sparse.flow import SparseFlow
@@ -43,8 +44,9 @@ class SteppedRun:
 
     def proceed(self) -> bool:
         """Take one step; returns whether there was one to take."""
-        # Trial steps may overflow; they are rejected, or end the run with an error.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C is heard by `flow`, and at
+        # the end when all is written down.
+        with Held(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             step = next(self._steps, None)
             if step is not None:
                 self._recorder.add(step)

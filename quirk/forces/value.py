@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 
 from quirk import validate
 from quirk.constraints.jets import Jet
-from quirk.errors import InputError, QuirkError
+from quirk.errors import InputError
 
 # Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
 # good as this: its last coefficients are this part of the largest.
@@ -51,8 +51,6 @@ class Value:
             return self._along(t, arguments)
         try:
             returned = self.function(t, *arguments)
-        except QuirkError:
-            raise
         except Exception as error:
             raise InputError(
                 f"{self.owner}: its {self.argument} function, called as {self.form}, failed at t = {t:g} s: "

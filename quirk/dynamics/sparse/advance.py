@@ -88,7 +88,7 @@ COUNTS = 11
 ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE = range(9)
 
 # Why it returns: to be entered again, or at the end, or not able to go on.
-AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, STALLED, STOPPED = range(8)
+AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED = range(9)
 
 
 @entry(notice="compiling what runs need, usually for 15 to 60 s")
@@ -146,6 +146,8 @@ def enter(
                 ):
                     evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
+                if run.stop[0] != 0:
+                    break
             if run.stop[0] != 0:
                 return STOPPED
             if settings.fixed == 0:
@@ -170,12 +172,16 @@ def enter(
                     t, slope = clock[T] + weights.c[stage] * h, run.k[stage * size : (stage + 1) * size]
                     evaluate(constants, nodes, pattern, forces, work, t, run.stage, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
+                    if run.stop[0] != 0:
+                        return STOPPED
                 counts[WITHIN] = 2
                 t = next_time(settings, run)
             state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
             if t < clock[T_NEW]:
                 sample(weights, (t - clock[T]) / h, run.k, h, run.y, state)
                 normalise(state)
+                if not finite(state):
+                    return LOST_BETWEEN
             else:
                 copy(run.y_new, state)
             astray = constrained and (t < clock[T_NEW] or counts[STEPS] % settings.interval != 0)

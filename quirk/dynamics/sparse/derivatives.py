@@ -22,6 +22,7 @@ from .follow import (
     INTERRUPTED,
     ROW,
     STEPS,
+    STOPPED,
     Path,
     follow,
 )
@@ -212,20 +213,22 @@ class Differentiator:
     def _follow(self, path: Path, rank: int, tracking: bool) -> int:
         solver = self.solver
         applied = solver.applied
-        applied.stop[0], applied.latest = 0, None
-        stop = np.zeros_like(applied.stop) if tracking else applied.stop
+        applied.latest = None
         count = len(path.times)
         # So many at once that Python is back soon, and an interruption from the keyboard is seen.
         chunk = max(1, BODIES_AT_ONCE // solver.slots.bodies)
         for until in range(chunk, count + chunk, chunk):
-            outcome = follow(
-                *solver.arrays[:3], applied.table, solver.work, self.series, path, stop,
-                float(solver.model.length), self.order, rank, tracking, min(until, count),
-            )  # fmt: skip
+            outcome = STOPPED
+            while outcome == STOPPED:  # by Ctrl-C, handled by somebody who wants to go on
+                with applied.calling():
+                    outcome = follow(
+                        *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
+                        float(solver.model.length), self.order, rank, tracking, min(until, count),
+                    )  # fmt: skip
             if outcome != ARRIVED:
                 break
         # At given states nothing may fail; trial steps on the way to others may, and are taken again.
-        if applied.latest is not None and not (tracking and isinstance(applied.latest, Exception)):
+        if applied.latest is not None and not tracking:
             raise applied.latest
         return int(outcome)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import numba
 import numpy as np
 
 from quirk.compiled import plain_python
@@ -14,12 +13,14 @@ from quirk.errors import InputError
 from quirk.forces.element import Wrenches
 from quirk.forces.law import Law
 from quirk.forces.value import Value
-from quirk.pointers import address_of, pointer_to_compiled, pointer_to_python
+from quirk.interruption import Held
+from quirk.pointers import address_of, pointer_to_python
 from quirk.state import STATE_SIZE, Kinematics, State
 
 from ..model import Model
+from .functions import compiled_pointer, is_compiled
 from .layout import KINEMATICS_SIZE, WRENCH_SIZE, Slots
-from .loads import INPUTS, PYTHON, Forces
+from .loads import FAILED, INPUT_ROOM, INPUTS, OUTPUTS, PYTHON, Forces
 
 
 class Applied:
@@ -28,13 +29,15 @@ class Applied:
     Attributes
     ----------
     table : Forces
-    stop : (1,) set when a function asks for the end of the run
+    stop : (1,) set when compiled code is to return soon
     latest : what a function raised last, even if it returned since
     """
 
     def __init__(self, model: Model, slots: Slots) -> None:
         self.stop = np.zeros(1, dtype=np.int64)
         self.latest: BaseException | None = None
+        self._fatal: BaseException | None = None
+        self._calls_python = False
         self._troubles: dict[Callable[[float], None], BaseException] = {}
         self._slots = slots
         laws = [(element, rows, element.law()) for element, rows in model.forces]
@@ -50,8 +53,9 @@ class Applied:
             axis=np.zeros(count, dtype=np.int64),
             constants=np.zeros(3 * count),
             address=np.zeros(count, dtype=np.int64),
-            inputs=np.zeros(INPUTS * count),
-            outputs=np.zeros(3 * count),
+            checked=np.zeros(count, dtype=np.int64),
+            inputs=np.zeros(INPUT_ROOM * count),
+            outputs=np.zeros(OUTPUTS * count),
             whole_inputs=np.zeros(slots.lanes * STATE_SIZE if self._python else 0),
             whole_outputs=np.zeros(slots.lanes * WRENCH_SIZE if self._python else 0),
         )
@@ -67,39 +71,73 @@ class Applied:
             table.frame[18 * e : 18 * e + 18] = [*law.frame_i.matrix.T.ravel(), *law.frame_j.matrix.T.ravel()]
             table.constants[3 * e : 3 * e + 3] = law.constants
             if law.function is not None:
-                self._keep(e, self._pointer(e, law))
+                self._point(e, law)
         if self._python:
-            self._keep(len(known), pointer_to_python(self.watched(self._all_python)))
+            table.address[-1] = self._keep(pointer_to_python(self.watched(self._all_python)))
 
     @property
     def trouble(self) -> BaseException | None:
         """What a user's function raised when it was last called, None if all returned."""
         return next(iter(self._troubles.values()), None)
 
-    def _keep(self, e: int, pointer: Any) -> None:
-        self._pointers.append(pointer)
-        self.table.address[e] = address_of(pointer)
+    def check(self) -> None:
+        """Raise what a user's function raised when it was last called: at a given state none may fail."""
+        if self.trouble is not None:
+            raise self.trouble
 
-    def _pointer(self, e: int, law: Law) -> Any:
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """A block in which compiled code calls functions of a user.
+
+        At its end what one of them raised to end it all is raised, or else KeyboardInterrupt if Ctrl-C came.
+        """
+        if not self._calls_python:
+            yield
+            return
+        self._fatal = None
+        with Held(self.stop):
+            yield
+        if self._fatal is not None:
+            raise self._fatal
+
+    def _keep(self, pointer: Any) -> int:
+        self._pointers.append(pointer)
+        return address_of(pointer)
+
+    def _point(self, e: int, law: Law) -> None:
+        """Let element e call its function."""
         value: Value = law.function
+        address = self._keep(pointer_to_python(self.watched(self._checked(e, law))))
+        self.table.address[e] = address
         if is_compiled(value.function) and not plain_python():
-            return compiled_pointer(value.function, law.of_joint)
-        inputs = self.table.inputs[INPUTS * e : INPUTS * (e + 1)]
-        outputs = self.table.outputs[3 * e : 3 * (e + 1)]
+            pointer = compiled_pointer(value.function, law.of_joint)
+            if pointer is not None:
+                self.table.address[e], self.table.checked[e] = self._keep(pointer), address
+
+    def _checked(self, e: int, law: Law) -> Callable[[float], None]:
+        """Return what calls the function of element e from Python, with checks."""
+        value: Value = law.function
+        inputs = self.table.inputs[INPUT_ROOM * e : INPUT_ROOM * e + INPUTS]
+        outputs = self.table.outputs[OUTPUTS * e : OUTPUTS * (e + 1)]
 
         def call_joint(t: float) -> None:
             outputs[0] = value(t, float(inputs[0]), float(inputs[1]))
+            outputs[FAILED] = 0.0
 
         def call_body(t: float) -> None:
             # Copies, so that a function may keep what it gets.
-            outputs[:] = value(t, *(part.copy() for part in np.split(inputs, (3, 7, 10))))
+            outputs[:3] = value(t, *(part.copy() for part in np.split(inputs, (3, 7, 10))))
+            outputs[FAILED] = 0.0
 
-        return pointer_to_python(self.watched(call_joint if law.of_joint else call_body))
+        return call_joint if law.of_joint else call_body
 
     def watched(self, function: Callable[[float], Any]) -> Callable[[float], None]:
         """Catch what must not pass through compiled code; a load that fails is not a number."""
+        self._calls_python = True
 
         def watched(t: float) -> None:
+            if self._fatal is not None:  # the end has come, and nobody is asked any more
+                return
             try:
                 # What returns False was not asked, and its last trouble stands.
                 if function(t) is not False:
@@ -107,42 +145,18 @@ class Applied:
             except BaseException as error:
                 self._troubles[function] = self.latest = error
                 if not isinstance(error, InputError):
+                    self._fatal = error
                     self.stop[0] = 1
 
         return watched
 
-    def _all_python(self, t: float) -> None:
+    def _all_python(self, t: float) -> bool:
+        if not np.isfinite(self.table.whole_inputs).all():  # a step went astray; it will be taken again
+            return False
         state = State.unpack(self._slots.state_from_lanes(self.table.whole_inputs))
         loads = Wrenches(self._slots.bodies)
         kin = Kinematics.of(state)
         for element, rows in self._python:
             element.add_load(t, kin, rows, loads)
         self.table.whole_outputs[:] = self._slots.to_lanes(np.concatenate([loads.force, loads.torque], axis=1)[:-1])
-
-
-def is_compiled(function: Any) -> bool:
-    """Whether a function is one that numba compiles."""
-    return hasattr(function, "py_func") and hasattr(function, "get_call_template")
-
-
-@functools.cache
-def compiled_pointer(function: Any, of_joint: bool) -> Any:
-    """Return the C function of a user's numba function, compiled once for all runs."""
-    return pointer_to_compiled(_of_joint(function) if of_joint else _of_body(function))
-
-
-def _of_body(function: Any) -> Callable[..., None]:
-    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
-        body = numba.carray(inputs, INPUTS)
-        load = function(t, body[0:3], body[3:7], body[7:10], body[10:13])
-        for c in range(3):
-            outputs[c] = load[c]
-
-    return call
-
-
-def _of_joint(function: Any) -> Callable[..., None]:
-    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
-        outputs[0] = function(t, inputs[0], inputs[1])
-
-    return call
+        return True

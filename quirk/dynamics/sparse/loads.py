@@ -22,6 +22,10 @@ WRENCH = 8 * WRENCH_SIZE
 
 # Numbers that a user's function gets at most: the 13 of a body.
 INPUTS = 13
+# Room for these and for a copy, which is what a compiled function gets.
+INPUT_ROOM = 2 * INPUTS
+# What it leaves: three numbers, and whether a compiled function has failed.
+FAILED, OUTPUTS = 3, 4
 
 # The elements that are Python objects without a law, all together.
 PYTHON = 7
@@ -32,8 +36,9 @@ class Forces(NamedTuple):
 
     kind (E,) · state, kinematics (2 E,) where bodies i and j start · point (6 E,) in body coordinates · frame
     (18 E,) axes of both frames by columns, one after the other, in body coordinates · axis (E,) of frame i ·
-    constants (3 E,) · address (E,) of the function, 0 if there is none · inputs (13 E,), outputs (3 E,) of
-    functions · whole_inputs, whole_outputs: the state and the loads of all bodies, for PYTHON elements.
+    constants (3 E,) · address (E,) of the function, 0 if there is none · checked (E,) address of what calls a
+    compiled function from Python · inputs (26 E,), outputs (4 E,) of functions · whole_inputs, whole_outputs: the
+    state and the loads of all bodies, for PYTHON elements.
     """
 
     kind: np.ndarray
@@ -44,6 +49,7 @@ class Forces(NamedTuple):
     axis: np.ndarray
     constants: np.ndarray
     address: np.ndarray
+    checked: np.ndarray
     inputs: np.ndarray
     outputs: np.ndarray
     whole_inputs: np.ndarray
@@ -69,7 +75,7 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
         if kind in (FORCE, TORQUE, FORCE_IN_BODY, TORQUE_IN_BODY):
             if forces.address[e] != 0:
                 for c in range(INPUTS):
-                    put(forces.inputs, INPUTS * e + c, at(y, sj + 8 * c))
+                    put(forces.inputs, INPUT_ROOM * e + c, at(y, sj + 8 * c))
             a = _value(forces, e, t)
             if kind in (FORCE_IN_BODY, TORQUE_IN_BODY):
                 a = turned(kin, kj, a)
@@ -88,11 +94,11 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
             axis = turned(kin, ki, _axis(forces, e))
             if forces.address[e] != 0:
                 if kind == JOINT_TORQUE:
-                    put(forces.inputs, INPUTS * e, _angle(forces, e, kin, ki, kj))
-                    put(forces.inputs, INPUTS * e + 1, dot(axis, minus(w_j, w_i)))
+                    put(forces.inputs, INPUT_ROOM * e, _angle(forces, e, kin, ki, kj))
+                    put(forces.inputs, INPUT_ROOM * e + 1, dot(axis, minus(w_j, w_i)))
                 else:
-                    put(forces.inputs, INPUTS * e, dot(axis, d))
-                    put(forces.inputs, INPUTS * e + 1, dot(axis, minus(u, cross(w_i, d))))
+                    put(forces.inputs, INPUT_ROOM * e, dot(axis, d))
+                    put(forces.inputs, INPUT_ROOM * e + 1, dot(axis, minus(u, cross(w_i, d))))
             value = _value(forces, e, t)[0]
             force, arm_i = times(axis, value), plus(s_i, d)
             if kind == JOINT_TORQUE:
@@ -110,10 +116,16 @@ def _value(forces: Forces, e: int, t: float) -> tuple[float, float, float]:
     """The constant, or what the function returns."""
     if forces.address[e] == 0:
         return at(forces.constants, 3 * e), at(forces.constants, 3 * e + 1), at(forces.constants, 3 * e + 2)
+    o, finite = OUTPUTS * e, 0.0
     for c in range(3):
-        put(forces.outputs, 3 * e + c, math.nan)  # what a function that fails leaves
-    call(forces.address[e], t, forces.inputs, INPUTS * e, forces.outputs, 3 * e)
-    return at(forces.outputs, 3 * e), at(forces.outputs, 3 * e + 1), at(forces.outputs, 3 * e + 2)
+        put(forces.outputs, o + c, math.nan)  # what a function that fails leaves
+    for c in range(INPUTS):
+        finite += 0.0 * at(forces.inputs, INPUT_ROOM * e + c)
+    if finite == 0.0:  # else the step went astray, and will be taken again
+        call(forces.address[e], t, forces.inputs, INPUT_ROOM * e, forces.outputs, o)
+        if at(forces.outputs, o + FAILED) != 0.0:
+            call(forces.checked[e], t, forces.inputs, INPUT_ROOM * e, forces.outputs, o)
+    return at(forces.outputs, o), at(forces.outputs, o + 1), at(forces.outputs, o + 2)
 
 
 @inlined

@@ -22,6 +22,7 @@ def constrained_motion(
     `force` (n, 3) in N and `torque` (n, 3) in body axes are the applied loads, for the constraint forces.
     """
     rates = solver.slots.from_lanes(solver.rates(t, y), STATE_SIZE)
+    solver.applied.check()
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
     # qdd = T^T omega_dot / 4 - |qdot|^2 q
     qdd = rotation.rate(q, rates[:, 10:]) - 0.25 * (omega**2).sum(axis=1)[:, None] * q
@@ -44,19 +45,21 @@ def motion_along(
     loads = JointLoads(solver, solver.related)
     forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
-    for row, (state, rates) in enumerate(_evaluated(solver, times, states)):
-        accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
-        position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
-        R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
-        multipliers = [solver.multipliers()]
-        (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
+    with solver.applied.calling():
+        for row, (state, rates) in enumerate(_evaluated(solver, times, states)):
+            accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
+            position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
+            R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
+            multipliers = [solver.multipliers()]
+            (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 
 
 def multipliers_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
     """Multipliers (nt, m) at all times."""
-    multipliers = [solver.multipliers() for _ in _evaluated(solver, times, states)]
+    with solver.applied.calling():
+        multipliers = [solver.multipliers() for _ in _evaluated(solver, times, states)]
     return np.array(multipliers).reshape(len(times), solver.model.rows)
 
 
@@ -67,7 +70,9 @@ def _evaluated(solver: Solver, times: np.ndarray, states: State) -> Iterator[tup
         y = solver.slots.state_to_lanes(parts[row].ravel())
         if row == 0:
             solver.settle(y, t)
-        yield parts[row], solver.rates(t, y)
+        rates = solver.rates(t, y)
+        solver.applied.check()
+        yield parts[row], rates
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
@@ -75,5 +80,9 @@ def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndar
     parts = np.concatenate(list(vars(states).values()), axis=2)
     if not solver.model.rows:
         return np.zeros((len(parts), 0, 2))
-    lanes = (solver.slots.state_to_lanes(part.ravel()) for part in parts)
-    return np.array([solver.residuals(y, t) for y, t in zip(lanes, times, strict=True)])
+    found = np.empty((len(parts), solver.model.rows, 2))
+    with solver.applied.calling():
+        for row, t in enumerate(times):
+            found[row] = solver.residuals(solver.slots.state_to_lanes(parts[row].ravel()), t)
+            solver.applied.check()
+    return found

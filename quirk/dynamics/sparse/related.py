@@ -17,7 +17,7 @@ from quirk.motion import FUNCTION, MOTION_SIZE, Motion
 from quirk.pointers import address_of, pointer_to_compiled, pointer_to_filler, pointer_to_python
 from quirk.traced import traced
 
-from ..model import Model
+from ..model import Model, PlacedRelation
 from ..towers import factorials
 from .relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Relations
 from .tables_of_relations import layouts_of
@@ -65,7 +65,7 @@ class Related:
         self._pointers: list[Any] = []
         self._watch = watch
         for r, (placed, layout) in enumerate(zip(model.relations, self.layouts, strict=True)):
-            self.table.entries[RELATION_SIZE * r + ADDRESS] = self._keep(self._pointer(r, placed.relation, layout))
+            self.table.entries[RELATION_SIZE * r + ADDRESS] = self._keep(self._pointer(r, placed, layout))
         for m, motion in enumerate(motions):
             if motion.kind == FUNCTION:
                 self.table.motions.entries[MOTION_SIZE * m + MOTION_ADDRESS] = self._keep(self._motion_pointer(motion))
@@ -83,7 +83,8 @@ class Related:
         self._pointers.append(pointer)
         return address_of(pointer)
 
-    def _pointer(self, r: int, relation: Relation, layout: Layout) -> Any:
+    def _pointer(self, r: int, placed: PlacedRelation, layout: Layout) -> Any:
+        relation = placed.relation
         if relation.compilable and not plain_python():
             try:
                 return compiled_relation(relation.function, relation.of_velocities, layout, self._resting)
@@ -92,8 +93,15 @@ class Related:
         first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
         inputs = self.table.inputs[first_in : first_in + layout.inputs]
         outputs = self.table.outputs[first_out : first_out + layout.outputs]
-        resting = self._resting
-        return pointer_to_python(self._watch(lambda t: relation.fill(layout, resting, t, inputs, outputs)))
+        resting, frames = self._resting, inputs[layout.first_frame :]
+
+        def fill(t: float) -> bool:
+            if not np.isfinite(frames).all():  # a step went astray; it will be taken again
+                return False
+            placed.fill(layout, resting, t, inputs, outputs)
+            return True
+
+        return pointer_to_python(self._watch(fill))
 
     def _motion_pointer(self, motion: Motion) -> Any:
         # What is not given is left out: then what depends on it is not a number.

@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 
-from quirk.errors import InputError
 from quirk.integrators import Statistics, Tableau, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.combinations import weights_of
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
 from quirk.integrators.step import IntegrationError, stalled
+from quirk.interruption import Held
 from quirk.lanes import aligned
 from quirk.state import vector_starts
 
@@ -28,6 +28,7 @@ from .advance import (
     EVALUATIONS,
     FACTORISATIONS,
     KEPT,
+    LOST_BETWEEN,
     MARK,
     NOT_FINITE,
     OFF_BETWEEN,
@@ -148,6 +149,17 @@ class CompiledRun:
         """
         if not self._begun:
             self._begin()
+        applied = self.solver.applied
+        # What was computed is written down before anything is raised, Ctrl-C included.
+        with applied.calling(), Held(applied.stop):
+            outcome = self._enter()
+        if outcome not in (AGAIN, DONE, STOPPED):
+            raise self._error(outcome)
+        # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
+        return outcome != DONE
+
+    def _enter(self) -> int:
+        """Take steps in compiled code and write down what they gave; returns why it stops."""
         constants, nodes, pattern, work = self.solver.arrays
         run, started = self.run, time.perf_counter()
         run.counts[KEPT] = 0
@@ -163,9 +175,7 @@ class CompiledRun:
         steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started
         pace = steps / max(elapsed, 1e-6)
         self._entry_steps = int(min(max(1, ENTRY_TIME * pace), 10 * self._entry_steps))
-        if outcome not in (AGAIN, DONE):
-            raise self._error(outcome)
-        return outcome == AGAIN
+        return int(outcome)
 
     def close(self) -> None:
         """Keep also the state that a run reached which ended early."""
@@ -189,15 +199,13 @@ class CompiledRun:
     def _error(self, outcome: int) -> BaseException:
         run, clock = self.run, self.run.clock
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
-        if outcome == STOPPED:
-            error = self.trouble or InputError("a function of the user asked to stop")
-            self.solver.applied.stop[0] = 0
-            return error
         if outcome == COLLAPSED:
             stages = run.k[: self.solver.size * (self.weights.stages + 1)]
             return collapsed(t, y, self._rows(stages))
         if outcome == STALLED:
             return stalled(t, t - float(clock[MARK]))
+        if outcome == LOST_BETWEEN:
+            return IntegrationError("the state is not finite between two steps", t)
         if outcome == OFF_BETWEEN:
             return IntegrationError("the state left the constraints between two steps", t)
         assert outcome in (NOT_FINITE, OFF_CONSTRAINTS)

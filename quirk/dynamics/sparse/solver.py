@@ -299,10 +299,11 @@ class Solver:
     ) -> int:
         run = self._desk
         run.y[:] = y
-        outcome = enter(
-            task, self.tables.constants if constants is None else constants, self.nodes, pattern or self.pattern, self.applied.table, NO_WEIGHTS,
-            settings or self._settings, work or self.work, run, 0,
-        )  # fmt: skip
+        with self.applied.calling():
+            outcome = enter(
+                task, self.tables.constants if constants is None else constants, self.nodes, pattern or self.pattern,
+                self.applied.table, NO_WEIGHTS, settings or self._settings, work or self.work, run, 0,
+            )  # fmt: skip
         y[:] = run.y
         return outcome
 

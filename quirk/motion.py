@@ -122,6 +122,11 @@ class Motion(Sealed):
             return math.inf
         return next((k for k, f in enumerate(self.functions) if f is None), len(self.functions)) - 1
 
+    @property
+    def kinks(self) -> np.ndarray:
+        """Times at which its second derivative, or a lower one, jumps."""
+        return np.zeros(0)
+
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
         """Return c and its first `order` derivatives at time t, (order + 1,)."""
         if not self.start <= t <= self.end:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from quirk.compiled import entry, kernel
+from quirk.integrators.adaptive import next_end
+from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.integrators.control import (
     FARTHEST_CORRECTION,
     LARGEST_CORRECTION,
     SMALLEST_ERROR,
-    SMALLEST_STEP_ULPS,
     STALL_PROGRESS,
     STALL_STEPS,
     factor_after_acceptance,
@@ -24,6 +26,7 @@ from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
 from .evaluate import CORRECTION, Work, copy, evaluate
 from .factorise import Pattern, factorise, solve
 from .loads import Forces
+from .probe import Asked, carry_on, jumped, note, overlooked
 from .project import EPSILON, factorise_at, project, tangential
 from .redundancy import choose, count_generic, measure, watch
 from .rows import Nodes, residuals
@@ -34,7 +37,8 @@ class Settings(NamedTuple):
 
     start, end: s · step: s, of so many `fixed` steps, or 0 of as many as the tolerances ask for · rtol, atol ·
     interval: every how many steps the state is projected, 0 for never · alpha, beta: Baumgarte's rates, 1/s ·
-    length: size of the system, m · every: whether to keep all steps, or the states at the asked times
+    length: size of the system, m · every: whether to keep all steps, or the states at the asked times ·
+    max_step: s · gap: s, at most so far apart functions are asked
     """
 
     start: float
@@ -48,13 +52,16 @@ class Settings(NamedTuple):
     beta: float
     length: float
     every: bool
+    max_step: float
+    gap: float
 
 
 class Run(NamedTuple):
     """The state of a run between two entries; y and slopes in blocks of eight bodies.
 
     y, y_new, stage, change (size,) · k (buffers size,) slopes · clock, counts: see below · asked: times ·
-    times, states: what was kept since the last entry · stop (1,): not zero to end the run
+    times, states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
+    `integrators.breaks.Piece` low, high, end and first · forces, elements, relations, motions: the functions asked
     """
 
     y: np.ndarray
@@ -68,25 +75,41 @@ class Run(NamedTuple):
     times: np.ndarray
     states: np.ndarray
     stop: np.ndarray
+    pieces: np.ndarray
+    forces: Asked
+    elements: Asked
+    relations: Asked
+    motions: Asked
 
 
-# Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago.
-T, T_NEW, H, PREVIOUS, MARK = range(5)
-CLOCK = 5
+# Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
+# to try where it is cut by the end of a piece, when a function was found to differ, up to when none needs a look.
+T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED = range(8)
+CLOCK = 8
+
+# Entries of each of Run.pieces.
+LOW, HIGH, END, FIRST = range(4)
+PIECE_SIZE = 4
 
 # Entries of Run.counts. Projection counts its steps and factorisations in the first two; WITHIN is 0 between
-# steps, 1 within one and 2 once its stages for dense output are there.
+# steps, 1 within one and 2 once its stages for dense output are there. GRID counts fixed steps that are whole, REST
+# the steps to come that are not looked at when they are rejected; FRESH is 1 where the slope is to be found anew.
 (
     CORRECTIONS, FACTORISATIONS, STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL,
-) = range(11)  # fmt: skip
-COUNTS = 11
+    PIECE, GRID, REST, FRESH,
+) = range(15)  # fmt: skip
+COUNTS = 15
 
 # What `enter` can be asked to do: take steps; evaluate at (T, y); bring y onto the constraints; count the
 # independent rows at y; choose as many; find Phi, or its rate, at y; solve with other blocks.
 ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, SOLVE = range(8)
 
-# Why it returns: to be entered again, or at the end, or not able to go on.
-AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, STALLED, STOPPED = range(8)
+# Why it returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in which a
+# function may have changed abruptly.
+AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, STALLED, STOPPED, SUSPECT = range(9)
+
+# A step that is wrong by so many times its tolerance has likely met something abrupt.
+ABRUPT_ERROR = 100.0
 
 
 @entry
@@ -118,14 +141,20 @@ def enter(
             if steps >= most_steps:
                 return AGAIN
             steps += 1
+            if counts[FRESH] != 0:
+                t = in_piece(run, clock[T])
+                evaluate(constants, nodes, pattern, forces, work, t, run.y, alpha, beta, run.k[:size])
+                note_all(forces, nodes, run, 0)
+                counts[EVALUATIONS] += 1
+                counts[FRESH] = 0
             h = choose_end(settings, run)
-            if not h >= SMALLEST_STEP_ULPS * EPSILON * max(abs(clock[T]), abs(settings.end)):
+            if not h >= shortest(settings, run):
                 return COLLAPSED
             projecting = constrained and (counts[STEPS] + 1) % settings.interval == 0
             arrived = True
             for stage in range(1, stages + 1):
                 y = run.y_new if stage == stages else run.stage
-                t = clock[T] + weights.c[stage] * h
+                t = in_piece(run, clock[T] + weights.c[stage] * h)
                 combine(weights, stage, run.k, h, run.y, y)
                 if stage == stages:
                     arrived = finite(y)
@@ -142,12 +171,17 @@ def enter(
                 if stage == stages and projecting and watch(nodes, pattern, work, counts[BEST_RANK]):
                     evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
+                note_all(forces, nodes, run, stage)
             if run.stop[0] != 0:
                 return STOPPED
+            error = 0.0
             if settings.fixed == 0:
                 error = np.inf
                 if arrived:
                     error = step_error(constants, nodes, pattern, weights, settings, work, run, h, constrained)
+            if suspect(forces, nodes, settings, run, error):
+                return SUSPECT
+            if settings.fixed == 0:
                 if not accepted(error, weights, run, h):
                     continue
             elif not arrived:
@@ -163,7 +197,7 @@ def enter(
             if t < clock[T_NEW] and counts[WITHIN] == 1:
                 for stage in range(stages + 1, weights.buffers):
                     combine(weights, stage, run.k, h, run.y, run.stage)
-                    t, slope = clock[T] + weights.c[stage] * h, run.k[stage * size : (stage + 1) * size]
+                    t, slope = in_piece(run, clock[T] + weights.c[stage] * h), run.k[stage * size : (stage + 1) * size]
                     evaluate(constants, nodes, pattern, forces, work, t, run.stage, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
                 counts[WITHIN] = 2
@@ -208,16 +242,74 @@ def enter(
 
 
 @kernel
+def in_piece(run: Run, t: float) -> float:
+    """Keep a time at which to evaluate off the breaks, on the side of the piece that the step is in."""
+    o = PIECE_SIZE * run.counts[PIECE]
+    return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
+
+
+@kernel
 def choose_end(settings: Settings, run: Run) -> float:
     """Choose where the next step ends; returns its size."""
-    clock = run.clock
+    clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
     if settings.fixed > 0:
-        n = run.counts[STEPS] + 1
-        clock[T_NEW] = settings.end if n >= settings.fixed else settings.start + n * settings.step
-    else:
-        close = clock[T] + 1.01 * clock[H] >= settings.end
-        clock[T_NEW] = settings.end if close else clock[T] + clock[H]
+        clock[T_NEW] = min(whole_step(settings, run), end)
+        if abs(whole_step(settings, run) - end) <= shortest(settings, run):
+            clock[T_NEW] = end
+        return clock[T_NEW] - clock[T]
+    clock[T_NEW] = next_end(clock[T], clock[H], end, settings.max_step)
+    clock[UNCUT] = clock[H] if clock[T_NEW] >= end else 0.0
     return clock[T_NEW] - clock[T]
+
+
+@kernel
+def shortest(settings: Settings, run: Run) -> float:
+    """The shortest step that the resolution of the times allows."""
+    return SMALLEST_STEP_ULPS * EPSILON * max(abs(run.clock[T]), abs(settings.end))
+
+
+@kernel
+def whole_step(settings: Settings, run: Run) -> float:
+    """Where the present fixed step ends if nothing cuts it."""
+    n = run.counts[GRID] + 1
+    return settings.end if n >= settings.fixed else settings.start + n * settings.step
+
+
+@kernel
+def note_all(forces: Forces, nodes: Nodes, run: Run, stage: int) -> None:
+    """Record what functions were asked in a stage, and returned."""
+    relations = nodes.relations
+    note(run.forces, forces.inputs, forces.outputs, stage)
+    note(run.elements, forces.whole_inputs, forces.whole_outputs, stage)
+    note(run.relations, relations.inputs, relations.outputs, stage)
+    note(run.motions, relations.outputs, relations.inputs, stage)
+
+
+@kernel
+def suspect(forces: Forces, nodes: Nodes, settings: Settings, run: Run, error: float) -> bool:
+    """Whether functions need a closer look in a step with this error over the tolerance.
+
+    They do where a step has overlooked something, is far from right, or is fixed and functions jump in it.
+    """
+    clock, counts, relations = run.clock, run.counts, nodes.relations
+    asked = run.forces, run.elements, run.relations, run.motions
+    t, h = clock[T], clock[T_NEW] - clock[T]
+    clock[SEEN] = math.inf
+    if settings.gap == math.inf:
+        return False
+    counts[REST] -= 1
+    if not error <= 1.0:
+        return counts[REST] <= 0 and not error <= ABRUPT_ERROR
+    if settings.fixed > 0 and counts[REST] <= 0:
+        if jumped(asked[0]) or jumped(asked[1]) or jumped(asked[2]) or jumped(asked[3]):
+            return True
+    when = t, h, settings.gap, clock[CLEARED]
+    if h > settings.gap:
+        seen = overlooked(asked[0], forces.inputs, forces.outputs, when)
+        seen = min(seen, overlooked(asked[1], forces.whole_inputs, forces.whole_outputs, when))
+        seen = min(seen, overlooked(asked[2], relations.inputs, relations.outputs, when))
+        clock[SEEN] = min(seen, overlooked(asked[3], relations.outputs, relations.inputs, when))
+    return clock[SEEN] < math.inf
 
 
 @kernel
@@ -230,6 +322,7 @@ def accepted(error: float, weights: Weights, run: Run, h: float) -> bool:
         clock[H] = h * factor_after_rejection(error, weights.exponent)
         return False
     clock[H] = h * factor_after_acceptance(error, clock[PREVIOUS], counts[WAS_REJECTED] != 0, weights.exponent)
+    clock[H] = max(clock[H], clock[UNCUT])
     clock[PREVIOUS] = max(error, SMALLEST_ERROR)
     counts[WAS_REJECTED] = 0
     return True
@@ -256,8 +349,19 @@ def settle(settings: Settings, run: Run, stages: int) -> bool:
     copy(run.y_new, run.y)
     for o in range(0, size, 8):
         store(run.k, o, load(run.k, stages * size + o))
+    carry_on(run.forces, stages)
+    carry_on(run.elements, stages)
+    carry_on(run.relations, stages)
+    carry_on(run.motions, stages)
+    if settings.fixed > 0 and clock[T_NEW] >= whole_step(settings, run) - shortest(settings, run):
+        counts[GRID] += 1
     clock[T] = clock[T_NEW]
     counts[WITHIN] = 0
+    if clock[T] >= run.pieces[PIECE_SIZE * counts[PIECE] + END] and clock[T] < settings.end:
+        # Beyond a break the slope is another, and what was learnt of the error says nothing.
+        counts[PIECE] += 1
+        counts[FRESH], counts[WAS_REJECTED], clock[PREVIOUS] = 1, 0, SMALLEST_ERROR
+        clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
     if settings.fixed > 0:
         return False
     counts[STALL] += 1

@@ -33,6 +33,7 @@ from .evaluate import RANK, Work
 from .factorise import Pattern
 from .forces import Applied
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
+from .probe import no_functions
 from .redundancy import PIVOT_TOLERANCE
 from .related import Related
 from .rows import HINGE, POINT, UNITS
@@ -45,7 +46,7 @@ NEARBY = 1e-2
 NEARBY_STATES = 3
 
 # Stands where a task takes no steps.
-NO_WEIGHTS = weights_of(RK4)
+NO_WEIGHTS, NO_FUNCTIONS = weights_of(RK4), no_functions()
 
 
 class Solver:
@@ -86,7 +87,7 @@ class Solver:
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
         )
         self._sharing: Sharing | None = None
-        self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False)
+        self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False, np.inf, np.inf)
         self._desk = Run(
             y=aligned(self.size),
             y_new=aligned(0),
@@ -99,6 +100,11 @@ class Solver:
             times=np.zeros(0),
             states=aligned(0),
             stop=self.applied.stop,
+            pieces=np.zeros(0),
+            forces=NO_FUNCTIONS,
+            elements=NO_FUNCTIONS,
+            relations=NO_FUNCTIONS,
+            motions=NO_FUNCTIONS,
         )
 
     @property

@@ -1,0 +1,250 @@
+"""The functions that a run asks between the stages of its steps, and a closer look at those that seem to jump."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.forces.law import JOINT_FORCE, JOINT_TORQUE
+from quirk.integrators import Tableau
+from quirk.integrators.changes import IN_TIME, located
+from quirk.motion import ADDRESS as MOTION_ADDRESS
+from quirk.motion import FUNCTION, MOTION_SIZE
+from quirk.pointers import call
+
+from .loads import INPUTS, PYTHON
+from .probe import ADDRESS, ASKED_SIZE, FIRST_IN, FIRST_OUT, INS, OUTS, PLACE_IN, PLACE_OUT, STRIDE, TURNS, WRITES, Asked
+from .relations import ADDRESS as RELATION_ADDRESS
+from .relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
+from .solver import Solver
+
+# By what part of its change over a step a function may differ from its interpolation: little where tolerances are
+# kept; fixed steps are taken as they are.
+ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
+# A function that differs by more than this part is hidden from the stages; less may be the interpolation, which then
+# is allowed MORE than it was found to be wrong.
+HIDDEN, MORE = 0.5, 2.0
+# Jumps in one step that are this part of the largest are located together.
+COMPARABLE = 0.3
+
+
+class Found(NamedTuple):
+    """A time at which a step should end, and the longest step after it."""
+
+    time: float
+    first: float = np.inf
+
+
+def asked_functions(solver: Solver, tableau: Tableau, fixed: bool) -> list[Group]:
+    """Return the functions of a user by kind: of forces, of elements without a law, of relations and of motions."""
+    return [
+        Group(entries, ins, outs, tableau, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT)
+        for entries, ins, outs in (_forces(solver), _elements(solver), _relations(solver), _motions(solver))
+    ]
+
+
+def _forces(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+    table = solver.applied.table
+    entries = []
+    for e in np.flatnonzero((table.address != 0) & (table.kind != PYTHON)):
+        ins, outs = (2, 1) if table.kind[e] in (JOINT_TORQUE, JOINT_FORCE) else (INPUTS, 3)
+        entries.append([table.address[e], INPUTS * e, ins, 3 * e, 3 * e, outs, 1, table.kind[e] == JOINT_TORQUE])
+    return entries, table.inputs, table.outputs
+
+
+def _elements(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+    table = solver.applied.table
+    ins, outs = table.whole_inputs, table.whole_outputs
+    return [[a, 0, ins.size, 0, 0, outs.size, 1, 0] for a in table.address[table.kind == PYTHON]], ins, outs
+
+
+def _relations(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+    table, entries = solver.related.table, []
+    for r, placed in enumerate(solver.model.relations):
+        if placed.relation.of_user:
+            layout, out = solver.related.layouts[r], table.entry(r, OUTPUT)
+            ins = [table.entry(r, INPUT), layout.inputs]
+            entries.append([table.entry(r, RELATION_ADDRESS), *ins, out, out + ORDER, layout.rows, ORDER + 1, 0])
+    return entries, table.inputs, table.outputs
+
+
+def _motions(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+    """Their first and second derivatives, which stand among the inputs of relations."""
+    table, entries = solver.related.table, []
+    for r, placed in enumerate(solver.model.relations):
+        for m, motion in enumerate(placed.relation.motions):
+            if motion.kind == FUNCTION:
+                address = table.motions.entries[MOTION_SIZE * (table.entry(r, MOTION) + m) + MOTION_ADDRESS]
+                first = table.entry(r, INPUT) + table.entry(r, NUMBERS) + m * (ORDER + 1)
+                entries.append([address, 0, 0, first, first + 1, 2, 1, 0])
+    return entries, table.outputs, table.inputs
+
+
+class Group:
+    """Functions of one kind: how kernels call them, and what each was asked and returned in the present step.
+
+    Parameters
+    ----------
+    entries : of each function the numbers named in `probe`, but for its places in the record
+    ins, outs : arrays that the functions are called with
+    tableau : of the steps
+    limit : see `Asked`
+    """
+
+    def __init__(
+        self, entries: list[list[int]], ins: np.ndarray, outs: np.ndarray, tableau: Tableau, limit: float
+    ) -> None:
+        self.ins, self.outs, self.count = ins, outs, len(entries)
+        sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
+        self.sizes = sizes.sum(axis=0)
+        places = np.cumsum(sizes, axis=0) - sizes
+        table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
+        self.table = table.reshape(-1, ASKED_SIZE)
+        stages, fractions = nodes_of(tableau)
+        self.asked = Asked(
+            entries=self.table.ravel(),
+            limit=np.full(self.count, limit),
+            changes=np.full(2 * self.count, np.inf),
+            stages=stages,
+            fractions=fractions,
+            basis=np.zeros(len(stages)),
+            inputs=np.zeros((tableau.stages + 1) * self.sizes[0]),
+            outputs=np.zeros((tableau.stages + 1) * self.sizes[1]),
+        )
+
+    def note(self) -> None:
+        """Record what was asked and returned in the evaluation at the start of a run."""
+        for p, e in enumerate(self.table):
+            at, out = e[PLACE_IN], e[PLACE_OUT]
+            self.asked.inputs[at : at + e[INS]] = self.ins[e[FIRST_IN] : e[FIRST_IN] + e[INS]]
+            self.asked.outputs[out : out + e[OUTS]] = self.outs[self._looked_at(p)]
+
+    def _looked_at(self, p: int) -> slice:
+        e = self.table[p]
+        return slice(e[FIRST_OUT], e[FIRST_OUT] + e[OUTS] * e[STRIDE], e[STRIDE])
+
+    def returned(self, p: int) -> np.ndarray:
+        """What function p returned at the nodes (n, OUTS)."""
+        e = self.table[p]
+        return self.asked.outputs.reshape(-1, self.sizes[1])[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+
+    def inputs(self, p: int, theta: float) -> np.ndarray:
+        """Inputs of function p at a part theta of the step."""
+        e, fractions = self.table[p], self.asked.fractions
+        given = self.asked.inputs.reshape(-1, self.sizes[0])[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
+        if e[TURNS]:
+            given = given.copy()
+            given[:, 0] = np.unwrap(given[:, 0])
+        inputs = basis(fractions, theta) @ given
+        if e[TURNS]:
+            inputs[0] = np.angle(np.exp(1j * inputs[0]))
+        return inputs
+
+    def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
+        """Return what function p returns, not numbers where it fails."""
+        e, looked_at = self.table[p], self._looked_at(p)
+        there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
+        kept = self.ins[there].copy()
+        self.ins[there] = inputs
+        self.outs[looked_at] = np.nan
+        call(int(e[ADDRESS]), t, self.ins, int(e[FIRST_IN]), self.outs, int(e[WRITES]))
+        self.ins[there] = kept
+        return self.outs[looked_at].copy()
+
+    def closer_look(self, p: int, step: Stretch, seen: float, fixed: bool) -> list[Found]:
+        """Find where function p changes abruptly in a step, or where a step should end so as to see how it changes.
+
+        Parameters
+        ----------
+        seen : when some function was found to differ from what the stages say; infinite in rejected steps
+        fixed : whether the step is one of a fixed size
+        """
+
+        def value(t: float) -> np.ndarray:
+            t = min(max(t, step.low), step.high)
+            return self.ask(p, t, self.inputs(p, step.part(t)))
+
+        def held(t: float, at: float) -> np.ndarray:
+            return self.ask(p, t, self.inputs(p, step.part(at)))
+
+        if not np.isfinite(self.asked.limit[p]):
+            return []
+        nodes, returned = step.times(self.asked.fractions), self.returned(p)
+        if not np.isfinite(returned).all():
+            return []
+        changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
+        pairs = [k for k in range(len(changes)) if changes[k] > COMPARABLE * changes.max()]
+        intervals = [(nodes[k], nodes[k + 1]) for k in pairs]
+        hidden = False
+        if seen < np.inf:
+            expected = basis(self.asked.fractions, step.part(seen)) @ returned
+            off, change = np.abs(value(seen) - expected).max(), np.ptp(returned, axis=0).max()
+            if not off > self.asked.limit[p] * change:
+                return []
+            hidden = bool(off > HIDDEN * change)
+            k = int(np.searchsorted(nodes, seen)) - 1
+            intervals = [(nodes[k], seen)] if hidden else [(nodes[k], seen), *intervals]
+        if not np.array_equal(value(step.middle), value(step.middle), equal_nan=True):
+            self.asked.limit[p] = np.inf  # it is no function of what it is asked
+            return []
+        found = []
+        for before, after in intervals:
+            change_ = located(value, before, after)
+            if change_ is None:
+                continue
+            if change_.jump:
+                there = np.abs(held(change_.after, change_.before) - held(change_.before, change_.before)).max()
+                whole = np.abs(value(change_.after) - value(change_.before)).max()
+                if there >= IN_TIME * whole:
+                    found.append(Found(change_.after))
+            elif np.nextafter(change_.before, np.inf) >= change_.after:
+                self.asked.limit[p] = np.inf  # noise: it has no value next to any time
+                return []
+        if seen < np.inf and not found:
+            if hidden:
+                return [Found(step.middle) if fixed else Found(max(intervals[0][0], seen - step.gap), step.gap)]
+            self.asked.limit[p] = max(self.asked.limit[p], MORE * off / change)
+        return found
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The times of a step.
+
+    t, h : its start and size · low, high : between which functions are evaluated · gap : at most so far apart
+    """
+
+    t: float
+    h: float
+    low: float
+    high: float
+    gap: float
+
+    @property
+    def middle(self) -> float:
+        """The time in its middle."""
+        return self.t + 0.5 * self.h
+
+    def part(self, t: float) -> float:
+        """What part of the step has gone by at time t."""
+        return (t - self.t) / self.h
+
+    def times(self, fractions: np.ndarray) -> np.ndarray:
+        """When so large parts have gone by."""
+        return np.clip(self.t + fractions * self.h, self.low, self.high)
+
+
+def nodes_of(tableau: Tableau) -> tuple[np.ndarray, np.ndarray]:
+    """Return which stages count for the end of a step, and at what part of it (n,) they are, in the order of time."""
+    stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
+    stage_at |= {0.0: 0, 1.0: tableau.stages}
+    fractions = sorted(stage_at)
+    return np.array([stage_at[c] for c in fractions], dtype=np.int64), np.array(fractions)
+
+
+def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
+    """Return how much each node (n,) counts at a part theta of a step (Lagrange)."""
+    return np.array([np.prod((theta - np.delete(fractions, m)) / (c - np.delete(fractions, m)))
+                     for m, c in enumerate(fractions)])  # fmt: skip

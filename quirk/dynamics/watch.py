@@ -1,0 +1,127 @@
+"""Functions of a user asked along the steps of a run that is taken in Python: whether a step has passed over something.
+
+See `quirk.dynamics.sparse.probed` for compiled runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.forces.element import Wrenches
+from quirk.integrators import Breaks, Sampled
+from quirk.integrators.changes import IN_TIME, located
+from quirk.integrators.step import Function
+from quirk.motion import FUNCTION
+from quirk.state import Kinematics, State
+
+from .model import Model
+from .rows import constraint_rows
+
+# Functions are asked at least so often in a step, if that is longer than the gap.
+LEAST_PARTS = 4
+# A change from one time to the next that is so many times the lower quartile of all is looked at.
+OUTLIER, ROUND_OFF = 8.0, 1e-9
+# The step has not seen what differs from its own slopes by this part of their change.
+HIDDEN = 0.5
+# Slopes of a step are differences over this part of it.
+DIFFERENCE = 1e-4
+
+
+def asked_values(model: Model) -> Callable[[float, np.ndarray], np.ndarray] | None:
+    """Return what a user's functions add up to at (t, y), not numbers where they fail; None if there are none."""
+    laws = [(element, rows, element.law()) for element, rows in model.forces]
+    elements = [(element, rows) for element, rows, law in laws if law is None or law.function is not None]
+    motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
+    relations = [placed.rows for placed in model.relations if placed.relation.of_user]
+    if not elements and not motions and not relations:
+        return None
+
+    def values(t: float, y: np.ndarray) -> np.ndarray:
+        kin, loads = Kinematics.of(State.unpack(y)), Wrenches(len(model.mass))
+        try:
+            for element, rows in elements:
+                element.add_load(t, kin, rows, loads)
+            parts = [loads.force.ravel(), loads.torque.ravel(), *(m.derivatives(t)[1:] for m in motions)]
+            if relations:
+                b = constraint_rows(model, kin, t).b
+                parts += [b[rows] for rows in relations]
+        except InputError:
+            return np.array([np.nan])
+        return np.concatenate(parts)
+
+    return values
+
+
+class Watch:
+    """Looks at accepted steps, and adds breaks where functions change abruptly or unseen.
+
+    Parameters
+    ----------
+    f, values : the right-hand side, and what functions of a user add up to, at (t, y)
+    breaks : to which it adds
+    gap : at most so far apart functions are asked, s
+    """
+
+    def __init__(
+        self, f: Function, values: Callable[[float, np.ndarray], np.ndarray], breaks: Breaks, gap: float
+    ) -> None:
+        self._f, self._values, self._breaks, self._gap = f, values, breaks, gap
+        self._noisy = False
+
+    def __call__(self, step: Sampled, fixed: bool = False) -> bool:
+        """Return whether the step is to be taken again, up to a break that was added."""
+        h, piece = step.t_new - step.t, self._breaks.piece(step.t)
+        if self._noisy or h <= self._gap:
+            return False
+        high = min(step.t_new, piece.high)
+
+        def value(t: float) -> np.ndarray:
+            t = min(max(t, piece.low), high)
+            return self._values(t, step.near(t))
+
+        times = np.linspace(step.t, step.t_new, max(LEAST_PARTS, math.ceil(h / self._gap)) + 1)
+        asked = [value(t) for t in times]
+        sizes = {len(a) for a in asked}
+        if len(sizes) > 1 or not np.isfinite(asked).all():
+            return False  # where a function fails, the run need not ask it
+        changes = np.abs(np.diff(asked, axis=0)).max(axis=1)
+        typical = np.sort(changes)[(len(changes) - 1) // 4]
+        outliers = np.flatnonzero(changes > OUTLIER * typical + ROUND_OFF * np.abs(asked).max())
+        if not outliers.size:
+            return False
+        if not np.array_equal(value(times[outliers[0]]), asked[outliers[0]]):
+            self._noisy = True  # they are no functions of time and state
+            return False
+        placed = [self._placed(value, step, times, int(k), fixed) for k in outliers]
+        return any(placed)
+
+    def _placed(
+        self, value: Callable[[float], np.ndarray], step: Sampled, times: np.ndarray, k: int, fixed: bool
+    ) -> bool:
+        """Whether a break was added for the change after time number k."""
+        change = located(value, times[k], times[k + 1])
+        if change is not None and change.jump:
+            y = step.near(change.before)
+            in_time = np.abs(self._values(change.after, y) - self._values(change.before, y)).max()
+            if in_time >= IN_TIME * np.abs(value(change.after) - value(change.before)).max():
+                return self._breaks.add(change.after)
+        seen = times[k] if self._off(step, times[k]) > self._off(step, times[k + 1]) else times[k + 1]
+        slopes = [self._slope(step, t) for t in times]
+        if not self._off(step, seen) > HIDDEN * np.ptp(slopes, axis=0).max():
+            return False
+        if fixed:
+            return step.t_new - step.t > self._gap and self._breaks.add(0.5 * (step.t + step.t_new))
+        return self._breaks.add(max(step.t, seen - self._gap), self._gap)
+
+    def _off(self, step: Sampled, t: float) -> float:
+        """How far the slope of a step is from what it should be."""
+        return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
+
+    def _slope(self, step: Sampled, t: float) -> np.ndarray:
+        e = DIFFERENCE * (step.t_new - step.t)
+        before, after = max(step.t, t - e), min(step.t_new, t + e)
+        return (step.near(after) - step.near(before)) / (after - before)

@@ -32,10 +32,9 @@ def located(value: Values, before: float, after: float) -> Change | None:
     Values that are not numbers count as spread out.
     """
     low, high = value(before), value(after)
-    whole = _size(high - low)
-    if not 0 < whole < np.inf:
+    begin, end, largest, count = before, after, _size(high - low), 0
+    if not 0 < largest < np.inf:
         return None
-    begin, end, count = before, after, 0
     while True:
         middle = 0.5 * (begin + end)
         if not begin < middle < end:
@@ -45,9 +44,11 @@ def located(value: Values, before: float, after: float) -> Change | None:
             end, high = middle, there
         else:
             begin, low = middle, there
-        count += 1
-        if count >= HALVINGS and not _size(high - low) >= KEPT * whole:
-            return Change(begin, end, False) if count > HALVINGS else None
+        change = _size(high - low)
+        count = 0 if change > largest else count + 1
+        largest = max(largest, change)
+        if count >= HALVINGS and not change >= KEPT * largest:
+            return None if count == HALVINGS else Change(begin, end, False)
 
 
 def _has_sides(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.forces.element import Wrenches
 from quirk.integrators import Breaks, Sampled
-from quirk.integrators.changes import IN_TIME, located
+from quirk.integrators.changes import IN_TIME, Values, located
 from quirk.integrators.step import Function
 from quirk.motion import FUNCTION
 from quirk.state import Kinematics, State
@@ -23,7 +23,7 @@ from .rows import constraint_rows
 
 # Functions are asked at least so often in a step, if that is longer than the gap.
 LEAST_PARTS = 4
-# A change from one time to the next that is so many times the lower quartile of all is looked at.
+# A change of the changes between neighbouring times that is so many times the lower quartile of all is looked at.
 OUTLIER, ROUND_OFF = 8.0, 1e-9
 # The step has not seen what differs from its own slopes by this part of their change.
 HIDDEN = 0.5
@@ -85,32 +85,37 @@ class Watch:
 
         times = np.linspace(step.t, step.t_new, max(LEAST_PARTS, math.ceil(h / self._gap)) + 1)
         asked = [value(t) for t in times]
-        sizes = {len(a) for a in asked}
-        if len(sizes) > 1 or not np.isfinite(asked).all():
+        if not all(np.isfinite(a).all() for a in asked):
             return False  # where a function fails, the run need not ask it
-        changes = np.abs(np.diff(asked, axis=0)).max(axis=1)
-        typical = np.sort(changes)[(len(changes) - 1) // 4]
-        outliers = np.flatnonzero(changes > OUTLIER * typical + ROUND_OFF * np.abs(asked).max())
+        changes = np.diff(asked, axis=0)
+        bends = np.abs(np.diff(changes, axis=0)).max(axis=1)
+        typical = np.sort(bends)[(len(bends) - 1) // 4]
+        outliers = np.flatnonzero(bends > OUTLIER * typical + ROUND_OFF * np.abs(asked).max())
         if not outliers.size:
             return False
         if not np.array_equal(value(times[outliers[0]]), asked[outliers[0]]):
             self._noisy = True  # they are no functions of time and state
             return False
-        placed = [self._placed(value, step, times, int(k), fixed) for k in outliers]
-        return any(placed)
+        usual = np.median(changes, axis=0)
+        unusual = np.abs(changes - usual).max(axis=1)
+        slope = usual / (times[1] - times[0])
+        intervals = sorted({int(k + (unusual[k + 1] > unusual[k])) for k in outliers})
+        added = [self._placed(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
+        return any(added)
 
     def _placed(
-        self, value: Callable[[float], np.ndarray], step: Sampled, times: np.ndarray, k: int, fixed: bool
+        self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool
     ) -> bool:
-        """Whether a break was added for the change after time number k."""
-        change = located(value, times[k], times[k + 1])
+        """Whether a break was added for a change between a and b beyond that of the usual slope."""
+        change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
-            y = step.near(change.before)
-            in_time = np.abs(self._values(change.after, y) - self._values(change.before, y)).max()
-            if in_time >= IN_TIME * np.abs(value(change.after) - value(change.before)).max():
+            before, after = step.near(change.before), step.near(change.after)
+            in_time = self._values(change.after, before) - self._values(change.before, before)
+            whole = self._values(change.after, after) - self._values(change.before, before)
+            if np.abs(in_time).max() >= IN_TIME * np.abs(whole).max():
                 return self._breaks.add(change.after)
-        seen = times[k] if self._off(step, times[k]) > self._off(step, times[k + 1]) else times[k + 1]
-        slopes = [self._slope(step, t) for t in times]
+        seen = a if self._off(step, a) > self._off(step, b) else b
+        slopes = [self._slope(step, t) for t in (step.t, a, b, step.t_new)]
         if not self._off(step, seen) > HIDDEN * np.ptp(slopes, axis=0).max():
             return False
         if fixed:

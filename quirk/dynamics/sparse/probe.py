@@ -23,6 +23,8 @@ ASKED_SIZE = 10
 
 # Values that differ from the interpolation by less than this part of the largest may do so by round-off.
 ROUND_OFF = 1e-9
+# A limit that was raised falls by this factor in each step.
+RELAXED = 0.8
 # Between the nodes of a fixed step a function changes by no more than so many times what it does in the two steps
 # before, unless it jumps.
 CHANGE_GROWTH = 4.0
@@ -31,8 +33,8 @@ CHANGE_GROWTH = 4.0
 class Asked(NamedTuple):
     """Functions of one kind, with a record of each stage of the present step.
 
-    entries: integers as above · limit (P,): by what part of its change in a step a function may differ from the
-    interpolation; infinite for those not looked at · changes (2 P,): how much each changed in the last two steps ·
+    entries: integers as above · limit (2 P,): by what part of its change in a step each function may differ from the
+    interpolation, infinite for those not looked at; and the least such part, to which the first returns · changes (2 P,): how much each changed in the last two steps ·
     stages, fractions (n,): stages that are nodes of the interpolation, in the order of time, and where in the step
     they are · basis (n,) · inputs, outputs: the records, one after the other
     """
@@ -55,7 +57,7 @@ def no_functions() -> Asked:
 @kernel
 def note(asked: Asked, ins: np.ndarray, outs: np.ndarray, stage: int) -> None:
     """Record what all functions were asked and returned in the evaluation just done."""
-    count = asked.limit.shape[0]
+    count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
         first, place = asked.entries[e + FIRST_IN], record_in(asked, stage) + asked.entries[e + PLACE_IN]
@@ -69,23 +71,24 @@ def note(asked: Asked, ins: np.ndarray, outs: np.ndarray, stage: int) -> None:
 @kernel
 def record_in(asked: Asked, stage: int) -> int:
     """Where the inputs of a stage start."""
-    p = ASKED_SIZE * (asked.limit.shape[0] - 1)
+    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
 
 
 @kernel
 def record_out(asked: Asked, stage: int) -> int:
     """Where the outputs of a stage start."""
-    p = ASKED_SIZE * (asked.limit.shape[0] - 1)
+    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
 
 
 @kernel
 def carry_on(asked: Asked, stages: int) -> None:
     """Make the record of the closing evaluation that of the first stage of the next step; remember the changes."""
-    count = asked.limit.shape[0]
+    count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
+        asked.limit[2 * p] = max(RELAXED * asked.limit[2 * p], asked.limit[2 * p + 1])
         asked.changes[2 * p] = asked.changes[2 * p + 1]
         asked.changes[2 * p + 1] = spread(asked, p)[0]
         for c in range(asked.entries[e + INS]):
@@ -113,11 +116,11 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 @kernel
 def jumped(asked: Asked) -> bool:
     """Whether a function changes much more in this step than in the two before."""
-    count = asked.limit.shape[0]
+    count = asked.limit.shape[0] // 2
     for p in range(count):
         change, largest = spread(asked, p)
         before = max(asked.changes[2 * p], asked.changes[2 * p + 1])
-        if asked.limit[p] < math.inf and change > CHANGE_GROWTH * before + ROUND_OFF * largest:
+        if asked.limit[2 * p] < math.inf and change > CHANGE_GROWTH * before + ROUND_OFF * largest:
             return True
     return False
 
@@ -130,7 +133,7 @@ def overlooked(asked: Asked, ins: np.ndarray, outs: np.ndarray, when: tuple[floa
     need to. A function that fails there is passed over: the run need not ask for it.
     """
     t, h, gap, cleared = when
-    count = asked.limit.shape[0]
+    count = asked.limit.shape[0] // 2
     if count == 0:
         return math.inf
     for m in range(asked.stages.shape[0] - 1):
@@ -141,7 +144,7 @@ def overlooked(asked: Asked, ins: np.ndarray, outs: np.ndarray, when: tuple[floa
             find_basis(asked, theta)
             for p in range(count):
                 time = t + theta * h
-                if time > cleared and asked.limit[p] < math.inf and differs(asked, ins, outs, p, time):
+                if time > cleared and asked.limit[2 * p] < math.inf and differs(asked, ins, outs, p, time):
                     return time
     return math.inf
 
@@ -181,7 +184,7 @@ def differs(asked: Asked, ins: np.ndarray, outs: np.ndarray, p: int, time: float
     for c in range(asked.entries[e + INS]):  # some are constants, which an interpolation changes by round-off
         put(ins, asked.entries[e + FIRST_IN] + c, at(asked.inputs, asked.entries[e + PLACE_IN] + c))
     change, largest = spread(asked, p)
-    allowed = asked.limit[p] * change + ROUND_OFF * largest
+    allowed = asked.limit[2 * p] * change + ROUND_OFF * largest
     for c in range(asked.entries[e + OUTS]):
         expected, place = 0.0, asked.entries[e + PLACE_OUT] + c
         for m in range(nodes):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,9 +25,11 @@ from .solver import Solver
 # By what part of its change over a step a function may differ from its interpolation: little where tolerances are
 # kept; fixed steps are taken as they are.
 ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
-# A function that differs by more than this part is hidden from the stages; less may be the interpolation, which then
-# is allowed MORE than it was found to be wrong.
-HIDDEN, MORE = 0.5, 2.0
+# A function that differs by more than HIDDEN is not seen by the stages; less may be the interpolation, which then is
+# allowed MORE than it was found to be wrong.
+ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
+# Changes so often found between neighbouring times, with other values beside them, are noise.
+NOISE = 3
 # Jumps in one step that are this part of the largest are located together.
 COMPARABLE = 0.3
 
@@ -98,14 +102,14 @@ class Group:
     ) -> None:
         self.ins, self.outs, self.count = ins, outs, len(entries)
         sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
-        self.sizes = sizes.sum(axis=0)
+        self.sizes, self._strikes = sizes.sum(axis=0), [0] * self.count
         places = np.cumsum(sizes, axis=0) - sizes
         table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
         self.table = table.reshape(-1, ASKED_SIZE)
         stages, fractions = nodes_of(tableau)
         self.asked = Asked(
             entries=self.table.ravel(),
-            limit=np.full(self.count, limit),
+            limit=np.full(2 * self.count, limit),
             changes=np.full(2 * self.count, np.inf),
             stages=stages,
             fractions=fractions,
@@ -158,55 +162,64 @@ class Group:
 
         Parameters
         ----------
-        seen : when some function was found to differ from what the stages say; infinite in rejected steps
+        seen : when some function was found to differ from what the stages say; infinite where they differ from each
+            other
         fixed : whether the step is one of a fixed size
         """
 
-        def value(t: float) -> np.ndarray:
+        def value(t: float, at: float | None = None) -> np.ndarray:
+            """What is returned at time t, with the inputs of another time if that is given."""
             t = min(max(t, step.low), step.high)
-            return self.ask(p, t, self.inputs(p, step.part(t)))
+            return self.ask(p, t, self.inputs(p, step.part(t if at is None else at)))
 
-        def held(t: float, at: float) -> np.ndarray:
-            return self.ask(p, t, self.inputs(p, step.part(at)))
+        def beyond(t: float) -> np.ndarray:
+            """How far that is from what the stages say."""
+            return value(t) - self.expected(p, step.part(t))
 
-        if not np.isfinite(self.asked.limit[p]):
+        returned = self.returned(p)
+        if not np.isfinite(self.asked.limit[2 * p]) or not np.isfinite(returned).all():
             return []
-        nodes, returned = step.times(self.asked.fractions), self.returned(p)
-        if not np.isfinite(returned).all():
-            return []
-        changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
-        pairs = [k for k in range(len(changes)) if changes[k] > COMPARABLE * changes.max()]
-        intervals = [(nodes[k], nodes[k + 1]) for k in pairs]
-        hidden = False
-        if seen < np.inf:
-            expected = basis(self.asked.fractions, step.part(seen)) @ returned
-            off, change = np.abs(value(seen) - expected).max(), np.ptp(returned, axis=0).max()
-            if not off > self.asked.limit[p] * change:
-                return []
-            hidden = bool(off > HIDDEN * change)
-            k = int(np.searchsorted(nodes, seen)) - 1
-            intervals = [(nodes[k], seen)] if hidden else [(nodes[k], seen), *intervals]
         if not np.array_equal(value(step.middle), value(step.middle), equal_nan=True):
-            self.asked.limit[p] = np.inf  # it is no function of what it is asked
+            self.asked.limit[2 * p] = np.inf  # it is no function of what it is asked
             return []
-        found = []
-        for before, after in intervals:
-            change_ = located(value, before, after)
-            if change_ is None:
-                continue
-            if change_.jump:
-                there = np.abs(held(change_.after, change_.before) - held(change_.before, change_.before)).max()
-                whole = np.abs(value(change_.after) - value(change_.before)).max()
-                if there >= IN_TIME * whole:
-                    found.append(Found(change_.after))
-            elif np.nextafter(change_.before, np.inf) >= change_.after:
-                self.asked.limit[p] = np.inf  # noise: it has no value next to any time
-                return []
-        if seen < np.inf and not found:
-            if hidden:
-                return [Found(step.middle) if fixed else Found(max(intervals[0][0], seen - step.gap), step.gap)]
-            self.asked.limit[p] = max(self.asked.limit[p], MORE * off / change)
-        return found
+        nodes = step.times(self.asked.fractions)
+        if seen == np.inf:
+            changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
+            pairs = np.flatnonzero(changes > COMPARABLE * changes.max())
+            return [Found(t) for k in pairs for t in self._jump(p, value, value, nodes[k], nodes[k + 1])]
+        hidden = FIXED_HIDDEN if fixed else ADAPTIVE_HIDDEN
+        off, change = np.abs(beyond(seen)).max(), np.ptp(returned, axis=0).max()
+        if not off > self.asked.limit[2 * p] * change:
+            return []
+        before = nodes[int(np.searchsorted(nodes, seen)) - 1]
+        found = [Found(t) for t in self._jump(p, value, beyond, before, seen)]
+        if found:
+            return found
+        if off > hidden * change:
+            return [Found(step.middle) if fixed else Found(max(before, seen - step.gap), step.gap)]
+        self.asked.limit[2 * p] = max(self.asked.limit[2 * p], min(MORE * off / change, hidden))
+        return []
+
+    def expected(self, p: int, theta: float) -> np.ndarray:
+        """What the stages say that function p returns at a part theta of the step."""
+        return basis(self.asked.fractions, theta) @ self.returned(p)
+
+    def _jump(
+        self, p: int, value: Callable[..., np.ndarray], changing: Callable[[float], np.ndarray], a: float, b: float
+    ) -> list[float]:
+        """When between a and b function p jumps in time, if it does; `changing` is what of it is to be looked at."""
+        change = located(changing, a, b)
+        if change is None:
+            return []
+        before, after, jump = change
+        if not jump:
+            if np.nextafter(before, np.inf) >= after:
+                self._strikes[p] += 1
+                if self._strikes[p] >= NOISE:
+                    self.asked.limit[2 * p] = np.inf  # it has no value next to any time
+            return []
+        whole, there = value(after) - value(before), value(after, before) - value(before, before)
+        return [after] if np.abs(there).max() >= IN_TIME * np.abs(whole).max() else []
 
 
 @dataclass(frozen=True)
@@ -245,6 +258,14 @@ def nodes_of(tableau: Tableau) -> tuple[np.ndarray, np.ndarray]:
 
 
 def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
-    """Return how much each node (n,) counts at a part theta of a step (Lagrange)."""
-    return np.array([np.prod((theta - np.delete(fractions, m)) / (c - np.delete(fractions, m)))
-                     for m, c in enumerate(fractions)])  # fmt: skip
+    """Return how much each node (n,) counts at a part theta of a step (Lagrange, by the barycentric formula)."""
+    away = theta - fractions
+    if not away.all():
+        return np.where(away == 0, 1.0, 0.0)
+    weights = _barycentric(tuple(fractions.tolist())) / away
+    return weights / weights.sum()
+
+
+@functools.cache
+def _barycentric(fractions: tuple[float, ...]) -> np.ndarray:
+    return np.array([1 / np.prod([c - other for other in fractions if other != c]) for c in fractions])

@@ -82,7 +82,8 @@ def adaptive_steps(
             k[0], previous, rejected, fresh = within(t, y), SMALLEST_ERROR, False, False
             if not np.isfinite(k[0]).all():
                 raise collapsed(t, y, k[: tableau.stages + 1])
-            h = min(h or starting_step(within, t, y, k[0], end, tableau, tolerance), piece.first)
+            h = h or max(starting_step(within, t, y, k[0], end, tableau, tolerance), 2 * breaks.shortest(t))
+            h = min(h, piece.first)
         t_new, uncut = next_end(t, h, piece.end, breaks.max_step), 0.0
         if t_new >= piece.end:
             uncut = h
@@ -156,13 +157,9 @@ def collapsed(t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None
     if bad.size:
         return IntegrationError("the state is no longer finite, however short the step", t, int(bad[0]))
     worst = int(np.argmax(np.abs(stages).max(axis=0) / (1 + np.abs(y))))
-    if breaks is not None and breaks.late(t):
-        return IntegrationError(
-            f"steps shorter than {breaks.shortest(t):.1e} s are needed, and times as late as this are "
-            f"{np.spacing(t):.1e} s apart: let the run start nearer to t = 0",
-            t,
-            worst,
-        )
+    late = None if breaks is None else breaks.late(t)
+    if late is not None:
+        return late
     return IntegrationError(
         "the step size collapsed: the motion has a singularity here, or the tolerances ask for more digits "
         "than the numbers have",

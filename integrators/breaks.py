@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .step import Function
+from .step import Function, IntegrationError
 
 # Steps shorter than so many units in the last place of the time make no progress; where such steps are not shorter than
 # this part of a run, it is the time that is too late.
@@ -88,9 +88,15 @@ class Breaks:
         """Return the shortest step from time t that the resolution of the times allows."""
         return SMALLEST_STEP_ULPS * float(np.spacing(max(abs(t), abs(self.end))))
 
-    def late(self, t: float) -> bool:
-        """Whether times around t are far apart, for a run of this duration."""
-        return self.shortest(t) > LATE * (self.end - self.start)
+    def late(self, t: float) -> IntegrationError | None:
+        """Return what to say of steps that are too short, if that is since times around t are far apart."""
+        if self.shortest(t) <= LATE * (self.end - self.start):
+            return None
+        return IntegrationError(
+            f"steps shorter than {self.shortest(t):.1e} s are needed, and times as late as this are "
+            f"{np.spacing(abs(t)):.1e} s apart: let the run start nearer to t = 0, and have forces count time from there",
+            t,
+        )
 
     def pieces(self, t: float) -> list[Piece]:
         """Return all pieces from time t, at which a step begins, to the end of the run."""

@@ -73,9 +73,8 @@ def stiff_steps(
         y = solver.y.copy()
         message = _stepped(solver)
         if solver.status == "failed" or solver.t <= solver.t_old:
-            raise IntegrationError(
-                f"SciPy's {method} gave up: {message or 'its steps have become too short'}", solver.t
-            )
+            message = f"SciPy's {method} gave up: {message or 'its steps have become too short'}"
+            raise breaks.late(solver.t) or IntegrationError(message, solver.t)
         step = StiffStep(solver)
         if look is not None and look(step):
             solver = started(step.t, y, step.t_new - step.t)

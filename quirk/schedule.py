@@ -52,7 +52,7 @@ def checked_step(method: str, step: Any, rtol: Any, atol: Any, duration: float) 
 
 
 def checked_breaks(
-    system: System, start: float, end: float, breaks: Any, max_step: Any, step: float | None
+    system: System, start: float, duration: float, breaks: Any, max_step: Any, step: float | None
 ) -> Breaks:
     """Return where steps end, and how long they are at most."""
     owner, longest = "simulate", np.inf
@@ -65,8 +65,8 @@ def checked_breaks(
         raise InputError(f"{owner}: breaks must be a list of times in seconds; got {breaks!r}")
     if not np.isfinite(given).all():
         raise InputError(f"{owner}: breaks must be finite; got {given.tolist()}")
-    checked = Breaks(start, end, given, longest)
-    _check_resolution(checked, step)
+    checked = Breaks(start, start + duration, given, longest)
+    _check_resolution(checked, duration, step)
     for placed in system.model.relations:
         for motion in placed.relation.motions:
             for t in motion.kinks:
@@ -74,9 +74,9 @@ def checked_breaks(
     return checked
 
 
-def _check_resolution(breaks: Breaks, step: float | None) -> None:
+def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
     """Raise InputError where times are too far apart for the steps of a run."""
-    start, duration, shortest = breaks.start, breaks.end - breaks.start, breaks.shortest(breaks.start)
+    start, shortest = breaks.start, breaks.shortest(breaks.start)
     apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"
     cure = "let the run start nearer to t = 0, as with start=0, and have forces count time from there"
     if duration < FEWEST_STEPS * shortest:

@@ -137,7 +137,7 @@ def simulate(
     interval = validate.whole(owner, "projection_interval", projection_interval)
     start = validate.number(owner, "start", start)
     end = start + duration
-    ends = checked_breaks(system, start, end, breaks, max_step, step)
+    ends = checked_breaks(system, start, duration, breaks, max_step, step)
     times = output_times(output, start, end)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
     for placed in system.model.relations:

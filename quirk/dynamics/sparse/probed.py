@@ -106,6 +106,7 @@ class Group:
         places = np.cumsum(sizes, axis=0) - sizes
         table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
         self.table = table.reshape(-1, ASKED_SIZE)
+        self._stages = tableau.stages + 1
         stages, fractions = nodes_of(tableau)
         self.asked = Asked(
             entries=self.table.ravel(),
@@ -114,8 +115,8 @@ class Group:
             stages=stages,
             fractions=fractions,
             basis=np.zeros(len(stages)),
-            inputs=np.zeros((tableau.stages + 1) * self.sizes[0]),
-            outputs=np.zeros((tableau.stages + 1) * self.sizes[1]),
+            inputs=np.zeros(self._stages * self.sizes[0]),
+            outputs=np.zeros(self._stages * self.sizes[1]),
         )
 
     def note(self) -> None:
@@ -132,12 +133,12 @@ class Group:
     def returned(self, p: int) -> np.ndarray:
         """What function p returned at the nodes (n, OUTS)."""
         e = self.table[p]
-        return self.asked.outputs.reshape(-1, self.sizes[1])[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+        return self.asked.outputs.reshape(self._stages, self.sizes[1])[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def inputs(self, p: int, theta: float) -> np.ndarray:
         """Inputs of function p at a part theta of the step."""
         e, fractions = self.table[p], self.asked.fractions
-        given = self.asked.inputs.reshape(-1, self.sizes[0])[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
+        given = self.asked.inputs.reshape(self._stages, self.sizes[0])[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
         if e[TURNS]:
             given = given.copy()
             given[:, 0] = np.unwrap(given[:, 0])
@@ -183,20 +184,21 @@ class Group:
             self.asked.limit[2 * p] = np.inf  # it is no function of what it is asked
             return []
         nodes = step.times(self.asked.fractions)
-        if seen == np.inf:
-            changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
-            pairs = np.flatnonzero(changes > COMPARABLE * changes.max())
-            return [Found(t) for k in pairs for t in self._jump(p, value, value, nodes[k], nodes[k + 1])]
-        hidden = FIXED_HIDDEN if fixed else ADAPTIVE_HIDDEN
-        off, change = np.abs(beyond(seen)).max(), np.ptp(returned, axis=0).max()
-        if not off > self.asked.limit[2 * p] * change:
-            return []
-        before = nodes[int(np.searchsorted(nodes, seen)) - 1]
-        found = [Found(t) for t in self._jump(p, value, beyond, before, seen)]
-        if found:
+        changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
+        # Where the stages themselves show it, or between a stage and when it was seen.
+        intervals = [(value, nodes[k], nodes[k + 1]) for k in np.flatnonzero(changes > COMPARABLE * changes.max())]
+        if seen < np.inf:
+            off, change = np.abs(beyond(seen)).max(), np.ptp(returned, axis=0).max()
+            if not off > self.asked.limit[2 * p] * change:
+                return []
+            k = int(np.searchsorted(nodes, seen))
+            intervals = [(beyond, nodes[k - 1], seen), (beyond, seen, nodes[k]), *intervals]
+        found = [Found(t) for interval in intervals for t in self._jump(p, value, *interval)]
+        if found or seen == np.inf:
             return found
+        hidden = FIXED_HIDDEN if fixed else ADAPTIVE_HIDDEN
         if off > hidden * change:
-            return [Found(step.middle) if fixed else Found(max(before, seen - step.gap), step.gap)]
+            return [Found(step.middle) if fixed else Found(max(nodes[k - 1], seen - step.gap), step.gap)]
         self.asked.limit[2 * p] = max(self.asked.limit[2 * p], min(MORE * off / change, hidden))
         return []
 

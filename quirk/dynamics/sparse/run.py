@@ -160,7 +160,7 @@ class CompiledRun:
                 raise collapsed(settings.start, y, slope[None])
             tolerance = Tolerance(settings.rtol, settings.atol, vector_starts(solver.slots.bodies))
             h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
-            self.run.clock[H] = min(h, piece.first)
+            self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(settings.start)), piece.first)
         self._begun = True
 
     def proceed(self) -> bool:

@@ -30,6 +30,8 @@ ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
 ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
 # Changes so often found between neighbouring times, with other values beside them, are noise.
 NOISE = 3
+# So close to a node, as a part of the step, a function is as it is there.
+AT_NODE = 1e-13
 # Jumps in one step that are this part of the largest are located together.
 COMPARABLE = 0.3
 
@@ -262,8 +264,8 @@ def nodes_of(tableau: Tableau) -> tuple[np.ndarray, np.ndarray]:
 def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
     """Return how much each node (n,) counts at a part theta of a step (Lagrange, by the barycentric formula)."""
     away = theta - fractions
-    if not away.all():
-        return np.where(away == 0, 1.0, 0.0)
+    if np.abs(away).min() < AT_NODE:
+        return (np.abs(away) < AT_NODE).astype(float)
     weights = _barycentric(tuple(fractions.tolist())) / away
     return weights / weights.sum()
 

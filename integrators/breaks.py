@@ -13,7 +13,8 @@ from .step import Function, IntegrationError
 # Steps shorter than so many units in the last place of the time make no progress; where such steps are not shorter than
 # this part of a run, it is the time that is too late.
 SMALLEST_STEP_ULPS, LATE = 16, 1e-10
-# Functions that may change at any time are asked at least so often in a run: what lasts for a thousandth of it is found.
+# Functions that may change at any time are asked at least so often in a run, so that what lasts for a thousandth of it
+# is found.
 PARTS = 1200
 # In units in the last place of the times: what lies closer together than APART is one break, and f is evaluated SIDE
 # before and after a break, so that it does not matter to which side the break itself belongs.
@@ -94,7 +95,7 @@ class Breaks:
             return None
         return IntegrationError(
             f"steps shorter than {self.shortest(t):.1e} s are needed, and times as late as this are "
-            f"{np.spacing(abs(t)):.1e} s apart: let the run start nearer to t = 0, and have forces count time from there",
+            f"{np.spacing(abs(t)):.1e} s apart: let the run start nearer to t = 0, and forces count time from there",
             t,
         )
 

@@ -121,7 +121,6 @@ class Step:
         dense = self.tableau.dense
         return self.y + h * ((dense @ bernstein((t - self.t) / h, dense.shape[1])) @ self.k)
 
-
     def near(self, t: float) -> np.ndarray:
         """Return y at a time within the step, from the cubic through both ends with their slopes (Hermite)."""
         h, k = self.t_new - self.t, self.k

@@ -107,9 +107,10 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
         if trouble.reason == INTERRUPTED:
             return result(trouble.row, trouble.states, "interrupted")
         partial = result(trouble.row, trouble.states, "failed")
+        before, asked = float(times[max(trouble.row - 1, 0)]), float(times[trouble.row])
         raise SimulationError(
-            f"kinematics: {_explained(system, trouble, *map(float, times[trouble.row - 1 :][:2]), rank)}; the result up to there is "
-            "in this error's .result",
+            f"kinematics: {_explained(system, trouble, before, asked, rank)}; the result up to there is in this "
+            "error's .result",
             time=trouble.time,
             result=partial,
         ) from trouble.cause

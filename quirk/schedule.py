@@ -78,7 +78,7 @@ def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> No
     """Raise InputError where times are too far apart for the steps of a run."""
     start, shortest = breaks.start, breaks.shortest(breaks.start)
     apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"
-    cure = "let the run start nearer to t = 0, as with start=0, and have forces count time from there"
+    cure = "let the run start nearer to t = 0, as with start=0, and forces count time from there"
     if duration < FEWEST_STEPS * shortest:
         raise InputError(
             f"simulate: start = {start:g} s is too late for a duration of {duration:g} s: {apart}, and steps of less "

@@ -210,9 +210,7 @@ def _stepped(
         steps = fixed_steps(flow, start, y, end, step, TABLEAUX[method], flow, statistics, breaks, look)
     else:
         tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))
-        steps = adaptive_steps(
-            flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics, breaks, look
-        )
+        steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics, breaks, look)
     if step is None:
         steps = guarded(steps, start, end)
     return SteppedRun(flow, steps, Recorder(start, y, times, flow), statistics)

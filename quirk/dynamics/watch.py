@@ -21,10 +21,12 @@ from quirk.state import Kinematics, State
 from .model import Model
 from .rows import constraint_rows
 
-# Functions are asked at least so often in a step, if that is longer than the gap.
-LEAST_PARTS = 4
-# A change of the changes between neighbouring times that is so many times the lower quartile of all is looked at.
-OUTLIER, ROUND_OFF = 8.0, 1e-9
+# Functions are asked at so many times of a step, if that is longer than the gap, that a short load leaves some as they
+# are.
+LEAST_PARTS = 6
+# Changes between neighbouring times are looked at, up to MOST of a step, if they differ from those beside them by so
+# many times what all but an eighth do at least.
+OUTLIER, ROUND_OFF, MOST = 8.0, 1e-9, 4
 # The step has not seen what differs from its own slopes by this part of their change.
 HIDDEN = 0.5
 # Slopes of a step are differences over this part of it.
@@ -89,7 +91,7 @@ class Watch:
             return False  # where a function fails, the run need not ask it
         changes = np.diff(asked, axis=0)
         bends = np.abs(np.diff(changes, axis=0)).max(axis=1)
-        typical = np.sort(bends)[(len(bends) - 1) // 4]
+        typical = np.sort(bends)[(len(bends) - 1) // 8]
         outliers = np.flatnonzero(bends > OUTLIER * typical + ROUND_OFF * np.abs(asked).max())
         if not outliers.size:
             return False
@@ -99,13 +101,12 @@ class Watch:
         usual = np.median(changes, axis=0)
         unusual = np.abs(changes - usual).max(axis=1)
         slope = usual / (times[1] - times[0])
-        intervals = sorted({int(k + (unusual[k + 1] > unusual[k])) for k in outliers})
+        intervals = {int(k + (unusual[k + 1] > unusual[k])) for k in outliers}
+        intervals = sorted(intervals, key=lambda k: -unusual[k])[:MOST]
         added = [self._placed(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
         return any(added)
 
-    def _placed(
-        self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool
-    ) -> bool:
+    def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
         """Whether a break was added for a change between a and b beyond that of the usual slope."""
         change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:

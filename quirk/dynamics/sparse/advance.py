@@ -26,7 +26,7 @@ from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
 from .evaluate import CORRECTION, Work, copy, evaluate
 from .factorise import Pattern, factorise, solve
 from .loads import Forces
-from .probe import Asked, carry_on, jumped, note, overlooked
+from .probe import Arrays, Asked, carry_on, jumped, note, overlooked
 from .project import EPSILON, factorise_at, project, tangential
 from .redundancy import choose, count_generic, measure, watch
 from .rows import Nodes, residuals
@@ -61,7 +61,7 @@ class Run(NamedTuple):
 
     y, y_new, stage, change (size,) · k (buffers size,) slopes · clock, counts: see below · asked: times ·
     times, states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
-    `integrators.breaks.Piece` low, high, end and first · forces, elements, relations, motions: the functions asked
+    `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote
     """
 
     y: np.ndarray
@@ -76,10 +76,7 @@ class Run(NamedTuple):
     states: np.ndarray
     stop: np.ndarray
     pieces: np.ndarray
-    forces: Asked
-    elements: Asked
-    relations: Asked
-    motions: Asked
+    functions: Asked
 
 
 # Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
@@ -141,21 +138,16 @@ def enter(
             if steps >= most_steps:
                 return AGAIN
             steps += 1
-            if counts[FRESH] != 0:
-                t = in_piece(run, clock[T])
-                evaluate(constants, nodes, pattern, forces, work, t, run.y, alpha, beta, run.k[:size])
-                note_all(forces, nodes, run, 0)
-                counts[EVALUATIONS] += 1
-                counts[FRESH] = 0
             h = choose_end(settings, run)
             if not h >= shortest(settings, run):
                 return COLLAPSED
             projecting = constrained and (counts[STEPS] + 1) % settings.interval == 0
             arrived = True
-            for stage in range(1, stages + 1):
-                y = run.y_new if stage == stages else run.stage
+            for stage in range(1 - counts[FRESH], stages + 1):
+                y = run.y_new if stage == stages else run.stage if stage > 0 else run.y
                 t = in_piece(run, clock[T] + weights.c[stage] * h)
-                combine(weights, stage, run.k, h, run.y, y)
+                if stage > 0:
+                    combine(weights, stage, run.k, h, run.y, y)
                 if stage == stages:
                     arrived = finite(y)
                     normalise(y)
@@ -171,7 +163,8 @@ def enter(
                 if stage == stages and projecting and watch(nodes, pattern, work, counts[BEST_RANK]):
                     evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
-                note_all(forces, nodes, run, stage)
+                note_all(forces, nodes, settings, run, stage)
+            counts[FRESH] = 0
             if run.stop[0] != 0:
                 return STOPPED
             error = 0.0
@@ -276,13 +269,19 @@ def whole_step(settings: Settings, run: Run) -> float:
 
 
 @kernel
-def note_all(forces: Forces, nodes: Nodes, run: Run, stage: int) -> None:
-    """Record what functions were asked in a stage, and returned."""
+def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
+    """Arrays that functions of each kind get their inputs from, and write their outputs to."""
     relations = nodes.relations
-    note(run.forces, forces.inputs, forces.outputs, stage)
-    note(run.elements, forces.whole_inputs, forces.whole_outputs, stage)
-    note(run.relations, relations.inputs, relations.outputs, stage)
-    note(run.motions, relations.outputs, relations.inputs, stage)
+    ins = forces.inputs, forces.whole_inputs, relations.inputs, relations.outputs
+    return ins, (forces.outputs, forces.whole_outputs, relations.outputs, relations.inputs)
+
+
+@kernel
+def note_all(forces: Forces, nodes: Nodes, settings: Settings, run: Run, stage: int) -> None:
+    """Record what functions were asked in a stage, and returned."""
+    if settings.gap < math.inf:
+        ins, outs = called_with(forces, nodes)
+        note(run.functions, ins, outs, stage)
 
 
 @kernel
@@ -291,24 +290,19 @@ def suspect(forces: Forces, nodes: Nodes, settings: Settings, run: Run, error: f
 
     They do where a step has overlooked something, is far from right, or is fixed and functions jump in it.
     """
-    clock, counts, relations = run.clock, run.counts, nodes.relations
-    asked = run.forces, run.elements, run.relations, run.motions
-    t, h = clock[T], clock[T_NEW] - clock[T]
+    clock, counts = run.clock, run.counts
     clock[SEEN] = math.inf
     if settings.gap == math.inf:
         return False
     counts[REST] -= 1
     if not error <= 1.0:
         return counts[REST] <= 0 and not error <= ABRUPT_ERROR
-    if settings.fixed > 0 and counts[REST] <= 0:
-        if jumped(asked[0]) or jumped(asked[1]) or jumped(asked[2]) or jumped(asked[3]):
-            return True
-    when = t, h, settings.gap, clock[CLEARED]
+    if settings.fixed > 0 and counts[REST] <= 0 and jumped(run.functions):
+        return True
+    h = clock[T_NEW] - clock[T]
     if h > settings.gap:
-        seen = overlooked(asked[0], forces.inputs, forces.outputs, when)
-        seen = min(seen, overlooked(asked[1], forces.whole_inputs, forces.whole_outputs, when))
-        seen = min(seen, overlooked(asked[2], relations.inputs, relations.outputs, when))
-        clock[SEEN] = min(seen, overlooked(asked[3], relations.outputs, relations.inputs, when))
+        ins, outs = called_with(forces, nodes)
+        clock[SEEN] = overlooked(run.functions, ins, outs, (clock[T], h, settings.gap, clock[CLEARED]))
     return clock[SEEN] < math.inf
 
 
@@ -349,10 +343,8 @@ def settle(settings: Settings, run: Run, stages: int) -> bool:
     copy(run.y_new, run.y)
     for o in range(0, size, 8):
         store(run.k, o, load(run.k, stages * size + o))
-    carry_on(run.forces, stages)
-    carry_on(run.elements, stages)
-    carry_on(run.relations, stages)
-    carry_on(run.motions, stages)
+    if settings.gap < math.inf:
+        carry_on(run.functions, stages)
     if settings.fixed > 0 and clock[T_NEW] >= whole_step(settings, run) - shortest(settings, run):
         counts[GRID] += 1
     clock[T] = clock[T_NEW]

@@ -104,10 +104,9 @@ def follow(
             copy(path.present, path.states[row * size : (row + 1) * size])
         else:
             copy(path.states[row * size : (row + 1) * size], path.present)
-            path.clock[REACHED] = path.times[row]
-            find_series(
-                constants, nodes, pattern, forces, work, series, path.clock[REACHED], path.present, order, rank, tracking
-            )
+            t = path.times[row]
+            path.clock[REACHED] = t
+            find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, tracking)
             if tracking and work.summary[RANK] < rank:
                 return SINGULAR
         if stop[0] != 0:

@@ -15,11 +15,16 @@ from quirk.compiled import kernel
 from quirk.lanes import at, put
 from quirk.pointers import call
 
-# Entries of each function: its address; where in the arrays that it is called with its inputs start and how many there
-# are, and where what it writes starts; the first output that is looked at, how many are, and the distance between two
-# of these; whether its first input is an angle in (-pi, pi]; where its inputs and outputs start in a record.
-ADDRESS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, TURNS, PLACE_IN, PLACE_OUT = range(10)
-ASKED_SIZE = 10
+# Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start and
+# how many there are, and where what it writes starts; the first output that is looked at, how many are, and the
+# distance between two of these; whether its first input is an angle in (-pi, pi]; where its inputs and outputs start in
+# a record.
+KIND, ADDRESS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, TURNS, PLACE_IN, PLACE_OUT = range(11)
+ASKED_SIZE = 11
+
+# Whose a function is; each kind is called with arrays of its own.
+OF_FORCE, OF_ELEMENT, OF_RELATION, OF_MOTION = range(4)
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 # Values that differ from the interpolation by less than this part of the largest may do so by round-off.
 ROUND_OFF = 1e-9
@@ -31,12 +36,13 @@ CHANGE_GROWTH = 4.0
 
 
 class Asked(NamedTuple):
-    """Functions of one kind, with a record of each stage of the present step.
+    """The functions of a run, with a record of each stage of the present step.
 
     entries: integers as above · limit (2 P,): by what part of its change in a step each function may differ from the
-    interpolation, infinite for those not looked at; and the least such part, to which the first returns · changes (2 P,): how much each changed in the last two steps ·
-    stages, fractions (n,): stages that are nodes of the interpolation, in the order of time, and where in the step
-    they are · basis (n,) · inputs, outputs: the records, one after the other
+    interpolation, infinite for those not looked at; and the least such part, to which the first returns ·
+    changes (2 P,): how much each changed in the last two steps · stages, fractions (n,): stages that are nodes of the
+    interpolation, in the order of time, and where in the step they are · basis (n,) · inputs, outputs: the records,
+    one after the other
     """
 
     entries: np.ndarray
@@ -55,17 +61,18 @@ def no_functions() -> Asked:
 
 
 @kernel
-def note(asked: Asked, ins: np.ndarray, outs: np.ndarray, stage: int) -> None:
+def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
     """Record what all functions were asked and returned in the evaluation just done."""
     count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
+        kind = asked.entries[e + KIND]
         first, place = asked.entries[e + FIRST_IN], record_in(asked, stage) + asked.entries[e + PLACE_IN]
         for c in range(asked.entries[e + INS]):
-            put(asked.inputs, place + c, at(ins, first + c))
+            put(asked.inputs, place + c, at(ins[kind], first + c))
         first, place = asked.entries[e + FIRST_OUT], record_out(asked, stage) + asked.entries[e + PLACE_OUT]
         for c in range(asked.entries[e + OUTS]):
-            put(asked.outputs, place + c, at(outs, first + c * asked.entries[e + STRIDE]))
+            put(asked.outputs, place + c, at(outs[kind], first + c * asked.entries[e + STRIDE]))
 
 
 @kernel
@@ -126,7 +133,7 @@ def jumped(asked: Asked) -> bool:
 
 
 @kernel
-def overlooked(asked: Asked, ins: np.ndarray, outs: np.ndarray, when: tuple[float, float, float, float]) -> float:
+def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float, float, float]) -> float:
     """Ask in between; returns when a function first differs from the interpolation, or infinity.
 
     `when` is the start of the step, its size, how far apart functions are asked at most, and up to when there is no
@@ -161,9 +168,10 @@ def find_basis(asked: Asked, theta: float) -> None:
 
 
 @kernel
-def differs(asked: Asked, ins: np.ndarray, outs: np.ndarray, p: int, time: float) -> bool:
+def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
     """Whether function p, asked at interpolated inputs, returns something other than its interpolated values."""
     e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
+    given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
     first = asked.entries[e + FIRST_IN]
     for c in range(asked.entries[e + INS]):
         total, previous, place = 0.0, 0.0, asked.entries[e + PLACE_IN] + c
@@ -176,19 +184,19 @@ def differs(asked: Asked, ins: np.ndarray, outs: np.ndarray, p: int, time: float
             total += asked.basis[m] * value
         if turns:
             total -= 2.0 * math.pi * math.floor(total / (2.0 * math.pi) + 0.5)
-        put(ins, first + c, total)
-    first, stride = asked.entries[e + FIRST_OUT], asked.entries[e + STRIDE]
+        put(given, first + c, total)
+    out, stride = asked.entries[e + FIRST_OUT], asked.entries[e + STRIDE]
     for c in range(asked.entries[e + OUTS]):
-        put(outs, first + c * stride, math.nan)
-    call(asked.entries[e + ADDRESS], time, ins, asked.entries[e + FIRST_IN], outs, asked.entries[e + WRITES])
+        put(returned, out + c * stride, math.nan)
+    call(asked.entries[e + ADDRESS], time, given, first, returned, asked.entries[e + WRITES])
     for c in range(asked.entries[e + INS]):  # some are constants, which an interpolation changes by round-off
-        put(ins, asked.entries[e + FIRST_IN] + c, at(asked.inputs, asked.entries[e + PLACE_IN] + c))
+        put(given, first + c, at(asked.inputs, asked.entries[e + PLACE_IN] + c))
     change, largest = spread(asked, p)
     allowed = asked.limit[2 * p] * change + ROUND_OFF * largest
     for c in range(asked.entries[e + OUTS]):
         expected, place = 0.0, asked.entries[e + PLACE_OUT] + c
         for m in range(nodes):
             expected += asked.basis[m] * at(asked.outputs, record_out(asked, asked.stages[m]) + place)
-        if abs(at(outs, first + c * stride) - expected) > allowed:
+        if abs(at(returned, out + c * stride) - expected) > allowed:
             return True
     return False

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quirk.compiled import plain
 from quirk.forces.law import JOINT_FORCE, JOINT_TORQUE
 from quirk.integrators import Tableau
 from quirk.integrators.changes import IN_TIME, located
@@ -16,8 +17,27 @@ from quirk.motion import ADDRESS as MOTION_ADDRESS
 from quirk.motion import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
 
+from .advance import called_with
 from .loads import INPUTS, PYTHON
-from .probe import ADDRESS, ASKED_SIZE, FIRST_IN, FIRST_OUT, INS, OUTS, PLACE_IN, PLACE_OUT, STRIDE, TURNS, WRITES, Asked
+from .probe import (
+    ADDRESS,
+    ASKED_SIZE,
+    FIRST_IN,
+    FIRST_OUT,
+    INS,
+    KIND,
+    OF_ELEMENT,
+    OF_FORCE,
+    OF_MOTION,
+    OF_RELATION,
+    OUTS,
+    PLACE_IN,
+    PLACE_OUT,
+    STRIDE,
+    TURNS,
+    WRITES,
+    Asked,
+)
 from .relations import ADDRESS as RELATION_ADDRESS
 from .relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
 from .solver import Solver
@@ -43,66 +63,66 @@ class Found(NamedTuple):
     first: float = np.inf
 
 
-def asked_functions(solver: Solver, tableau: Tableau, fixed: bool) -> list[Group]:
-    """Return the functions of a user by kind: of forces, of elements without a law, of relations and of motions."""
-    return [
-        Group(entries, ins, outs, tableau, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT)
-        for entries, ins, outs in (_forces(solver), _elements(solver), _relations(solver), _motions(solver))
-    ]
-
-
-def _forces(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+def _of_forces(solver: Solver) -> list[list[int]]:
     table = solver.applied.table
     entries = []
     for e in np.flatnonzero((table.address != 0) & (table.kind != PYTHON)):
         ins, outs = (2, 1) if table.kind[e] in (JOINT_TORQUE, JOINT_FORCE) else (INPUTS, 3)
-        entries.append([table.address[e], INPUTS * e, ins, 3 * e, 3 * e, outs, 1, table.kind[e] == JOINT_TORQUE])
-    return entries, table.inputs, table.outputs
+        turns = table.kind[e] == JOINT_TORQUE
+        entries.append([OF_FORCE, table.address[e], INPUTS * e, ins, 3 * e, 3 * e, outs, 1, turns])
+    return entries
 
 
-def _elements(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+def _of_elements(solver: Solver) -> list[list[int]]:
+    """Elements without a law, all at once."""
     table = solver.applied.table
-    ins, outs = table.whole_inputs, table.whole_outputs
-    return [[a, 0, ins.size, 0, 0, outs.size, 1, 0] for a in table.address[table.kind == PYTHON]], ins, outs
+    sizes = table.whole_inputs.size, table.whole_outputs.size
+    return [[OF_ELEMENT, a, 0, sizes[0], 0, 0, sizes[1], 1, 0] for a in table.address[table.kind == PYTHON]]
 
 
-def _relations(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+def _of_relations(solver: Solver) -> list[list[int]]:
+    """What is looked at is Phi differentiated twice, of each row."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         if placed.relation.of_user:
             layout, out = solver.related.layouts[r], table.entry(r, OUTPUT)
-            ins = [table.entry(r, INPUT), layout.inputs]
-            entries.append([table.entry(r, RELATION_ADDRESS), *ins, out, out + ORDER, layout.rows, ORDER + 1, 0])
-    return entries, table.inputs, table.outputs
+            given = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), layout.inputs]
+            entries.append([*given, out, out + ORDER, layout.rows, ORDER + 1, 0])
+    return entries
 
 
-def _motions(solver: Solver) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
-    """Their first and second derivatives, which stand among the inputs of relations."""
+def _of_motions(solver: Solver) -> list[list[int]]:
+    """What is looked at are first and second derivatives, which stand among the inputs of relations."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         for m, motion in enumerate(placed.relation.motions):
             if motion.kind == FUNCTION:
                 address = table.motions.entries[MOTION_SIZE * (table.entry(r, MOTION) + m) + MOTION_ADDRESS]
                 first = table.entry(r, INPUT) + table.entry(r, NUMBERS) + m * (ORDER + 1)
-                entries.append([address, 0, 0, first, first + 1, 2, 1, 0])
-    return entries, table.outputs, table.inputs
+                entries.append([OF_MOTION, address, 0, 0, first, first + 1, ORDER, 1, 0])
+    return entries
 
 
-class Group:
-    """Functions of one kind: how kernels call them, and what each was asked and returned in the present step.
+class Functions:
+    """The functions of a run: how kernels call them, and what each was asked and returned in the present step.
 
     Parameters
     ----------
-    entries : of each function the numbers named in `probe`, but for its places in the record
-    ins, outs : arrays that the functions are called with
     tableau : of the steps
-    limit : see `Asked`
+    fixed : whether these are of a fixed size
+
+    Attributes
+    ----------
+    count : how many there are
+    asked : for kernels
     """
 
-    def __init__(
-        self, entries: list[list[int]], ins: np.ndarray, outs: np.ndarray, tableau: Tableau, limit: float
-    ) -> None:
-        self.ins, self.outs, self.count = ins, outs, len(entries)
+    def __init__(self, solver: Solver, tableau: Tableau, fixed: bool) -> None:
+        self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
+        self._hidden = FIXED_HIDDEN if fixed else ADAPTIVE_HIDDEN
+        self._fixed = fixed
+        entries = [e for of in (_of_forces, _of_elements, _of_relations, _of_motions) for e in of(solver)]
+        self.count = len(entries)
         sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
         self.sizes, self._strikes = sizes.sum(axis=0), [0] * self.count
         places = np.cumsum(sizes, axis=0) - sizes
@@ -112,7 +132,7 @@ class Group:
         stages, fractions = nodes_of(tableau)
         self.asked = Asked(
             entries=self.table.ravel(),
-            limit=np.full(2 * self.count, limit),
+            limit=np.full(2 * self.count, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT),
             changes=np.full(2 * self.count, np.inf),
             stages=stages,
             fractions=fractions,
@@ -125,8 +145,8 @@ class Group:
         """Record what was asked and returned in the evaluation at the start of a run."""
         for p, e in enumerate(self.table):
             at, out = e[PLACE_IN], e[PLACE_OUT]
-            self.asked.inputs[at : at + e[INS]] = self.ins[e[FIRST_IN] : e[FIRST_IN] + e[INS]]
-            self.asked.outputs[out : out + e[OUTS]] = self.outs[self._looked_at(p)]
+            self.asked.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
+            self.asked.outputs[out : out + e[OUTS]] = self.outs[e[KIND]][self._looked_at(p)]
 
     def _looked_at(self, p: int) -> slice:
         e = self.table[p]
@@ -134,40 +154,41 @@ class Group:
 
     def returned(self, p: int) -> np.ndarray:
         """What function p returned at the nodes (n, OUTS)."""
-        e = self.table[p]
-        return self.asked.outputs.reshape(self._stages, self.sizes[1])[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+        e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
+        return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def inputs(self, p: int, theta: float) -> np.ndarray:
         """Inputs of function p at a part theta of the step."""
         e, fractions = self.table[p], self.asked.fractions
-        given = self.asked.inputs.reshape(self._stages, self.sizes[0])[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
+        inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
+        given = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
         if e[TURNS]:
             given = given.copy()
             given[:, 0] = np.unwrap(given[:, 0])
-        inputs = basis(fractions, theta) @ given
+        between = basis(fractions, theta) @ given
         if e[TURNS]:
-            inputs[0] = np.angle(np.exp(1j * inputs[0]))
-        return inputs
+            between[0] = np.angle(np.exp(1j * between[0]))
+        return between
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
         """Return what function p returns, not numbers where it fails."""
         e, looked_at = self.table[p], self._looked_at(p)
+        given, returned = self.ins[e[KIND]], self.outs[e[KIND]]
         there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
-        kept = self.ins[there].copy()
-        self.ins[there] = inputs
-        self.outs[looked_at] = np.nan
-        call(int(e[ADDRESS]), t, self.ins, int(e[FIRST_IN]), self.outs, int(e[WRITES]))
-        self.ins[there] = kept
-        return self.outs[looked_at].copy()
+        kept = given[there].copy()
+        given[there] = inputs
+        returned[looked_at] = np.nan
+        call(int(e[ADDRESS]), t, given, int(e[FIRST_IN]), returned, int(e[WRITES]))
+        given[there] = kept
+        return returned[looked_at].copy()
 
-    def closer_look(self, p: int, step: Stretch, seen: float, fixed: bool) -> list[Found]:
+    def closer_look(self, p: int, step: Stretch, seen: float) -> list[Found]:
         """Find where function p changes abruptly in a step, or where a step should end so as to see how it changes.
 
         Parameters
         ----------
         seen : when some function was found to differ from what the stages say; infinite where they differ from each
             other
-        fixed : whether the step is one of a fixed size
         """
 
         def value(t: float, at: float | None = None) -> np.ndarray:
@@ -198,10 +219,9 @@ class Group:
         found = [Found(t) for interval in intervals for t in self._jump(p, value, *interval)]
         if found or seen == np.inf:
             return found
-        hidden = FIXED_HIDDEN if fixed else ADAPTIVE_HIDDEN
-        if off > hidden * change:
-            return [Found(step.middle) if fixed else Found(max(nodes[k - 1], seen - step.gap), step.gap)]
-        self.asked.limit[2 * p] = max(self.asked.limit[2 * p], min(MORE * off / change, hidden))
+        if off > self._hidden * change:
+            return [Found(step.middle) if self._fixed else Found(max(nodes[k - 1], seen - step.gap), step.gap)]
+        self.asked.limit[2 * p] = max(self.asked.limit[2 * p], min(MORE * off / change, self._hidden))
         return []
 
     def expected(self, p: int, theta: float) -> np.ndarray:

@@ -54,7 +54,7 @@ from .advance import (
     enter,
 )
 from .flow import SparseFlow
-from .probed import Stretch, asked_functions
+from .probed import Functions, Stretch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
 ENTRY_TIME = 0.1
@@ -97,8 +97,8 @@ class CompiledRun:
         self._flow, self._tableau, self._start = flow, tableau, y
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self.weights, self._breaks = weights_of(tableau), breaks
-        self._groups = asked_functions(solver, tableau, settings.fixed > 0)
-        if not any(group.count for group in self._groups):
+        self._functions = Functions(solver, tableau, settings.fixed > 0)
+        if not self._functions.count:
             self.settings = settings._replace(gap=np.inf)
         room = max(1, min(ROOM // solver.size, MOST_ROOM))
         solver.counts[:BEST_RANK] = 0
@@ -117,7 +117,7 @@ class CompiledRun:
             states=aligned(room * solver.size),
             stop=solver.applied.stop,
             pieces=np.array(breaks.pieces(settings.start)).ravel(),
-            **dict(zip(("forces", "elements", "relations", "motions"), (g.asked for g in self._groups), strict=True)),
+            functions=self._functions.asked,
         )
         self.times: list[np.ndarray] = []
         self.states: list[np.ndarray] = []
@@ -153,8 +153,7 @@ class CompiledRun:
         piece = self._breaks.piece(settings.start)
         slope = flow(piece.low, y)
         self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
-        for group in self._groups:
-            group.note()
+        self._functions.note()
         if settings.fixed == 0:
             if not np.isfinite(slope).all():
                 raise collapsed(settings.start, y, slope[None])
@@ -199,13 +198,10 @@ class CompiledRun:
         run, settings, counts, clock = self.run, self.settings, self.run.counts, self.run.clock
         t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), self._breaks.piece(float(clock[T]))
         step = Stretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), settings.gap)
-        found = [
-            break_
-            for group in self._groups
-            for p in range(group.count)
-            for break_ in group.closer_look(p, step, float(clock[SEEN]), settings.fixed > 0)
+        functions, seen = self._functions, float(clock[SEEN])
+        added = [
+            self._breaks.add(*found) for p in range(functions.count) for found in functions.closer_look(p, step, seen)
         ]
-        added = [self._breaks.add(*at) for at in found]
         if any(added):
             pieces = np.array(self._breaks.pieces(t)).ravel()
             self.run = run._replace(pieces=pieces)

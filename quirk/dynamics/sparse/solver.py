@@ -101,10 +101,7 @@ class Solver:
             states=aligned(0),
             stop=self.applied.stop,
             pieces=np.zeros(0),
-            forces=NO_FUNCTIONS,
-            elements=NO_FUNCTIONS,
-            relations=NO_FUNCTIONS,
-            motions=NO_FUNCTIONS,
+            functions=NO_FUNCTIONS,
         )
 
     @property

@@ -33,7 +33,7 @@ def located(value: Values, before: float, after: float) -> Change | None:
     """
     low, high = value(before), value(after)
     begin, end, largest, count = before, after, _size(high - low), 0
-    if not 0 < largest < np.inf:
+    if not np.finfo(float).tiny < largest < np.inf:
         return None
     while True:
         middle = 0.5 * (begin + end)

@@ -101,8 +101,8 @@ class Watch:
         usual = np.median(changes, axis=0)
         unusual = np.abs(changes - usual).max(axis=1)
         slope = usual / (times[1] - times[0])
-        intervals = {int(k + (unusual[k + 1] > unusual[k])) for k in outliers}
-        intervals = sorted(intervals, key=lambda k: -unusual[k])[:MOST]
+        found = {int(k + (unusual[k + 1] > unusual[k])) for k in outliers}
+        intervals = sorted(found, key=lambda k: -unusual[k])[:MOST]
         added = [self._placed(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
         return any(added)
 

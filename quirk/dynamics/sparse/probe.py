@@ -57,7 +57,8 @@ class Asked(NamedTuple):
 
 def no_functions() -> Asked:
     """Return a table of no functions."""
-    return Asked(np.zeros(0, dtype=np.int64), *np.zeros((2, 0)), np.zeros(0, dtype=np.int64), *np.zeros((4, 0)))
+    whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return Asked(whole, real, real, whole, real, real, real, real)
 
 
 @kernel

@@ -1,18 +1,15 @@
-"""The functions that a run asks between the stages of its steps, and a closer look at those that seem to jump."""
+"""The functions that a run asks between the stages of its steps, as Python sees them."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from quirk.compiled import plain
 from quirk.forces.law import JOINT_FORCE, JOINT_TORQUE
 from quirk.integrators import Tableau
-from quirk.integrators.changes import IN_TIME, located
 from quirk.motion import ADDRESS as MOTION_ADDRESS
 from quirk.motion import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
@@ -45,22 +42,8 @@ from .solver import Solver
 # By what part of its change over a step a function may differ from its interpolation: little where tolerances are
 # kept; fixed steps are taken as they are.
 ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
-# A function that differs by more than HIDDEN is not seen by the stages; less may be the interpolation, which then is
-# allowed MORE than it was found to be wrong.
-ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
-# Changes so often found between neighbouring times, with other values beside them, are noise.
-NOISE = 3
 # So close to a node, as a part of the step, a function is as it is there.
 AT_NODE = 1e-13
-# Jumps in one step that are this part of the largest are located together.
-COMPARABLE = 0.3
-
-
-class Found(NamedTuple):
-    """A time at which a step should end, and the longest step after it."""
-
-    time: float
-    first: float = np.inf
 
 
 def _of_forces(solver: Solver) -> list[list[int]]:
@@ -115,16 +98,17 @@ class Functions:
     ----------
     count : how many there are
     asked : for kernels
+    fixed : as given
+    strikes : how often each of them was taken for noise
     """
 
     def __init__(self, solver: Solver, tableau: Tableau, fixed: bool) -> None:
         self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
-        self._hidden = FIXED_HIDDEN if fixed else ADAPTIVE_HIDDEN
-        self._fixed = fixed
+        self.fixed = fixed
         entries = [e for of in (_of_forces, _of_elements, _of_relations, _of_motions) for e in of(solver)]
         self.count = len(entries)
         sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
-        self.sizes, self._strikes = sizes.sum(axis=0), [0] * self.count
+        self.sizes, self.strikes = sizes.sum(axis=0), [0] * self.count
         places = np.cumsum(sizes, axis=0) - sizes
         table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
         self.table = table.reshape(-1, ASKED_SIZE)
@@ -182,68 +166,9 @@ class Functions:
         given[there] = kept
         return returned[looked_at].copy()
 
-    def closer_look(self, p: int, step: Stretch, seen: float) -> list[Found]:
-        """Find where function p changes abruptly in a step, or where a step should end so as to see how it changes.
-
-        Parameters
-        ----------
-        seen : when some function was found to differ from what the stages say; infinite where they differ from each
-            other
-        """
-
-        def value(t: float, at: float | None = None) -> np.ndarray:
-            """What is returned at time t, with the inputs of another time if that is given."""
-            t = min(max(t, step.low), step.high)
-            return self.ask(p, t, self.inputs(p, step.part(t if at is None else at)))
-
-        def beyond(t: float) -> np.ndarray:
-            """How far that is from what the stages say."""
-            return value(t) - self.expected(p, step.part(t))
-
-        returned = self.returned(p)
-        if not np.isfinite(self.asked.limit[2 * p]) or not np.isfinite(returned).all():
-            return []
-        if not np.array_equal(value(step.middle), value(step.middle), equal_nan=True):
-            self.asked.limit[2 * p] = np.inf  # it is no function of what it is asked
-            return []
-        nodes = step.times(self.asked.fractions)
-        changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
-        # Where the stages themselves show it, or between a stage and when it was seen.
-        intervals = [(value, nodes[k], nodes[k + 1]) for k in np.flatnonzero(changes > COMPARABLE * changes.max())]
-        if seen < np.inf:
-            off, change = np.abs(beyond(seen)).max(), np.ptp(returned, axis=0).max()
-            if not off > self.asked.limit[2 * p] * change:
-                return []
-            k = int(np.searchsorted(nodes, seen))
-            intervals = [(beyond, nodes[k - 1], seen), (beyond, seen, nodes[k]), *intervals]
-        found = [Found(t) for interval in intervals for t in self._jump(p, value, *interval)]
-        if found or seen == np.inf:
-            return found
-        if off > self._hidden * change:
-            return [Found(step.middle) if self._fixed else Found(max(nodes[k - 1], seen - step.gap), step.gap)]
-        self.asked.limit[2 * p] = max(self.asked.limit[2 * p], min(MORE * off / change, self._hidden))
-        return []
-
     def expected(self, p: int, theta: float) -> np.ndarray:
         """What the stages say that function p returns at a part theta of the step."""
         return basis(self.asked.fractions, theta) @ self.returned(p)
-
-    def _jump(
-        self, p: int, value: Callable[..., np.ndarray], changing: Callable[[float], np.ndarray], a: float, b: float
-    ) -> list[float]:
-        """When between a and b function p jumps in time, if it does; `changing` is what of it is to be looked at."""
-        change = located(changing, a, b)
-        if change is None:
-            return []
-        before, after, jump = change
-        if not jump:
-            if np.nextafter(before, np.inf) >= after:
-                self._strikes[p] += 1
-                if self._strikes[p] >= NOISE:
-                    self.asked.limit[2 * p] = np.inf  # it has no value next to any time
-            return []
-        whole, there = value(after) - value(before), value(after, before) - value(before, before)
-        return [after] if np.abs(there).max() >= IN_TIME * np.abs(whole).max() else []
 
 
 @dataclass(frozen=True)

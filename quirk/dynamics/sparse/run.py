@@ -53,6 +53,7 @@ from .advance import (
     T,
     enter,
 )
+from .closer_look import closer_look
 from .flow import SparseFlow
 from .probed import Functions, Stretch
 
@@ -200,7 +201,7 @@ class CompiledRun:
         step = Stretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), settings.gap)
         functions, seen = self._functions, float(clock[SEEN])
         added = [
-            self._breaks.add(*found) for p in range(functions.count) for found in functions.closer_look(p, step, seen)
+            self._breaks.add(*found) for p in range(functions.count) for found in closer_look(functions, p, step, seen)
         ]
         if any(added):
             pieces = np.array(self._breaks.pieces(t)).ravel()

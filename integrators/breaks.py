@@ -15,7 +15,7 @@ from .step import Function, IntegrationError
 SMALLEST_STEP_ULPS, LATE = 16, 1e-10
 # Functions that may change at any time are asked at least so often in a run, so that what lasts for a thousandth of it
 # is found.
-PARTS = 1200
+PARTS = 1000
 # In units in the last place of the times: what lies closer together than APART is one break, and f is evaluated SIDE
 # before and after a break, so that it does not matter to which side the break itself belongs.
 APART_ULPS, SIDE_ULPS = 64, 4

@@ -113,6 +113,7 @@ class Implicit(_OfBodies):
                 tuple(f"phi[{k}]" for k in range(begin, min(begin + MOST_ROWS, count))),
                 (unit,) * min(MOST_ROWS, count - begin),
                 of_velocities=level == "velocity",
+                of_user=True,
             )
             for begin in range(0, count, MOST_ROWS)
         )
@@ -275,6 +276,6 @@ class CustomRows(_OfBodies):
         labels, parts = tuple(f"row {k}" for k in range(count)), range(0, count, MOST_ROWS)
         self.primitives = tuple(
             GivenRows(rows, labels[k : k + MOST_ROWS], (unit,) * len(labels[k : k + MOST_ROWS]), owner=owner,
-                      skipped=skipped, first=k, of_velocities=phi is None)
+                      skipped=skipped, first=k, of_velocities=phi is None, of_user=True)
             for k in parts
         )  # fmt: skip

@@ -163,7 +163,7 @@ class Generic(Joint):
             kinds = ["motion" if isinstance(entry, Motion) else "number" for entry in entries]
             sources = tuple((kind, next(places[kind])) for kind in kinds)
         function = relation_of(self.constrained, sources, self.alternative)
-        return (Relation(function, labels, units, numbers, motions),)
+        return (Relation(function, labels, units, numbers, motions, of_user=callable(self.offset)),)
 
 
 def _checked(owner: str, offset: Callable[..., Any], parameters: np.ndarray) -> Callable[..., Any]:

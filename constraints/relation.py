@@ -103,6 +103,7 @@ class Relation:
     motions : functions of time that take part
     of_velocities : whether the function relates velocities instead of poses
     scale : how much Phi changes with a length or angle of one; its multiplier times this is a force or torque
+    of_user : whether a user wrote the function, which may depend on time in any way
     """
 
     function: Function
@@ -112,6 +113,7 @@ class Relation:
     motions: tuple[Motion, ...] = field(default=())
     of_velocities: bool = False
     scale: float = 1.0
+    of_user: bool = False
 
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True

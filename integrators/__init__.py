@@ -5,6 +5,7 @@ norm in which errors are measured.
 """
 
 from .adaptive import Tolerance, adaptive_steps
+from .breaks import Breaks
 from .dop853 import DOP853
 from .fixed import fixed_steps
 from .recorder import Recorder
@@ -25,6 +26,7 @@ __all__ = [
     "TABLEAUX",
     "TSIT5",
     "VERN9",
+    "Breaks",
     "IntegrationError",
     "Recorder",
     "Sampled",

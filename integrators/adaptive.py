@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .control import SMALLEST_ERROR, SMALLEST_STEP_ULPS, factor_after_acceptance, factor_after_rejection
-from .step import Function, IntegrationError, Manifold, Statistics, Step, closed, rk_step
+from quirk.compiled import shared
+
+from .breaks import Breaks, in_piece
+from .control import SMALLEST_ERROR, factor_after_acceptance, factor_after_rejection
+from .step import Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step
 from .tableau import Tableau
 
 
@@ -54,8 +57,12 @@ def adaptive_steps(
     tolerance: Tolerance,
     manifold: Manifold | None,
     statistics: Statistics,
+    breaks: Breaks | None = None,
+    look: Look | None = None,
 ) -> Iterator[Step]:
-    """Yield accepted steps from (t, y) to `end`; a step's stages are valid until the next is asked for.
+    """Yield accepted steps from (t, y) to `end`, some of which end at the breaks.
+
+    A step's stages are valid until the next is asked for.
 
     Raises
     ------
@@ -64,30 +71,50 @@ def adaptive_steps(
     """
     exponent = 1 / (tableau.error_order + 1)
     k = np.zeros((tableau.buffers, y.size))
-    k[0] = f(t, y)
-    if not np.isfinite(k[0]).all():
-        raise collapsed(t, y, k[: tableau.stages + 1])
-    h = starting_step(f, t, y, k[0], end, tableau, tolerance)
+    breaks = Breaks(t, end) if breaks is None else breaks
+    h, fresh = 0.0, True
     previous, rejected = SMALLEST_ERROR, False
     while t < end:
-        t_new = end if t + 1.01 * h >= end else t + h
+        piece = breaks.piece(t)
+        within = in_piece(f, piece)
+        if fresh:
+            # Beyond a break the slope is another, and what was learnt of the error says nothing.
+            k[0], previous, rejected, fresh = within(t, y), SMALLEST_ERROR, False, False
+            if not np.isfinite(k[0]).all():
+                raise collapsed(t, y, k[: tableau.stages + 1])
+            h = h or max(starting_step(within, t, y, k[0], end, tableau, tolerance), 2 * breaks.shortest(t))
+            h = min(h, piece.first)
+        t_new, uncut = next_end(t, h, piece.end, breaks.max_step), 0.0
+        if t_new >= piece.end:
+            uncut = h
         h = t_new - t
-        if h < SMALLEST_STEP_ULPS * np.spacing(max(abs(t), abs(end))):
-            raise collapsed(t, y, k[: tableau.stages + 1])
-        unprojected = rk_step(f, t, y, h, tableau, k)
-        y_new = closed(f, t_new, unprojected, tableau, k, manifold)
+        if h < breaks.shortest(t):
+            raise collapsed(t, y, k[: tableau.stages + 1], breaks)
+        unprojected = rk_step(within, t, y, h, tableau, k)
+        y_new = closed(within, t_new, unprojected, tableau, k, manifold)
         error = np.inf if y_new is None else step_error(tableau, k, h, tolerance, manifold, y, y_new)
         if y_new is None or not error <= 1:
             statistics.rejected += 1
             rejected = True
             h *= factor_after_rejection(error, exponent)
             continue
+        step = Step(within, t, y, t_new, y_new, tableau, k)
+        if look is not None and look(step):
+            fresh = breaks.piece(t).low > t
+            continue
         statistics.steps += 1
-        yield Step(f, t, y, t_new, y_new, tableau, k)
-        h *= factor_after_acceptance(error, previous, rejected, exponent)
+        yield step
+        h = max(uncut, h * factor_after_acceptance(error, previous, rejected, exponent))
         previous, rejected = max(error, SMALLEST_ERROR), False
-        t, y = t_new, y_new
+        t, y, fresh = t_new, y_new, t_new >= piece.end
         k[0] = k[tableau.stages]
+
+
+@shared
+def next_end(t: float, h: float, end: float, max_step: float) -> float:
+    """Where a step of size h from t ends, which is `end` where less would be left than a step of its own."""
+    h, left = min(h, max_step), end - t
+    return end if left <= 1.01 * h and left <= max_step * (1.0 + 1e-9) else t + h
 
 
 def step_error(
@@ -124,12 +151,15 @@ def starting_step(
     return min(100 * h, by_error, end - t)
 
 
-def collapsed(t: float, y: np.ndarray, stages: np.ndarray) -> IntegrationError:
+def collapsed(t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None = None) -> IntegrationError:
     """Say that no step from (t, y) is short enough, and where it shows in its stages (s, N)."""
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:
         return IntegrationError("the state is no longer finite, however short the step", t, int(bad[0]))
     worst = int(np.argmax(np.abs(stages).max(axis=0) / (1 + np.abs(y))))
+    late = None if breaks is None else breaks.late(t)
+    if late is not None:
+        return late
     return IntegrationError(
         "the step size collapsed: the motion has a singularity here, or the tolerances ask for more digits "
         "than the numbers have",

@@ -21,8 +21,6 @@ SMALLEST_ERROR = 1e-4
 LARGEST_CORRECTION = 5e-3
 # Nor can a step of a fixed size be one whose projection is larger than this.
 FARTHEST_CORRECTION = 0.1
-# Steps shorter than this many units in the last place of the time make no progress.
-SMALLEST_STEP_ULPS = 16
 # A run that advances by less than this part of its duration in so many steps would never end.
 STALL_STEPS, STALL_PROGRESS = 1000, 1e-7
 

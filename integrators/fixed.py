@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .step import Function, IntegrationError, Manifold, Statistics, Step, closed, rk_step
+from .breaks import Breaks, in_piece
+from .step import Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step
 from .tableau import Tableau
 
 # A last step shorter than this part of a step is round-off in the number of steps, not a step.
@@ -23,28 +24,41 @@ def fixed_steps(
     tableau: Tableau,
     manifold: Manifold | None,
     statistics: Statistics,
+    breaks: Breaks | None = None,
+    look: Look | None = None,
 ) -> Iterator[Step]:
-    """Yield steps of size `h` from (t, y) to `end`; the last one is shorter where h does not divide.
+    """Yield steps of size `h` from (t, y) to `end`.
 
-    A step's stages are valid until the next step is asked for.
+    The last one is shorter where h does not divide; steps that pass over a break are divided there, so that the method
+    keeps its order. A step's stages are valid until the next step is asked for.
 
     Raises
     ------
     IntegrationError
         If y stops being finite or cannot be projected.
     """
-    start, count = t, step_count(t, end, h)
+    breaks = Breaks(t, end) if breaks is None else breaks
+    start, count, n, fresh = t, step_count(t, end, h), 1, True
     k = np.zeros((tableau.buffers, y.size))
-    k[0] = f(t, y)
-    for n in range(1, count + 1):
-        t_new = end if n == count else start + n * h
-        unprojected = rk_step(f, t, y, t_new - t, tableau, k)
-        y_new = closed(f, t_new, unprojected, tableau, k, manifold)
+    while t < end:
+        whole = end if n == count else start + n * h
+        piece = breaks.piece(t)
+        within = in_piece(f, piece)
+        if fresh:
+            k[0], fresh = within(t, y), False
+        t_new = piece.end if piece.end <= whole + breaks.shortest(t) else whole
+        unprojected = rk_step(within, t, y, t_new - t, tableau, k)
+        y_new = closed(within, t_new, unprojected, tableau, k, manifold)
         if y_new is None:
             raise stepped_off(t, t_new, unprojected)
+        step = Step(within, t, y, t_new, y_new, tableau, k)
+        if look is not None and look(step, fixed=True):
+            fresh = breaks.piece(t).low > t
+            continue
         statistics.steps += 1
-        yield Step(f, t, y, t_new, y_new, tableau, k)
-        t, y = t_new, y_new
+        yield step
+        n += t_new >= whole - breaks.shortest(t)
+        t, y, fresh = t_new, y_new, t_new >= piece.end
         k[0] = k[tableau.stages]
 
 

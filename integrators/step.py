@@ -38,6 +38,13 @@ class Sampled(Protocol):
     def sample(self, t: float) -> np.ndarray:
         """Return y at a time within the step."""
 
+    def near(self, t: float) -> np.ndarray:
+        """Return about the same without further evaluations."""
+
+
+# Looks at an accepted step, which may be one of a fixed size; returns whether it is to be taken again, since there is
+# a break in it now.
+Look = Callable[..., bool]
 
 S = TypeVar("S", bound=Sampled)
 
@@ -113,6 +120,13 @@ class Step:
             self._complete = True
         dense = self.tableau.dense
         return self.y + h * ((dense @ bernstein((t - self.t) / h, dense.shape[1])) @ self.k)
+
+    def near(self, t: float) -> np.ndarray:
+        """Return y at a time within the step, from the cubic through both ends with their slopes (Hermite)."""
+        h, k = self.t_new - self.t, self.k
+        x = (t - self.t) / h
+        bend = (1 - 2 * x) * (self.y_new - self.y) + h * ((x - 1) * k[0] + x * k[self.tableau.stages])
+        return (1 - x) * self.y + x * self.y_new + x * (x - 1) * bend
 
 
 def closed(

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .step import Function, IntegrationError, Projection, Statistics
+from .breaks import Breaks, in_piece
+from .step import Function, IntegrationError, Look, Projection, Statistics
 
 STIFF_METHODS = ("Radau", "BDF", "LSODA")
 
@@ -27,6 +28,8 @@ class StiffStep:
         """Return y at a time within the step."""
         return self._solution(t)
 
+    near = sample
+
 
 def stiff_steps(
     f: Function,
@@ -38,11 +41,13 @@ def stiff_steps(
     atol: float,
     manifold: Projection | None,
     statistics: Statistics,
+    breaks: Breaks | None = None,
+    look: Look | None = None,
 ) -> Iterator[StiffStep]:
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
 
     Every yielded end state is projected; the solver goes on from its own state until that has drifted by
-    RESTART_DRIFT times the tolerance, and is then restarted.
+    RESTART_DRIFT times the tolerance, and is then restarted, as it is at breaks.
 
     Raises
     ------
@@ -51,28 +56,43 @@ def stiff_steps(
     """
     from scipy import integrate
 
-    solver_class = getattr(integrate, method)
     # Radau and BDF refuse smaller relative tolerances than this and would warn.
     rtol = max(rtol, 100 * np.finfo(float).eps)
-    solver = solver_class(f, t, y, end, rtol=rtol, atol=atol)
-    while solver.status == "running":
+    breaks = Breaks(t, end) if breaks is None else breaks
+
+    def started(t: float, y: np.ndarray, longest: float) -> Any:
+        piece = breaks.piece(t)
+        options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": breaks.max_step}
+        longest = min(longest, piece.first, breaks.max_step)
+        if longest < np.inf:
+            options["first_step"] = min(longest, piece.end - t)
+        return getattr(integrate, method)(in_piece(f, piece), t, y, piece.end, **options)
+
+    solver = started(t, y, np.inf)
+    while True:
+        y = solver.y.copy()
         message = _stepped(solver)
         if solver.status == "failed" or solver.t <= solver.t_old:
-            raise IntegrationError(
-                f"SciPy's {method} gave up: {message or 'its steps have become too short'}", solver.t
-            )
-        statistics.steps += 1
+            message = f"SciPy's {method} gave up: {message or 'its steps have become too short'}"
+            raise breaks.late(solver.t) or IntegrationError(message, solver.t)
         step = StiffStep(solver)
+        if look is not None and look(step):
+            solver = started(step.t, y, step.t_new - step.t)
+            continue
+        statistics.steps += 1
+        restarted = solver.status != "running"
         if manifold is not None:
             projected = manifold.project(solver.t, solver.y)
             if projected is None:
                 raise IntegrationError("the state left the constraints", solver.t)
             drift = np.abs(projected - solver.y) / (atol + rtol * np.abs(solver.y).max())
             step.y_new = projected
-            if drift.max() > RESTART_DRIFT and solver.status == "running":
-                h = min(solver.t - step.t, end - solver.t)
-                solver = solver_class(f, solver.t, projected, end, rtol=rtol, atol=atol, first_step=h)
+            restarted = restarted or drift.max() > RESTART_DRIFT
         yield step
+        if step.t_new >= end:
+            return
+        if restarted:
+            solver = started(step.t_new, step.y_new, np.inf if solver.status == "finished" else step.t_new - step.t)
 
 
 def _stepped(solver: Any) -> str | None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import rotation
 from .constraints import Constraint
-from .contradiction import others
 from .constraints.primitives import DISTANCE, DOT1
+from .contradiction import others
 from .dynamics.metric import Metric
 from .dynamics.model import Model
 from .dynamics.projection import ROUND_OFF_ULPS, displaced, factorise, project, with_projected_velocity

@@ -12,12 +12,13 @@ from . import validate
 from .assembly import assemble, constraint_of, turned_over, violations
 from .dynamics.rows import tangent_rows
 from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
-from .dynamics.sparse.follow import INTERRUPTED, SINGULAR
+from .dynamics.sparse.follow import INTERRUPTED, SINGULAR, TOO_MANY
 from .dynamics.sparse.solver import Solver
 from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics
 from .mobility import mobility
+from .progress import ProgressLine
 from .result import Result
 from .state import Kinematics, State
 from .system import System
@@ -45,7 +46,7 @@ class KinematicResult(Result):
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
 
-def kinematics(system: System, times: Any) -> KinematicResult:
+def kinematics(system: System, times: Any, *, progress: bool = False) -> KinematicResult:
     """Find the motion of a mechanism that is driven in all its freedoms.
 
     Positions by Newton's method, continued from one time to the next, loops and redundant rows included; velocity,
@@ -57,6 +58,8 @@ def kinematics(system: System, times: Any) -> KinematicResult:
         Its initial poses need not satisfy the drivers; the mechanism is assembled from there at the first time.
     times : (nt,)
         Increasing, s.
+    progress : bool
+        Show a progress line on standard error.
 
     Returns
     -------
@@ -71,7 +74,8 @@ def kinematics(system: System, times: Any) -> KinematicResult:
     AssemblyError
         If there is no position at the first time.
     SimulationError
-        If a time cannot be reached, or the mechanism stands at a branch point there; it carries the partial result.
+        If a time cannot be reached, or not in a sensible number of steps from the one before, or the mechanism stands
+        at a branch point there; it carries the partial result.
     """
     if not isinstance(system, System):
         raise InputError(f"kinematics: system must be a quirk.System; got {system!r}")
@@ -95,18 +99,24 @@ def kinematics(system: System, times: Any) -> KinematicResult:
         statistics.wall_time = time.perf_counter() - began
         return KinematicResult(system, times[:count], states, statistics, status, rank)
 
+    line = ProgressLine(float(times[0]), float(times[-1])) if progress else None
+    watch = (lambda t: None) if line is None else line.update
     try:
-        found = differentiator.along(times, start.pack()[None], tracking=True)
+        found = differentiator.along(times, start.pack()[None], tracking=True, watch=watch)
     except UnreachedError as trouble:
         if trouble.reason == INTERRUPTED:
             return result(trouble.row, trouble.states, "interrupted")
         partial = result(trouble.row, trouble.states, "failed")
+        before, asked = float(times[max(trouble.row - 1, 0)]), float(times[trouble.row])
         raise SimulationError(
-            f"kinematics: {_explained(system, trouble, float(times[trouble.row]), rank)}; the result up to there is "
-            "in this error's .result",
+            f"kinematics: {_explained(system, trouble, before, asked, rank)}; the result up to there is in this "
+            "error's .result",
             time=trouble.time,
             result=partial,
         ) from trouble.cause
+    finally:
+        if line is not None:
+            line.close(line.reached)
     statistics.steps, statistics.corrections = found.steps, found.corrections
     statistics.factorisations = found.factorisations
     finished = result(len(times), found.states, "completed")
@@ -149,7 +159,7 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
     )
 
 
-def _explained(system: System, trouble: UnreachedError, asked: float, rank: int) -> str:
+def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
     """Why the analysis could not go on."""
     state = State.unpack(trouble.state)
     if trouble.reason == SINGULAR:
@@ -157,6 +167,8 @@ def _explained(system: System, trouble: UnreachedError, asked: float, rank: int)
             f"at t = {trouble.time:.9g} s the mechanism stands at a {_singular(system, state, trouble.time, rank)}; "
             "choose times that pass it by, or drive another coordinate"
         )
+    if trouble.reason == TOO_MANY:
+        return _hurried(system, trouble, before, asked)
     if trouble.cause is not None:
         return f"there is no position beyond t = {trouble.time:.9g} s, where a function fails ({trouble.cause})"
     amount, _, angular = violations(system, state, asked)
@@ -165,6 +177,25 @@ def _explained(system: System, trouble: UnreachedError, asked: float, rank: int)
         f"there is no position beyond t = {trouble.time:.9g} s: {constraint_of(system, worst)} cannot go on (to "
         f"t = {asked:.9g} s its row {system.model.labels[worst]} is missing {amount[worst]:.3g} "
         f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its reach"
+    )
+
+
+def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
+    """Say that the way from one time to the next takes too many steps, and which driver goes so far."""
+    model, fastest, who = system.model, 0.0, "the mechanism"
+    for placed in model.relations:
+        angle = bool(model.row_torque[placed.rows.start])
+        for motion in placed.relation.motions:
+            rate = abs(float(motion.derivatives(trouble.time, 1)[1]))
+            if rate / (1.0 if angle else model.length) > fastest:
+                fastest = rate / (1.0 if angle else model.length)
+                who = f"{constraint_of(system, placed.rows.start)} with {rate:.3g} {'rad/s' if angle else 'm/s'}"
+    share = (trouble.time - before) / (asked - before)
+    total = f"about {trouble.tried / share:.1e}" if share > 0 else "more"
+    return (
+        f"the way from t = {before:.9g} s to t = {asked:.9g} s is too long for one interval: {who} came to "
+        f"t = {trouble.time:.9g} s in {trouble.tried} steps, and all would be {total}: check the driver's rate and the "
+        "times, or give times in between"
     )
 
 

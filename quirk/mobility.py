@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .dynamics.model import Model
 from .dynamics.metric import Metric
+from .dynamics.model import Model
 from .dynamics.projection import factorise
 from .dynamics.rows import residuals, spatial_rows
 from .dynamics.sparse.solver import Solver, Verdict

@@ -20,6 +20,8 @@ PIECES, SINUSOID, FUNCTION = range(3)
 # wrong, as a part of their size.
 TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
 DIFFERENCE, WRONG = 1e-5, 0.05
+# Pieces that meet differ by enough to matter if it is by more than this part of how far a motion goes.
+KINK = 1e-10
 # Differences over less than this part of the time itself are round-off.
 RESOLUTION = 1e-8
 
@@ -121,6 +123,26 @@ class Motion(Sealed):
         if self.kind != FUNCTION:
             return math.inf
         return next((k for k, f in enumerate(self.functions) if f is None), len(self.functions)) - 1
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """Times at which pieces meet whose derivatives differ by enough to matter to steps that pass over them.
+
+        Splines of degree 5 keep derivatives up to the fourth; steps of high order still lose digits where the fifth
+        jumps. It matters if over one piece it makes more than a part KINK of how far the motion goes.
+        """
+        order, pieces = self.coefficients.shape[1], len(self.breaks) - 1
+        if self.kind != PIECES or pieces < 2:
+            return np.zeros(0)
+        lengths = np.diff(self.breaks)
+        shift = [[math.comb(m, k) if m >= k else 0 for m in range(order)] for k in range(order)]
+        # Each term is what a derivative makes over the piece behind; those of both pieces at the time where they meet.
+        behind = self.coefficients[:-1] * lengths[:-1, None] ** np.arange(order)
+        ahead = self.coefficients[1:] * lengths[:-1, None] ** np.arange(order)
+        jumps = np.abs(behind @ np.transpose(shift) - ahead)
+        shorter = np.minimum(1.0, lengths[1:] / lengths[:-1])[:, None] ** np.arange(order)
+        moved = np.ptp(self.coefficients[:, 0])
+        return self.breaks[1:-1][(jumps * shorter).max(axis=1) > KINK * moved]
 
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
         """Return c and its first `order` derivatives at time t, (order + 1,)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -18,11 +17,13 @@ from .dynamics.sparse.advance import Settings
 from .dynamics.sparse.flow import SparseFlow
 from .dynamics.sparse.run import CompiledRun
 from .dynamics.stepped import SteppedRun
+from .dynamics.watch import Watch, asked_values
 from .errors import InputError, SimulationError
 from .health import check_kept
 from .integrators import (
     STIFF_METHODS,
     TABLEAUX,
+    Breaks,
     IntegrationError,
     Recorder,
     Sampled,
@@ -33,19 +34,18 @@ from .integrators import (
     guarded,
     stiff_steps,
 )
+from .integrators.breaks import PARTS
 from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from .integrators.fixed import step_count
 from .interruption import Held, within_a_call
+from .progress import ProgressLine
 from .result import Result
+from .schedule import checked_breaks, checked_step, output_times
 from .state import STATE_SIZE, Kinematics, State, vector_starts
 from .system import SOLVERS, System
 
 METHODS = (*TABLEAUX, *STIFF_METHODS)
 STABILIZATIONS = ("projection", "baumgarte", None)
-
-MAX_OUTPUTS = 10**8  # states; more would not fit into memory
-
-PROGRESS_INTERVAL = 0.2  # s of wall time between two updates of the progress line
 
 
 def simulate(
@@ -64,6 +64,8 @@ def simulate(
     solver: str = "sparse",
     projection_interval: int = 1,
     progress: bool = False,
+    max_step: float | None = None,
+    breaks: Any = None,
 ) -> Result:
     """Integrate the motion of a system.
 
@@ -99,6 +101,12 @@ def simulate(
         kept are projected in any case.
     progress : bool
         Show a progress line on standard error.
+    max_step : float
+        Longest step of an adaptive method, s.
+    breaks : list of times
+        s; times at which a step ends, as where a force is switched on; in any order, and those outside of the run are
+        left out. Fixed steps are divided there. Where functions of time jump is found without it if what they do
+        lasts for a thousandth of the duration; see docs/method.md.
 
     Returns
     -------
@@ -126,12 +134,13 @@ def simulate(
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
     if alpha < 0 or beta < 0:
         raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
-    step = _checked_step(method, step, rtol, atol, duration)
+    step = checked_step(method, step, rtol, atol, duration)
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
     atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)
     interval = validate.whole(owner, "projection_interval", projection_interval)
     start = validate.number(owner, "start", start)
     end = start + duration
+    ends = checked_breaks(system, start, duration, breaks, max_step, step)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
     projecting = stabilization == "projection"
     alpha, beta = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
@@ -147,8 +156,10 @@ def simulate(
         beta=beta,
         length=system.model.length,
         every=output is None,
+        max_step=ends.max_step,
+        gap=duration / PARTS,
     )
-    return _computed(system, state, solver, method, settings, output, progress)
+    return _computed(system, state, solver, method, settings, ends, output, progress)
 
 
 def _computed(
@@ -157,6 +168,7 @@ def _computed(
     solver: str,
     method: str,
     settings: Settings,
+    breaks: Breaks,
     output: Any,
     progress: bool,
 ) -> Result:
@@ -176,7 +188,7 @@ def _computed(
     try:
         with Held():
             times = output_times(output, settings.start, settings.end)
-            run = _begun(system, state, solver, method, settings, times, statistics)
+            run = _begun(system, state, solver, method, settings, breaks, times, statistics)
             started = time.perf_counter()
             line = ProgressLine(settings.start, settings.end) if progress else None
             while run.proceed():
@@ -213,6 +225,7 @@ def _begun(
     solver: str,
     method: str,
     settings: Settings,
+    breaks: Breaks,
     times: np.ndarray | None,
     statistics: Statistics,
 ) -> CompiledRun | SteppedRun:
@@ -243,8 +256,8 @@ def _begun(
     if flow.rank < system.model.rows <= MOST_ROWS:
         system.acceleration(State.unpack(y), start)  # says where constraints contradict each other
     if isinstance(flow, SparseFlow) and method in TABLEAUX:
-        return CompiledRun(flow, y, TABLEAUX[method], settings, times, statistics)
-    return _stepped(flow, y, method, settings, times, statistics)
+        return CompiledRun(flow, y, TABLEAUX[method], settings, breaks, times, statistics)
+    return _stepped(flow, y, method, settings, breaks, times, statistics)
 
 
 def _stepped(
@@ -252,78 +265,22 @@ def _stepped(
     y: np.ndarray,
     method: str,
     settings: Settings,
+    breaks: Breaks,
     times: np.ndarray | None,
     statistics: Statistics,
 ) -> SteppedRun:
     start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
+    values = asked_values(flow.model)
+    look = None if values is None else Watch(flow, values, breaks, settings.gap)
     recorder = Recorder(start, y, times, flow)
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
-        steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
+        steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics, breaks, look)
         return SteppedRun(flow, guarded(steps, start, end), recorder, statistics)
     assert isinstance(flow, Flow)
     if settings.fixed > 0:
-        steps = fixed_steps(flow, start, y, end, settings.step, TABLEAUX[method], flow, statistics)
+        steps = fixed_steps(flow, start, y, end, settings.step, TABLEAUX[method], flow, statistics, breaks, look)
         return SteppedRun(flow, steps, recorder, statistics)
     tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))
-    steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
+    steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics, breaks, look)
     return SteppedRun(flow, guarded(steps, start, end), recorder, statistics)
-
-
-def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
-    """Return the times asked for, or None for every step."""
-    if output is None:
-        return None
-    given = validate.numbers(output)
-    if given is None or given.ndim > 0:
-        return validate.times("simulate", "output", output, start, end)
-    interval, duration = validate.positive("simulate", "output", output), end - start
-    count = duration / interval * (1 + 1e-12)
-    if count < 1:
-        raise InputError(f"simulate: output every {interval:g} s is longer than the duration, {duration:g} s")
-    if count > MAX_OUTPUTS:
-        raise InputError(f"simulate: output every {interval:g} s would be {count:.1e} states; use a longer interval")
-    times = np.minimum(start + interval * np.arange(int(count) + 1), end)
-    # The end of the run belongs to it, also where the interval does not divide the duration.
-    return times if end - times[-1] < 1e-12 * duration else np.append(times, end)
-
-
-def _checked_step(method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
-    """Return the fixed step size, if the method takes one and nothing contradicts it."""
-    if step is None:
-        if method in TABLEAUX and not TABLEAUX[method].adaptive:
-            raise InputError(f"simulate: method {method!r} has a fixed step size; give step= in seconds")
-        return None
-    if method in STIFF_METHODS:
-        raise InputError(f"simulate: method {method!r} chooses its own steps; give rtol and atol, not step")
-    if rtol is not None or atol is not None:
-        raise InputError("simulate: step fixes the step size, so rtol and atol have no meaning; give one or the other")
-    step = validate.positive("simulate", "step", step)
-    if step > duration * (1 + 1e-12):
-        raise InputError(f"simulate: step of {step:g} s is longer than the duration, {duration:g} s")
-    return step
-
-
-class ProgressLine:
-    """A line on standard error that says how far a run has come; only its last state where no one watches."""
-
-    def __init__(self, start: float, end: float) -> None:
-        self.start, self.end = start, end
-        self.started = self.shown = time.perf_counter()
-
-    def update(self, t: float) -> None:
-        """Rewrite the line, unless that happened a moment ago."""
-        now = time.perf_counter()
-        if now - self.shown > PROGRESS_INTERVAL and sys.stderr.isatty():
-            self.shown = now
-            self._write(t, now, end="")
-
-    def close(self, t: float) -> None:
-        """Write the line a last time and leave it."""
-        self._write(t, time.perf_counter(), end="\n")
-
-    def _write(self, t: float, now: float, end: str) -> None:
-        share = (t - self.start) / (self.end - self.start)
-        bar = "#" * int(30 * share)
-        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.end:g} s, {now - self.started:.1f} s{end}")
-        sys.stderr.flush()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 from mpmath import mpf
-
 from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1
 
 DIGITS = 50

@@ -14,7 +14,7 @@ FLOORS = [
     {"compiled", "machine_code", "files", "traced"},
     {"lanes", "pointers", "interruption"},
     {"integrators"},
-    {"errors", "sealed", "validate", "rotation"},
+    {"errors", "sealed", "validate", "rotation", "progress"},
     {"frame", "shapes", "body", "state", "motion"},
     {"constraints"},
     {"forces"},
@@ -24,7 +24,7 @@ FLOORS = [
     {"views"},
     {"result"},
     {"health"},
-    {"simulate", "kinematics"},
+    {"simulate", "kinematics", "schedule"},
     {"figures", "scene", "plot", "plot_paths", "animate", "summary"},
     {"cli", "demos"},
 ]

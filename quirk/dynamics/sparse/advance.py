@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from quirk.compiled import entry, kernel
+from quirk.integrators.adaptive import next_end
+from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.integrators.control import (
     FARTHEST_CORRECTION,
     LARGEST_CORRECTION,
     SMALLEST_ERROR,
-    SMALLEST_STEP_ULPS,
     STALL_PROGRESS,
     STALL_STEPS,
     factor_after_acceptance,
@@ -25,6 +27,7 @@ from .evaluate import copy, evaluate, factorise_at
 from .factorise import Pattern
 from .loads import Forces
 from .orthogonal import substitute, triangularise
+from .probe import Arrays, Asked, carry_on, jumped, note, overlooked
 from .project import project, tangential
 from .redundancy import EPSILON, choose, judge, uniform_rows, watch
 from .rows import Nodes, residuals
@@ -36,7 +39,8 @@ class Settings(NamedTuple):
 
     start, end: s · step: s, of so many `fixed` steps, or 0 of as many as the tolerances ask for · rtol, atol ·
     interval: every how many steps the state is projected, 0 for never · alpha, beta: Baumgarte's rates, 1/s ·
-    length: size of the system, m · every: whether to keep all steps, or the states at the asked times
+    length: size of the system, m · every: whether to keep all steps, or the states at the asked times ·
+    max_step: s · gap: s, at most so far apart functions are asked
     """
 
     start: float
@@ -50,13 +54,16 @@ class Settings(NamedTuple):
     beta: float
     length: float
     every: bool
+    max_step: float
+    gap: float
 
 
 class Run(NamedTuple):
     """The state of a run between two entries; y and slopes in blocks of eight bodies.
 
     y, y_new, stage, change (size,) · k (buffers size,) slopes · clock, counts: see below · asked: times ·
-    times, states: what was kept since the last entry · stop (1,): not zero to end the run
+    times, states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
+    `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote
     """
 
     y: np.ndarray
@@ -70,25 +77,40 @@ class Run(NamedTuple):
     times: np.ndarray
     states: np.ndarray
     stop: np.ndarray
+    pieces: np.ndarray
+    functions: Asked
 
 
-# Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago.
-T, T_NEW, H, PREVIOUS, MARK = range(5)
-CLOCK = 5
+# Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
+# to try where it is cut by the end of a piece, when a function was found to differ, up to when none needs a look.
+T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED = range(8)
+CLOCK = 8
+
+# Entries of each of Run.pieces.
+LOW, HIGH, END, FIRST = range(4)
+PIECE_SIZE = 4
 
 # Entries of Run.counts. Projection counts its steps and factorisations in the first two; WITHIN is 0 between
-# steps, 1 within one and 2 once its stages for dense output are there.
+# steps, 1 within one and 2 once its stages for dense output are there. GRID counts fixed steps that are whole, REST
+# the steps to come that are not looked at when they are rejected; FRESH is 1 where the slope is to be found anew.
 (
     CORRECTIONS, FACTORISATIONS, STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL,
-) = range(11)  # fmt: skip
-COUNTS = 11
+    PIECE, GRID, REST, FRESH,
+) = range(15)  # fmt: skip
+COUNTS = 15
 
 # What `enter` can be asked to do: take steps; evaluate at (T, y); bring y onto the constraints; count the
 # independent rows at y; choose as many; find Phi, or its rate, at y; factorise other rows; solve with these.
 ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE = range(9)
 
-# Why it returns: to be entered again, or at the end, or not able to go on.
-AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED = range(9)
+# Why it returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in which a
+# function may have changed abruptly.
+(
+    AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT,
+) = range(10)  # fmt: skip
+
+# A step that is wrong by so many times its tolerance has likely met something abrupt.
+ABRUPT_ERROR = 100.0
 
 
 @entry(notice="compiling what runs need, usually for 15 to 60 s")
@@ -121,14 +143,15 @@ def enter(
                 return AGAIN
             steps += 1
             h = choose_end(settings, run)
-            if not h >= SMALLEST_STEP_ULPS * EPSILON * max(abs(clock[T]), abs(settings.end)):
+            if not h >= shortest(settings, run):
                 return COLLAPSED
             projecting = constrained and (counts[STEPS] + 1) % settings.interval == 0
             arrived = True
-            for stage in range(1, stages + 1):
-                y = run.y_new if stage == stages else run.stage
-                t = clock[T] + weights.c[stage] * h
-                combine(weights, stage, run.k, h, run.y, y)
+            for stage in range(1 - counts[FRESH], stages + 1):
+                y = run.y_new if stage == stages else run.stage if stage > 0 else run.y
+                t = in_piece(run, clock[T] + weights.c[stage] * h)
+                if stage > 0:
+                    combine(weights, stage, run.k, h, run.y, y)
                 if stage == stages:
                     arrived = finite(y)
                     normalise(y)
@@ -147,13 +170,19 @@ def enter(
                     evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
                 if run.stop[0] != 0:
-                    break
+                    return STOPPED
+                note_all(forces, nodes, settings, run, stage)
+            counts[FRESH] = 0
             if run.stop[0] != 0:
                 return STOPPED
+            error = 0.0
             if settings.fixed == 0:
                 error = np.inf
                 if arrived:
                     error = step_error(constants, nodes, pattern, weights, settings, work, run, h, constrained)
+            if suspect(forces, nodes, settings, run, error):
+                return SUSPECT
+            if settings.fixed == 0:
                 if not accepted(error, weights, run, h):
                     continue
             elif not arrived:
@@ -169,7 +198,7 @@ def enter(
             if t < clock[T_NEW] and counts[WITHIN] == 1:
                 for stage in range(stages + 1, weights.buffers):
                     combine(weights, stage, run.k, h, run.y, run.stage)
-                    t, slope = clock[T] + weights.c[stage] * h, run.k[stage * size : (stage + 1) * size]
+                    t, slope = in_piece(run, clock[T] + weights.c[stage] * h), run.k[stage * size : (stage + 1) * size]
                     evaluate(constants, nodes, pattern, forces, work, t, run.stage, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
                     if run.stop[0] != 0:
@@ -224,16 +253,75 @@ def enter(
 
 
 @kernel
+def in_piece(run: Run, t: float) -> float:
+    """Keep a time at which to evaluate off the breaks, on the side of the piece that the step is in."""
+    o = PIECE_SIZE * run.counts[PIECE]
+    return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
+
+
+@kernel
 def choose_end(settings: Settings, run: Run) -> float:
     """Choose where the next step ends; returns its size."""
-    clock = run.clock
+    clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
     if settings.fixed > 0:
-        n = run.counts[STEPS] + 1
-        clock[T_NEW] = settings.end if n >= settings.fixed else settings.start + n * settings.step
-    else:
-        close = clock[T] + 1.01 * clock[H] >= settings.end
-        clock[T_NEW] = settings.end if close else clock[T] + clock[H]
+        clock[T_NEW] = min(whole_step(settings, run), end)
+        if abs(whole_step(settings, run) - end) <= shortest(settings, run):
+            clock[T_NEW] = end
+        return clock[T_NEW] - clock[T]
+    clock[T_NEW] = next_end(clock[T], clock[H], end, settings.max_step)
+    clock[UNCUT] = clock[H] if clock[T_NEW] >= end else 0.0
     return clock[T_NEW] - clock[T]
+
+
+@kernel
+def shortest(settings: Settings, run: Run) -> float:
+    """The shortest step that the resolution of the times allows."""
+    return SMALLEST_STEP_ULPS * EPSILON * max(abs(run.clock[T]), abs(settings.end))
+
+
+@kernel
+def whole_step(settings: Settings, run: Run) -> float:
+    """Where the present fixed step ends if nothing cuts it."""
+    n = run.counts[GRID] + 1
+    return settings.end if n >= settings.fixed else settings.start + n * settings.step
+
+
+@kernel
+def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
+    """Arrays that functions of each kind get their inputs from, and write their outputs to."""
+    relations = nodes.relations
+    ins = forces.inputs, forces.whole_inputs, relations.inputs, relations.outputs
+    return ins, (forces.outputs, forces.whole_outputs, relations.outputs, relations.inputs)
+
+
+@kernel
+def note_all(forces: Forces, nodes: Nodes, settings: Settings, run: Run, stage: int) -> None:
+    """Record what functions were asked in a stage, and returned."""
+    if settings.gap < math.inf:
+        ins, outs = called_with(forces, nodes)
+        note(run.functions, ins, outs, stage)
+
+
+@kernel
+def suspect(forces: Forces, nodes: Nodes, settings: Settings, run: Run, error: float) -> bool:
+    """Whether functions need a closer look in a step with this error over the tolerance.
+
+    They do where a step has overlooked something, is far from right, or is fixed and functions jump in it.
+    """
+    clock, counts = run.clock, run.counts
+    clock[SEEN] = math.inf
+    if settings.gap == math.inf:
+        return False
+    counts[REST] -= 1
+    if not error <= 1.0:
+        return counts[REST] <= 0 and not error <= ABRUPT_ERROR
+    if settings.fixed > 0 and counts[REST] <= 0 and jumped(run.functions):
+        return True
+    h = clock[T_NEW] - clock[T]
+    if h > settings.gap:
+        ins, outs = called_with(forces, nodes)
+        clock[SEEN] = overlooked(run.functions, ins, outs, (clock[T], h, settings.gap, clock[CLEARED]))
+    return clock[SEEN] < math.inf
 
 
 @kernel
@@ -246,6 +334,7 @@ def accepted(error: float, weights: Weights, run: Run, h: float) -> bool:
         clock[H] = h * factor_after_rejection(error, weights.exponent)
         return False
     clock[H] = h * factor_after_acceptance(error, clock[PREVIOUS], counts[WAS_REJECTED] != 0, weights.exponent)
+    clock[H] = max(clock[H], clock[UNCUT])
     clock[PREVIOUS] = max(error, SMALLEST_ERROR)
     counts[WAS_REJECTED] = 0
     return True
@@ -272,8 +361,17 @@ def settle(settings: Settings, run: Run, stages: int) -> bool:
     copy(run.y_new, run.y)
     for o in range(0, size, 8):
         store(run.k, o, load(run.k, stages * size + o))
+    if settings.gap < math.inf:
+        carry_on(run.functions, stages)
+    if settings.fixed > 0 and clock[T_NEW] >= whole_step(settings, run) - shortest(settings, run):
+        counts[GRID] += 1
     clock[T] = clock[T_NEW]
     counts[WITHIN] = 0
+    if clock[T] >= run.pieces[PIECE_SIZE * counts[PIECE] + END] and clock[T] < settings.end:
+        # Beyond a break the slope is another, and what was learnt of the error says nothing.
+        counts[PIECE] += 1
+        counts[FRESH], counts[WAS_REJECTED], clock[PREVIOUS] = 1, 0, SMALLEST_ERROR
+        clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
     if settings.fixed > 0:
         return False
     counts[STALL] += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,20 +17,26 @@ from ..equations import applied_derivative
 from ..model import Model
 from ..towers import MotionTower, factorials
 from .follow import (
+    AGAIN,
     ARRIVED,
+    CLOCK,
     CORRECTIONS,
     COUNTS,
     FACTORISATIONS,
     INTERRUPTED,
+    REACHED,
     ROW,
     STEPS,
     STOPPED,
+    TOO_MANY,
+    TRIED,
     Path,
     follow,
 )
 from .joint_loads import JointLoads
 from .layout import FORCE, KINEMATICS_SIZE, POSITION_TERM, ROTATION, SPIN
 from .related import Related
+from .run import ENTRY_TIME, FIRST_ENTRY_STEPS
 from .series_rows import TERMS, Series
 from .solver import Solver
 from .tables import UNIT_ROWS
@@ -37,8 +45,8 @@ from .tables_of_relations import flat_relations
 # Acceleration, jerk and snap.
 HIGHEST_ORDER = 3
 
-# Compiled code is entered for as many times as make this number of bodies: about a tenth of a second.
-BODIES_AT_ONCE = 30_000
+# More steps from one time to the next are not taken: it would be a matter of minutes.
+MOST_STEPS = 200_000
 
 
 def highest_order(model: Model) -> int:
@@ -94,9 +102,10 @@ class UnreachedError(Exception):
 
     Attributes
     ----------
-    reason : STUCK, SINGULAR or INTERRUPTED
+    reason : STUCK, SINGULAR, INTERRUPTED or TOO_MANY
     row : of the time that was not reached
     time : that was reached
+    tried : steps on the way from the time before
     state : (13 n,) there
     states : (row, 13 n) before
     cause : what a function of the user raised on the way, or None
@@ -105,15 +114,14 @@ class UnreachedError(Exception):
     def __init__(
         self,
         reason: int,
-        row: int,
-        time: float,
+        path: Path,
         state: np.ndarray,
         states: np.ndarray,
         cause: BaseException | None,
     ) -> None:
-        super().__init__(f"at t = {time:.9g} s")
-        self.reason, self.row, self.time, self.state, self.states = reason, row, time, state, states
-        self.cause = cause
+        self.reason, self.row, self.tried = reason, int(path.counts[ROW]), int(path.counts[TRIED])
+        self.time, self.state, self.states, self.cause = float(path.clock[REACHED]), state, states, cause
+        super().__init__(f"at t = {self.time:.9g} s")
 
 
 class Differentiator:
@@ -137,10 +145,18 @@ class Differentiator:
         )
         self._present = aligned(solver.size)
 
-    def along(self, times: np.ndarray, states: np.ndarray, *, tracking: bool = False) -> Found:
+    def along(
+        self,
+        times: np.ndarray,
+        states: np.ndarray,
+        *,
+        tracking: bool = False,
+        watch: Callable[[float], None] = lambda t: None,
+    ) -> Found:
         """Find derivatives at times (nt,) and states (nt, 13 n), on the constraints.
 
-        With `tracking` the first state alone is given, and the others are where the constraints lead from there.
+        With `tracking` the first state alone is given, and the others are where the constraints lead from there;
+        `watch` is told now and then up to which time.
 
         Raises
         ------
@@ -155,15 +171,15 @@ class Differentiator:
         for row, state in enumerate(states):
             path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(state)
         try:
-            outcome = self._follow(path, rank, tracking)
+            outcome = self._follow(path, rank, tracking, watch)
         except KeyboardInterrupt:
             if not tracking or path.counts[ROW] == 0:
                 raise
             outcome = INTERRUPTED
         if outcome != ARRIVED:
-            row, back = int(path.counts[ROW]), solver.slots.state_from_lanes
-            states = back(path.states.reshape(len(times), -1)[:row])
-            raise UnreachedError(outcome, row, float(path.clock[0]), back(self._present), states, solver.applied.latest)
+            back = solver.slots.state_from_lanes
+            states = back(path.states.reshape(len(times), -1)[: path.counts[ROW]])
+            raise UnreachedError(outcome, path, back(self._present), states, solver.applied.latest)
         return self._found(path)
 
     def with_loads(self, times: np.ndarray, states: np.ndarray) -> tuple[Found, Loads]:
@@ -182,7 +198,7 @@ class Differentiator:
             kept[row] = solver.slots.state_to_lanes(states[row])
             path = self._path(times[row : row + 1])
             path.states[:] = kept[row]
-            self._follow(path, rank, False)
+            self._follow(path, rank, False, lambda t: None)
             accelerations[row] = path.accelerations
             rows = [solver.work.G, *G[1:]]
             x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
@@ -207,30 +223,31 @@ class Differentiator:
             turns=aligned((self.order + 2) * solver.size),
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
             counts=np.zeros(COUNTS, dtype=np.int64),
-            clock=np.zeros(1),
+            clock=np.zeros(CLOCK),
         )
 
-    def _follow(self, path: Path, rank: int, tracking: bool) -> int:
+    def _follow(self, path: Path, rank: int, tracking: bool, watch: Callable[[float], None]) -> int:
         solver = self.solver
         applied = solver.applied
         applied.latest = None
-        count = len(path.times)
-        # So many at once that Python is back soon, and an interruption from the keyboard is seen.
-        chunk = max(1, BODIES_AT_ONCE // solver.slots.bodies)
-        for until in range(chunk, count + chunk, chunk):
-            outcome = STOPPED
-            while outcome == STOPPED:  # by Ctrl-C, handled by somebody who wants to go on
-                with applied.calling():
-                    outcome = follow(
-                        *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
-                        float(solver.model.length), self.order, rank, tracking, min(until, count),
-                    )  # fmt: skip
-            if outcome != ARRIVED:
-                break
-        # At given states nothing may fail; trial steps on the way to others may, and are taken again.
-        if applied.latest is not None and not tracking:
-            raise applied.latest
-        return int(outcome)
+        steps, outcome = FIRST_ENTRY_STEPS, AGAIN
+        while outcome in (AGAIN, STOPPED):  # stopped by Ctrl-C, if somebody handles it who wants to go on
+            # So few at once that Python is back soon, and an interruption from the keyboard is seen.
+            began = time.perf_counter()
+            with applied.calling():
+                outcome = int(follow(
+                    *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
+                    float(solver.model.length), self.order, rank, tracking, steps,
+                ))  # fmt: skip
+            pace = steps / max(time.perf_counter() - began, 1e-6)
+            steps = int(min(max(1, ENTRY_TIME * pace), 10 * steps))
+            watch(float(path.clock[REACHED]))
+            # At given states nothing may fail; trial steps on the way to others may, and are taken again.
+            if applied.latest is not None and not tracking:
+                raise applied.latest
+            if outcome == AGAIN and path.counts[TRIED] > MOST_STEPS:
+                outcome = TOO_MANY
+        return outcome
 
     def _found(self, path: Path) -> Found:
         slots, K, nt = self.solver.slots, self.order, len(path.times)

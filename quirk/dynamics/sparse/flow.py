@@ -28,7 +28,7 @@ class SparseFlow:
         on_constraints: bool,
         baumgarte: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        self.solver, self.baumgarte = solver, baumgarte
+        self.solver, self.model, self.baumgarte = solver, solver.model, baumgarte
         self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
         self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()), t)
         self.evaluations = 0

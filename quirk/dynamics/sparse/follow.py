@@ -41,7 +41,7 @@ class Path(NamedTuple):
     """Where derivatives are asked for, and what was found.
 
     times (nt,) · states (nt size,) · present, trial, guess: of one state · turns: coefficients of rotation vectors ·
-    accelerations: coefficients of each time and order · counts: see below · clock (1,): time reached.
+    accelerations: coefficients of each time and order · counts, clock: see below.
     """
 
     times: np.ndarray
@@ -55,12 +55,16 @@ class Path(NamedTuple):
     clock: np.ndarray
 
 
-# Entries of Path.counts: steps of projections, their factorisations, times done, steps from one position to the next.
-CORRECTIONS, FACTORISATIONS, ROW, STEPS = range(4)
-COUNTS = 4
+# Entries of Path.counts: steps of projections, their factorisations, times done, steps from one position to the next,
+# and how many of either kind were tried since the last time.
+CORRECTIONS, FACTORISATIONS, ROW, STEPS, TRIED = range(5)
+COUNTS = 5
+# Entries of Path.clock: time reached, and the step to try on the way to the next of the times, 0 for the whole way.
+REACHED, AHEAD = range(2)
+CLOCK = 2
 
-# Why `follow` returns; the last is left to whoever calls it.
-ARRIVED, STUCK, SINGULAR, STOPPED, INTERRUPTED = range(5)
+# Why `follow` returns: AGAIN to be called again; the last two are left to whoever calls it.
+ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 
 @entry(notice="compiling what kinematics, jerk and load rates need, usually for 10 to 40 s")
@@ -77,28 +81,33 @@ def follow(
     order: int,
     rank: int,
     tracking: bool,
-    until: int,
+    most_steps: int,
 ) -> int:
-    """Find `order` coefficients of accelerations at the times up to number `until`; returns why it stops.
+    """Find `order` coefficients of accelerations at all times; returns why it stops, at the latest after `most_steps`.
 
     With `tracking` the states follow from the first one; `rank` rows are to be independent.
     """
     size = path.present.shape[0]
-    while path.counts[ROW] < until:
+    for _ in range(most_steps):
         row = path.counts[ROW]
+        if row >= path.times.shape[0]:
+            return ARRIVED
         if tracking and row > 0:
-            outcome = reach(
+            path.counts[TRIED] += 1
+            outcome = approach(
                 constants, nodes, pattern, forces, work, series, path, path.times[row], length, order, rank
             )  # fmt: skip
+            if outcome == AGAIN:
+                continue
             if outcome != ARRIVED:
                 return outcome
+            path.clock[AHEAD], path.counts[TRIED] = 0.0, 0
             copy(path.present, path.states[row * size : (row + 1) * size])
         else:
             copy(path.states[row * size : (row + 1) * size], path.present)
-            path.clock[0] = path.times[row]
-            find_series(
-                constants, nodes, pattern, forces, work, series, path.clock[0], path.present, order, rank, tracking
-            )
+            t = path.times[row]
+            path.clock[REACHED] = t
+            find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, tracking)
             if tracking and work.summary[RANK] < rank:
                 return SINGULAR
         if stop[0] != 0:
@@ -106,11 +115,11 @@ def follow(
         # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
         keep(series, path, work.kin.shape[0], order, work.summary[RANK] >= rank)
         path.counts[ROW] += 1
-    return ARRIVED
+    return ARRIVED if path.counts[ROW] >= path.times.shape[0] else AGAIN
 
 
 @kernel
-def reach(
+def approach(
     constants: np.ndarray,
     nodes: Nodes,
     pattern: Pattern,
@@ -123,34 +132,34 @@ def reach(
     order: int,
     rank: int,
 ) -> int:
-    """Go on to the time `end`, in parts if need be."""
-    start = path.clock[0]
-    ahead = end - start
-    while path.clock[0] < end:
-        t = end if path.clock[0] + ahead >= end else path.clock[0] + ahead
-        arrived = predict(series.bodies, path, work.kin.shape[0], t - path.clock[0], order, length)
-        copy(path.trial, path.guess)
-        arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
-        arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
-        arrived = arrived and expected(path, length, t - path.clock[0])
-        if arrived:
-            # Once more with the rows of the very place, which are more to the point than those from where it started.
-            factorise_at(constants, nodes, pattern, work, t, path.trial)
-            arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
-        if arrived:
-            copy(path.trial, path.present)
-            ahead = 2.0 * (t - path.clock[0])
-            path.clock[0] = t
-            path.counts[STEPS] += 1
-            find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, True)
-            if work.summary[RANK] < rank:
-                return SINGULAR
-        else:
-            ahead = 0.5 * (t - path.clock[0])
-            if ahead < SHORTEST * (end - start) or not path.clock[0] + ahead > path.clock[0]:
-                return STUCK
-            factorise_at(constants, nodes, pattern, work, path.clock[0], path.present)
-    return ARRIVED
+    """Go on towards the time `end`, by one step; AGAIN where that is not reached yet."""
+    clock = path.clock
+    whole = end - path.times[path.counts[ROW] - 1]
+    ahead = clock[AHEAD] if clock[AHEAD] > 0.0 else whole
+    t = end if clock[REACHED] + ahead >= end else clock[REACHED] + ahead
+    h = t - clock[REACHED]
+    arrived = predict(series.bodies, path, work.kin.shape[0], h, order, length)
+    copy(path.trial, path.guess)
+    arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+    arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
+    arrived = arrived and expected(path, length, h)
+    if arrived:
+        # Once more with the rows of the very place, which are more to the point than those from where it started.
+        factorise_at(constants, nodes, pattern, work, t, path.trial)
+        arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+    if not arrived:
+        clock[AHEAD] = 0.5 * h
+        if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] + clock[AHEAD] > clock[REACHED]:
+            return STUCK
+        factorise_at(constants, nodes, pattern, work, clock[REACHED], path.present)
+        return AGAIN
+    copy(path.trial, path.present)
+    clock[AHEAD], clock[REACHED] = 2.0 * h, t
+    path.counts[STEPS] += 1
+    find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, True)
+    if work.summary[RANK] < rank:
+        return SINGULAR
+    return ARRIVED if t >= end else AGAIN
 
 
 @kernel

@@ -20,7 +20,7 @@ from .layout import G_FORCE, G_I, G_J, G_SIZE
 from .orthogonal import substitute, triangularise
 from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along
-from .work import METHOD, PASSES, RATE, REFLECTIONS, Work
+from .work import METHOD, RATE, REFLECTIONS, Work
 
 
 @inlined

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from quirk.integrators import Statistics, Tableau, Tolerance
+from quirk.integrators import Breaks, Statistics, Tableau, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.combinations import weights_of
 from quirk.integrators.control import SMALLEST_ERROR
@@ -21,24 +21,32 @@ from .advance import (
     AGAIN,
     ASKED,
     BEST_RANK,
+    CLEARED,
     CLOCK,
     COLLAPSED,
     CORRECTIONS,
     DONE,
     EVALUATIONS,
     FACTORISATIONS,
+    FRESH,
+    GRID,
     KEPT,
     LOST_BETWEEN,
+    LOW,
     MARK,
     NOT_FINITE,
     OFF_BETWEEN,
     OFF_CONSTRAINTS,
+    PIECE,
     PREVIOUS,
     REJECTED,
+    REST,
+    SEEN,
     STALL,
     STALLED,
     STEPS,
     STOPPED,
+    SUSPECT,
     T_NEW,
     H,
     Run,
@@ -46,13 +54,18 @@ from .advance import (
     T,
     enter,
 )
+from .closer_look import closer_look
 from .flow import SparseFlow
+from .probed import Functions, Stretch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
 ENTRY_TIME = 0.1
 FIRST_ENTRY_STEPS = 10
 # Room for kept states, in numbers; at least one state.
 ROOM, MOST_ROOM = 2**22, 2**14
+# Where a closer look at a step finds nothing, so many steps go by until the next; so many times as many if that finds
+# nothing either, and at most so many.
+LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
 class CompiledRun:
@@ -63,6 +76,7 @@ class CompiledRun:
     flow : SparseFlow
     y : (13 n,) where to start
     tableau, settings : how to go on
+    breaks : at which steps end; those found on the way are added
     asked : times to keep, or None for all steps
     statistics : filled while the run goes on
 
@@ -77,16 +91,21 @@ class CompiledRun:
         y: np.ndarray,
         tableau: Tableau,
         settings: Settings,
+        breaks: Breaks,
         asked: np.ndarray | None,
         statistics: Statistics,
     ) -> None:
         solver = flow.solver
         self._flow, self._tableau, self._start = flow, tableau, y
         self.solver, self.settings, self.statistics = solver, settings, statistics
-        self.weights = weights_of(tableau)
+        self.weights, self._breaks = weights_of(tableau), breaks
+        self._functions = Functions(solver, tableau, settings.fixed > 0)
+        if not self._functions.count:
+            self.settings = settings._replace(gap=np.inf)
         room = max(1, min(ROOM // solver.size, MOST_ROOM))
         solver.counts[:BEST_RANK] = 0
-        solver.counts[STALL] = 0
+        for entry in (STALL, PIECE, GRID, REST, FRESH):
+            solver.counts[entry] = 0
         self.run = Run(
             y=solver.slots.state_to_lanes(y),
             y_new=aligned(solver.size),
@@ -99,11 +118,14 @@ class CompiledRun:
             times=np.zeros(room),
             states=aligned(room * solver.size),
             stop=solver.applied.stop,
+            pieces=np.array(breaks.pieces(settings.start)).ravel(),
+            functions=self._functions.asked,
         )
         self.times: list[np.ndarray] = []
         self.states: list[np.ndarray] = []
-        self._entry_steps, self._begun = FIRST_ENTRY_STEPS, False
+        self._entry_steps, self._begun, self._rest = FIRST_ENTRY_STEPS, False, LEAST_REST
         clock = self.run.clock
+        clock[CLEARED] = -np.inf
         clock[T] = clock[MARK] = settings.start
         clock[PREVIOUS] = SMALLEST_ERROR
         if asked is None:
@@ -130,13 +152,16 @@ class CompiledRun:
     def _begin(self) -> None:
         """Evaluate at the start and choose a first step."""
         flow, settings, solver, y = self._flow, self.settings, self.solver, self._start
-        slope = flow(settings.start, y)
+        piece = self._breaks.piece(settings.start)
+        slope = flow(piece.low, y)
         self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
+        self._functions.note()
         if settings.fixed == 0:
             if not np.isfinite(slope).all():
                 raise collapsed(settings.start, y, slope[None])
             tolerance = Tolerance(settings.rtol, settings.atol, vector_starts(solver.slots.bodies))
-            self.run.clock[H] = starting_step(flow, settings.start, y, slope, settings.end, self._tableau, tolerance)
+            h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
+            self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(settings.start)), piece.first)
         self._begun = True
 
     def proceed(self) -> bool:
@@ -153,7 +178,9 @@ class CompiledRun:
         # What was computed is written down before anything is raised, Ctrl-C included.
         with applied.calling(), Held(applied.stop):
             outcome = self._enter()
-        if outcome not in (AGAIN, DONE, STOPPED):
+            if outcome == SUSPECT:
+                self._look_closer()
+        if outcome not in (AGAIN, DONE, STOPPED, SUSPECT):
             raise self._error(outcome)
         # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
         return outcome != DONE
@@ -176,6 +203,25 @@ class CompiledRun:
         pace = steps / max(elapsed, 1e-6)
         self._entry_steps = int(min(max(1, ENTRY_TIME * pace), 10 * self._entry_steps))
         return int(outcome)
+
+    def _look_closer(self) -> None:
+        """Look at the functions of the step just computed; if one changes abruptly, it is taken again, up to there."""
+        run, settings, counts, clock = self.run, self.settings, self.run.counts, self.run.clock
+        t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), self._breaks.piece(float(clock[T]))
+        step = Stretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), settings.gap)
+        functions, seen = self._functions, float(clock[SEEN])
+        added = [
+            self._breaks.add(*found) for p in range(functions.count) for found in closer_look(functions, p, step, seen)
+        ]
+        if any(added):
+            pieces = np.array(self._breaks.pieces(t)).ravel()
+            self.run = run._replace(pieces=pieces)
+            counts[PIECE], counts[FRESH], clock[H] = 0, int(pieces[LOW] > t), h
+            counts[REST], self._rest = 0, LEAST_REST
+            return
+        clock[CLEARED] = max(clock[CLEARED], clock[SEEN]) if clock[SEEN] < np.inf else clock[CLEARED]
+        counts[REST] = self._rest
+        self._rest = min(REST_GROWTH * self._rest, MOST_REST)
 
     def close(self) -> None:
         """Keep also the state that a run reached which ended early."""
@@ -201,7 +247,7 @@ class CompiledRun:
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
         if outcome == COLLAPSED:
             stages = run.k[: self.solver.size * (self.weights.stages + 1)]
-            return collapsed(t, y, self._rows(stages))
+            return collapsed(t, y, self._rows(stages), self._breaks)
         if outcome == STALLED:
             return stalled(t, t - float(clock[MARK]))
         if outcome == LOST_BETWEEN:

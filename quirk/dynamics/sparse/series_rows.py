@@ -37,7 +37,7 @@ from .relations import (
     Relations,
 )
 from .rows import HUB, RELATION, Nodes
-from .vectors import back, cross, dot, load3, scaled, minus, plus, store3, three, times, turned
+from .vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
 from .work import Work
 
 

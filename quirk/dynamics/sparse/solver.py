@@ -34,14 +34,14 @@ from .advance import (
     T,
     enter,
 )
-
 from .blocks import block_size
 from .factorise import Pattern
-from .fronts import Orthogonal
 from .forces import Applied
+from .fronts import Orthogonal
 from .layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from .orthogonal import DISTANCE, FACTOR
 from .packed import part
+from .probe import no_functions
 from .related import Related
 from .rows import HINGE, POINT, UNITS
 from .sharing import Sharing
@@ -58,7 +58,7 @@ NEARBY_STATES = 3
 ALIKE_FLOOR = 1e-12
 
 # Stands where a task takes no steps.
-NO_WEIGHTS = weights_of(RK4)
+NO_WEIGHTS, NO_FUNCTIONS = weights_of(RK4), no_functions()
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Solver:
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
         )
         self._sharing: Sharing | None = None
-        self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False)
+        self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False, np.inf, np.inf)
         self._desk = Run(
             y=aligned(self.size),
             y_new=aligned(0),
@@ -142,6 +142,8 @@ class Solver:
             times=np.zeros(0),
             states=aligned(0),
             stop=self.applied.stop,
+            pieces=np.zeros(0),
+            functions=NO_FUNCTIONS,
         )
 
     @property

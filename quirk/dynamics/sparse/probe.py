@@ -1,0 +1,203 @@
+"""Functions of a user asked between the stages of a step, in kernels: whether a step has passed over something.
+
+Stages are few and may lie far apart. What each function was asked and returned at those that count for a step's end
+is interpolated by a polynomial in time; where a function returns something else, the step has overlooked it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, put
+from quirk.pointers import call
+
+# Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start and
+# how many there are, and where what it writes starts; the first output that is looked at, how many are, and the
+# distance between two of these; whether its first input is an angle in (-pi, pi]; where its inputs and outputs start in
+# a record.
+KIND, ADDRESS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, TURNS, PLACE_IN, PLACE_OUT = range(11)
+ASKED_SIZE = 11
+
+# Whose a function is; each kind is called with arrays of its own.
+OF_FORCE, OF_ELEMENT, OF_RELATION, OF_MOTION = range(4)
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+# Values that differ from the interpolation by less than this part of the largest may do so by round-off.
+ROUND_OFF = 1e-9
+# A limit that was raised falls by this factor in each step.
+RELAXED = 0.8
+# Between the nodes of a fixed step a function changes by no more than so many times what it does in the two steps
+# before, unless it jumps.
+CHANGE_GROWTH = 4.0
+
+
+class Asked(NamedTuple):
+    """The functions of a run, with a record of each stage of the present step.
+
+    entries: integers as above · limit (2 P,): by what part of its change in a step each function may differ from the
+    interpolation, infinite for those not looked at; and the least such part, to which the first returns ·
+    changes (2 P,): how much each changed in the last two steps · stages, fractions (n,): stages that are nodes of the
+    interpolation, in the order of time, and where in the step they are · basis (n,) · inputs, outputs: the records,
+    one after the other
+    """
+
+    entries: np.ndarray
+    limit: np.ndarray
+    changes: np.ndarray
+    stages: np.ndarray
+    fractions: np.ndarray
+    basis: np.ndarray
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+
+def no_functions() -> Asked:
+    """Return a table of no functions."""
+    whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return Asked(whole, real, real, whole, real, real, real, real)
+
+
+@kernel
+def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
+    """Record what all functions were asked and returned in the evaluation just done."""
+    count = asked.limit.shape[0] // 2
+    for p in range(count):
+        e = ASKED_SIZE * p
+        kind = asked.entries[e + KIND]
+        first, place = asked.entries[e + FIRST_IN], record_in(asked, stage) + asked.entries[e + PLACE_IN]
+        for c in range(asked.entries[e + INS]):
+            put(asked.inputs, place + c, at(ins[kind], first + c))
+        first, place = asked.entries[e + FIRST_OUT], record_out(asked, stage) + asked.entries[e + PLACE_OUT]
+        for c in range(asked.entries[e + OUTS]):
+            put(asked.outputs, place + c, at(outs[kind], first + c * asked.entries[e + STRIDE]))
+
+
+@kernel
+def record_in(asked: Asked, stage: int) -> int:
+    """Where the inputs of a stage start."""
+    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
+    return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
+
+
+@kernel
+def record_out(asked: Asked, stage: int) -> int:
+    """Where the outputs of a stage start."""
+    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
+    return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
+
+
+@kernel
+def carry_on(asked: Asked, stages: int) -> None:
+    """Make the record of the closing evaluation that of the first stage of the next step; remember the changes."""
+    count = asked.limit.shape[0] // 2
+    for p in range(count):
+        e = ASKED_SIZE * p
+        asked.limit[2 * p] = max(RELAXED * asked.limit[2 * p], asked.limit[2 * p + 1])
+        asked.changes[2 * p] = asked.changes[2 * p + 1]
+        asked.changes[2 * p + 1] = spread(asked, p)[0]
+        for c in range(asked.entries[e + INS]):
+            place = asked.entries[e + PLACE_IN] + c
+            put(asked.inputs, place, at(asked.inputs, record_in(asked, stages) + place))
+        for c in range(asked.entries[e + OUTS]):
+            place = asked.entries[e + PLACE_OUT] + c
+            put(asked.outputs, place, at(asked.outputs, record_out(asked, stages) + place))
+
+
+@kernel
+def spread(asked: Asked, p: int) -> tuple[float, float]:
+    """By how much function p changes over the nodes of a step, and its largest value there."""
+    change, largest, e = 0.0, 0.0, ASKED_SIZE * p
+    for c in range(asked.entries[e + OUTS]):
+        low, high, place = math.inf, -math.inf, asked.entries[e + PLACE_OUT] + c
+        for m in range(asked.stages.shape[0]):
+            value = at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+            low, high = min(low, value), max(high, value)
+        change = max(change, high - low)
+        largest = max(largest, max(abs(low), abs(high)))
+    return change, largest
+
+
+@kernel
+def jumped(asked: Asked) -> bool:
+    """Whether a function changes much more in this step than in the two before."""
+    count = asked.limit.shape[0] // 2
+    for p in range(count):
+        change, largest = spread(asked, p)
+        before = max(asked.changes[2 * p], asked.changes[2 * p + 1])
+        if asked.limit[2 * p] < math.inf and change > CHANGE_GROWTH * before + ROUND_OFF * largest:
+            return True
+    return False
+
+
+@kernel
+def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float, float, float]) -> float:
+    """Ask in between; returns when a function first differs from the interpolation, or infinity.
+
+    `when` is the start of the step, its size, how far apart functions are asked at most, and up to when there is no
+    need to. A function that fails there is passed over: the run need not ask for it.
+    """
+    t, h, gap, cleared = when
+    count = asked.limit.shape[0] // 2
+    if count == 0:
+        return math.inf
+    for m in range(asked.stages.shape[0] - 1):
+        left, right = asked.fractions[m], asked.fractions[m + 1]
+        between = int((right - left) * h / gap)
+        for n in range(between):
+            theta = left + (right - left) * (n + 1) / (between + 1)
+            find_basis(asked, theta)
+            for p in range(count):
+                time = t + theta * h
+                if time > cleared and asked.limit[2 * p] < math.inf and differs(asked, ins, outs, p, time):
+                    return time
+    return math.inf
+
+
+@kernel
+def find_basis(asked: Asked, theta: float) -> None:
+    """Fill in how much each node counts at a part theta of the step (Lagrange)."""
+    for m in range(asked.stages.shape[0]):
+        weight = 1.0
+        for j in range(asked.stages.shape[0]):
+            if j != m:
+                weight *= (theta - asked.fractions[j]) / (asked.fractions[m] - asked.fractions[j])
+        asked.basis[m] = weight
+
+
+@kernel
+def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
+    """Whether function p, asked at interpolated inputs, returns something other than its interpolated values."""
+    e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
+    given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
+    first = asked.entries[e + FIRST_IN]
+    for c in range(asked.entries[e + INS]):
+        total, previous, place = 0.0, 0.0, asked.entries[e + PLACE_IN] + c
+        turns = asked.entries[e + TURNS] != 0 and c == 0
+        for m in range(nodes):
+            value = at(asked.inputs, record_in(asked, asked.stages[m]) + place)
+            if turns and m > 0:
+                value -= 2.0 * math.pi * math.floor((value - previous) / (2.0 * math.pi) + 0.5)
+            previous = value
+            total += asked.basis[m] * value
+        if turns:
+            total -= 2.0 * math.pi * math.floor(total / (2.0 * math.pi) + 0.5)
+        put(given, first + c, total)
+    out, stride = asked.entries[e + FIRST_OUT], asked.entries[e + STRIDE]
+    for c in range(asked.entries[e + OUTS]):
+        put(returned, out + c * stride, math.nan)
+    call(asked.entries[e + ADDRESS], time, given, first, returned, asked.entries[e + WRITES])
+    for c in range(asked.entries[e + INS]):  # some are constants, which an interpolation changes by round-off
+        put(given, first + c, at(asked.inputs, asked.entries[e + PLACE_IN] + c))
+    change, largest = spread(asked, p)
+    allowed = asked.limit[2 * p] * change + ROUND_OFF * largest
+    for c in range(asked.entries[e + OUTS]):
+        expected, place = 0.0, asked.entries[e + PLACE_OUT] + c
+        for m in range(nodes):
+            expected += asked.basis[m] * at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+        if abs(at(returned, out + c * stride) - expected) > allowed:
+            return True
+    return False

@@ -236,7 +236,8 @@ class CompiledRun:
         run, clock = self.run, self.run.clock
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
         if outcome == STOPPED:
-            error = self.trouble or InputError("a function of the user asked to stop")
+            # Asked again between stages, the function may have returned since.
+            error = self.trouble or self.solver.applied.latest or InputError("a function of the user asked to stop")
             self.solver.applied.stop[0] = 0
             return error
         if outcome == COLLAPSED:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 # so many rows are analysed for that.
 SHARE, MOST_NAMED, MOST_ROWS = 1e-3, 4, 2000
 
-# What rows miss, over the accelerations of the bodies, beyond this is no round-off; nor is more than so many times what
-# the state itself violates.
-MISSED, EXPLAINED = 1e-6, 100.0
+# What rows miss, over the accelerations of the bodies, beyond so many times the tolerance of ranks is neither round-off
+# nor what nearly dependent rows may miss; nor is more than so many times what the state itself violates.
+MISSED, EXPLAINED = 10.0, 100.0
 
 
 def units(model: Model) -> np.ndarray:
@@ -83,7 +83,7 @@ def check_accelerations(
     missed = np.where(verdict.kept, 0.0, np.abs(phi[:, 2]) / own)
     worst = int(np.argmax(missed))
     asked = missed[worst] + size
-    if missed[worst] > asked * max(MISSED, EXPLAINED * violation):
+    if missed[worst] > asked * max(MISSED * model.rank_tolerance, EXPLAINED * violation):
         what = "rad/s^2" if model.row_torque[worst] else "m/s^2"
         reason = others(system, state, t, worst)
         raise InconsistentStateError(

@@ -173,14 +173,15 @@ def enter(
                     return STOPPED
                 note_all(forces, nodes, settings, run, stage)
             counts[FRESH] = 0
-            if run.stop[0] != 0:
-                return STOPPED
             error = 0.0
             if settings.fixed == 0:
                 error = np.inf
                 if arrived:
                     error = step_error(constants, nodes, pattern, weights, settings, work, run, h, constrained)
-            if suspect(forces, nodes, settings, run, error):
+            suspicious = suspect(forces, nodes, settings, run, error)
+            if run.stop[0] != 0:
+                return STOPPED
+            if suspicious:
                 return SUSPECT
             if settings.fixed == 0:
                 if not accepted(error, weights, run, h):

@@ -1,0 +1,155 @@
+"""One verdict on which rows are dependent: dense, sparse, mobility, health and the run, near the threshold too."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from mechanisms import random_system
+
+import quirk
+from quirk.dynamics.metric import Metric
+from quirk.dynamics.projection import factorise
+from quirk.dynamics.sparse.ordering import eliminate
+from quirk.state import Kinematics
+
+POINTS = np.array([[0, 0, 0], [0, 0, 1.0], [2.0, 0, 1.5], [2.5, 0, 0]])
+
+
+def four_bar(tilt, **options):
+    """Four hinges whose axes are off by about `tilt` rad from parallel ones."""
+    rng = np.random.default_rng(1)
+    links = []
+    for k in range(3):
+        along = POINTS[k + 1] - POINTS[k]
+        angle, length = np.arctan2(along[2], along[0]), np.linalg.norm(along)
+        middle, half = (POINTS[k] + POINTS[k + 1]) / 2, angle / 2
+        links.append(quirk.Body.box(f"l{k}", 1.0, [length, 0.05, 0.05], position=middle,
+                                    orientation=[np.cos(half), 0, -np.sin(half), 0]))  # fmt: skip
+    ends = [quirk.GROUND, *links, quirk.GROUND]
+    axes = np.array([0, 1.0, 0]) + tilt * rng.normal(size=(4, 3)) * [1, 0, 1]
+    hinges = [quirk.Revolute(f"h{k}", ends[k], ends[k + 1], point=POINTS[k], axis=axes[k]) for k in range(4)]
+    return quirk.System([*links, *hinges], gravity=[0, 0, -9.81], **options)
+
+
+def door(tilt, **options):
+    """Three hinges, the middle one off the line of the others by `tilt` m."""
+    leaf = quirk.Body.box("leaf", 10.0, [1, 0.05, 2], position=[0.5, 0, 1])
+    hinges = [quirk.Revolute(f"h{k}", quirk.GROUND, leaf, point=[0, tilt * (k == 1), k], axis=[0, 0, 1])
+              for k in range(3)]  # fmt: skip
+    return quirk.System([leaf, *hinges], gravity=[0.5, 0.3, -9.81], **options)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-9, 3e-8, 3e-7, 1e-6, 3e-6, 1e-5, 1e-3])
+@pytest.mark.parametrize("made", [four_bar, door])
+def test_all_say_the_same(made, tilt):
+    system = made(tilt)
+    state, report = system.initial_state(), system.mobility()
+    moves = tilt < 1e-7
+    assert report.degrees_of_freedom == int(moves)
+    found = {solver: system.acceleration(state, solver=solver).linear for solver in ("sparse", "dense")}
+    loads = {solver: system.joint_loads(state, solver=solver)["h1"].force for solver in ("sparse", "dense")}
+    assert np.allclose(found["sparse"], found["dense"], atol=1e-9)
+    assert np.allclose(loads["sparse"], loads["dense"], rtol=1e-6, atol=1e-8)
+    assert (np.abs(found["sparse"]).max() > 0.1) == moves
+    results = {solver: quirk.simulate(system, 0.2, output=0.1, solver=solver) for solver in ("sparse", "dense")}
+    for result in results.values():
+        assert result.rank == report.rank
+        assert result.health().rank.tolist() == [report.rank] * len(result.time)
+        travelled = np.abs(result.state.position - result.state.position[0]).max()
+        assert travelled > 1e-3 if moves else travelled < 1e-9
+    assert np.allclose(results["sparse"].state.position, results["dense"].state.position, atol=1e-8)
+
+
+def test_nearly_dependent_rows_are_named():
+    report = four_bar(1e-6).mobility()
+    ((label, distance),) = report.nearly_dependent.items()
+    assert label.startswith("h")
+    assert 1e-7 < distance < 1e-5
+    assert f"{label} ({distance:.1e})" in str(report)
+    result = quirk.simulate(four_bar(1e-6), 0.1)
+    assert label in result.health().nearly_dependent
+    assert label in str(result.health())
+    assert label in result.summary()
+    assert "nearly" not in four_bar(0.0).mobility().__str__()
+
+
+def test_the_tolerance_decides_for_the_whole_run():
+    assert four_bar(1e-5).mobility().degrees_of_freedom == 0
+    loose = four_bar(1e-5, rank_tolerance=1e-3)
+    assert loose.mobility().degrees_of_freedom == 1
+    result = quirk.simulate(loose, 0.3, output=0.1)
+    assert result.rank == 17
+    assert np.allclose(result.state.position, quirk.simulate(four_bar(0.0), 0.3, output=0.1).state.position, atol=1e-4)
+    for wrong in (0.0, -1.0, np.nan, 1.0, 1e-20, "small"):
+        with pytest.raises(quirk.InputError, match="rank_tolerance"):
+            four_bar(0.0, rank_tolerance=wrong)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_distances_say_what_singular_values_say(seed):
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, bodies=5, loops=2)
+    state = system.initial_state()
+    again = quirk.constraints.Spherical("again", system.bodies[0], system.bodies[1], point=rng.normal(size=3))
+    for joint in [c for c in system.constraints if isinstance(c, quirk.Spherical)][:1]:
+        again = quirk.Spherical("again", joint.body_i, joint.body_j, frame_i=joint.frame_i, frame_j=joint.frame_j)
+    system = system.with_constraints([again]) if again.body_i is not system.bodies[0] else system
+    verdict = system.solver().verdict(state, 0.0)
+    A = factorise(system.model, Metric.uniform(system.model), Kinematics.of(state), 0.0, least=1e-7)
+    assert verdict.rank == len(A.s)
+
+
+@pytest.mark.parametrize("ratio", [1e-12, 1e-6, 1.0, 1e6])
+def test_masses_do_not_change_what_is_dependent(ratio):
+    rng = np.random.default_rng(0)
+    heavy = random_system(rng, bodies=4, loops=2)
+    bodies = {b.name: quirk.Body(b.name, b.mass * (ratio if k % 2 else 1.0), b.inertia * (ratio if k % 2 else 1.0),
+                                 position=b.position, orientation=b.orientation)
+              for k, b in enumerate(heavy.bodies)}  # fmt: skip
+    state = heavy.initial_state()
+    assert heavy.solver().verdict(state, 0.0).rank == heavy.mobility().rank
+    light = quirk.System(bodies.values())
+    assert len(light.bodies) == 4
+
+
+def complete_graph(n):
+    rng = np.random.default_rng(0)
+    balls = [quirk.Body.sphere(f"b{k}", 1.0, 0.1, position=rng.uniform(-1, 1, 3)) for k in range(n)]
+    rods = [quirk.Distance(f"r{i}-{j}", balls[i], balls[j]) for i, j in itertools.combinations(range(n), 2)]
+    system = quirk.System([*balls, *rods], gravity=[0, 0, -9.81])
+    state = system.initial_state()
+    state.velocity[:] = np.cross([0.3, 0.5, 0.2], state.position)
+    return system, state
+
+
+@pytest.mark.parametrize("n", [8, 16, 30])
+def test_complete_graphs_of_rods_move_as_one_body(n):
+    began = time.perf_counter()
+    system, state = complete_graph(n)
+    result = quirk.simulate(system, 1.0, initial_state=state, output=0.5)
+    assert result.rank == 3 * n - 6
+    assert result.residual.position.max() <= 1e-12
+    centre = result.state.position.mean(axis=1)
+    start = state.velocity.mean(axis=0)
+    fallen = centre[0] + start * result.time[:, None] - 0.5 * 9.81 * np.outer(result.time**2, [0, 0, 1])
+    assert np.allclose(centre, fallen, atol=1e-9)
+    assert time.perf_counter() - began < 120  # seconds on an idle machine; without bounds it would never end
+
+
+def test_five_hundred_hinges_on_one_line():
+    leaf = quirk.Body.box("leaf", 1.0, [1, 0.05, 2], position=[0.5, 0, 1])
+    hinges = [quirk.Revolute(f"h{k}", quirk.GROUND, leaf, point=[0, 0, 2 * k / 499], axis=[0, 0, 1]) for k in range(500)]
+    result = quirk.simulate(quirk.System([leaf, *hinges], gravity=[0.5, 0.3, -9.81]), 0.5, output=0.25)
+    one = quirk.simulate(quirk.System([leaf, hinges[0]], gravity=[0.5, 0.3, -9.81]), 0.5, output=0.25)
+    assert result.rank == 5
+    assert np.allclose(result.state.position, one.state.position, atol=1e-10)
+    total = sum(result[hinge.name].force() for hinge in hinges)
+    assert np.allclose(total, one["h0"].force(), atol=1e-8)
+
+
+def test_elimination_of_cliques_lists_each_unknown_once():
+    for joints, bodies in ((list(itertools.combinations(range(20), 2)), 20), ([(0, 1)] * 50, 1)):
+        found = eliminate(joints, bodies)
+        assert sorted(found.order) == list(range(len(joints)))
+        assert all(later > k for k, those in enumerate(found.neighbours) for later in those)

@@ -1,0 +1,152 @@
+"""Slender and light bodies: accelerations and loads against 50 digits, runs, and what they cost."""
+
+import high_precision
+import numpy as np
+import pytest
+from badly_scaled import FAMILIES, chain_of_wires, mechanism
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import quirk
+
+ACCELERATIONS, LOADS = 1e-11, 1e-9
+
+# Ratios of moments, and of masses, of which one is extreme.
+RATIOS = [(1.0, 1.0), (1e-6, 1.0), (1e-9, 1.0), (1e-12, 1.0), (1.0, 1e-6), (1.0, 1e-9), (1.0, 1e-12), (1e-6, 1e-6)]
+
+
+def errors(system, solver="sparse"):
+    """Largest errors of accelerations and of unique loads over the largest of each."""
+    state = system.initial_state()
+    linear, angular, loads = high_precision.solve(system, state)
+    found = system.acceleration(state, solver=solver)
+    # Where gravity finds all bodies held, accelerations are compared with it.
+    scale = max(np.abs(linear).max(), np.abs(angular).max(), 9.81)
+    wrong = max(np.abs(found.linear - linear).max(), np.abs(found.angular - angular).max()) / scale
+    joint_loads, unique = system.joint_loads(state, solver=solver), system.mobility(state).loads
+    pairs = [
+        (part, joint_loads[name], loads[name])
+        for name, load in unique.items()
+        for part in ("force", "torque")
+        if getattr(load, part) == "unique"
+    ]
+    values = [(getattr(got, part), true[part == "torque"]) for part, got, true in pairs]
+    largest = max((np.abs(true).max() for _, true in values), default=1.0) or 1.0
+    off = max((np.abs(got - true).max() for got, true in values), default=0.0) / largest
+    return wrong, off
+
+
+def rounding_of_loads(system):
+    """What rounding of the loads of a mechanism does to the accelerations of its lightest body, over gravity.
+
+    Loads that pass through a light body on both sides balance up to one unit in the last place: its free turns feel it.
+    """
+    state = system.initial_state()
+    carried = max(np.abs(load.force).max() + np.abs(load.torque).max() for load in system.joint_loads(state).values())
+    least = min(np.linalg.eigvalsh(body.inertia).min() for body in system.bodies)
+    return 2e-16 * carried / min(least, min(body.mass for body in system.bodies)) / 9.81
+
+
+@pytest.mark.parametrize(("moment", "mass"), RATIOS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_accelerations_and_loads_to_fifty_digits(family, moment, mass):
+    rng = np.random.default_rng([FAMILIES.index(family), RATIOS.index((moment, mass))])
+    system = mechanism(rng, family, moment, mass)
+    wrong, off = errors(system)
+    assert wrong <= (ACCELERATIONS if mass == 1.0 else max(ACCELERATIONS, rounding_of_loads(system)))
+    assert off <= LOADS
+
+
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(FAMILIES), st.sampled_from(RATIOS), st.integers(0, 10**6))
+def test_random_ones_to_fifty_digits(family, ratios, seed):
+    system = mechanism(np.random.default_rng(seed), family, *ratios)
+    wrong, off = errors(system)
+    allowed = ACCELERATIONS if ratios[1] == 1.0 else max(ACCELERATIONS, rounding_of_loads(system))
+    assert wrong <= allowed
+    assert off <= LOADS
+
+
+@pytest.mark.parametrize("mass", [1.0, 1e-6, 1e-12])
+@pytest.mark.parametrize("moment", [1e-6, 1e-12])
+def test_ball_joints_on_the_axes_of_wires_do_not_spin_them(moment, mass):
+    system = chain_of_wires(np.random.default_rng(3), moment, mass)
+    wrong, off = errors(system)
+    assert wrong <= ACCELERATIONS
+    assert off <= LOADS
+    assert np.abs(system.acceleration(system.initial_state()).angular[:, 0]).max() <= 1e-14
+
+
+@pytest.mark.parametrize(("moment", "mass"), [(1e-9, 1.0), (1.0, 1e-9), (1e-12, 1.0)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_dense_reference_is_as_good(family, moment, mass):
+    system = mechanism(np.random.default_rng(FAMILIES.index(family)), family, moment, mass)
+    assert errors(system, "dense")[0] <= ACCELERATIONS
+
+
+@pytest.mark.parametrize("solver", ["sparse", "dense"])
+def test_a_needle_hangs_on_its_weld(solver):
+    needle = quirk.Body.cylinder("needle", 1e-3, radius=5e-6, length=1.0, axis="x", position=[0.5, 0.2, 0.1])
+    weld = quirk.Fixed("weld", quirk.GROUND, needle, point=[0.3, 0.25, 0.0])
+    system = quirk.System([needle, weld], gravity=[0, 0, -9.81])
+    state = system.initial_state()
+    assert np.abs(system.acceleration(state, solver=solver).linear).max() <= 1e-12
+    load = system.joint_loads(state, solver=solver)["weld"]
+    assert np.allclose(load.force, [0, 0, 9.81e-3], rtol=1e-12, atol=1e-15)
+    result = quirk.simulate(system, 1.0, output=0.5, solver=solver)
+    assert np.abs(result["needle"].position - [0.5, 0.2, 0.1]).max() <= 1e-13
+
+
+def test_runs_of_a_chain_of_wires():
+    system = chain_of_wires(np.random.default_rng(1), 1e-6, 1.0)
+    sparse, dense = (
+        quirk.simulate(system, 1.0, rtol=1e-10, atol=1e-12, output=0.25, solver=solver) for solver in ("sparse", "dense")
+    )
+    assert np.abs(sparse.state.position - dense.state.position).max() <= 1e-8
+    assert np.abs(sparse.state.velocity - dense.state.velocity).max() <= 1e-7
+    assert sparse.energy.drift <= 1e-9
+    assert sparse.residual.position.max() <= 1e-12
+
+
+def test_a_driven_four_bar_with_links_of_a_microgram():
+    """Without projection, too: what the joints carry keeps them together."""
+    points = np.array([[0, 0, 0], [0, 0, 1.0], [2.0, 0, 1.5], [2.5, 0, 0]])
+    links = []
+    for k, mass in enumerate((1.0, 1e-9, 1.0)):
+        along = points[k + 1] - points[k]
+        angle, length = np.arctan2(along[2], along[0]), np.linalg.norm(along)
+        links.append(
+            quirk.Body.box(f"link{k}", mass, [length, 0.05, 0.05], position=(points[k] + points[k + 1]) / 2,
+                           orientation=[np.cos(angle / 2), 0, -np.sin(angle / 2), 0])
+        )  # fmt: skip
+    ends = [quirk.GROUND, *links, quirk.GROUND]
+    hinges = [quirk.Revolute(f"h{k}", ends[k], ends[k + 1], point=points[k], axis=[0, 1, 0]) for k in range(4)]
+    drive = quirk.Drive("motor", hinges[0], quirk.Motion.constant_rate(0.5))
+    system = quirk.System([*links, *hinges, drive], gravity=[0, 0, -9.81])
+    system.assemble()
+    result = quirk.simulate(system, 0.5, stabilization=None, output=0.1)
+    assert result.residual.position.max() <= 1e-9
+    assert np.abs(result["h2"].force()).max() > 1.0
+    exact = quirk.kinematics(system, result.time)
+    assert np.abs(result["link2"].position - exact["link2"].position).max() <= 1e-8
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("mass", [1e-3, 1.0, 1e3])
+def test_units_do_not_matter(unit, mass):
+    """Lengths in millimetres or kilometres, masses in grams or tonnes."""
+
+    def made(unit, mass):
+        rod = quirk.Body("rod", mass, mass * unit**2 * np.array([1e-7, 0.08, 0.08]), position=[0.5 * unit, 0, 0])
+        light = quirk.Body("light", 1e-8 * mass, 1e-8 * mass * unit**2 * np.array([0.01, 0.08, 0.08]),
+                           position=[1.5 * unit, 0, 0])  # fmt: skip
+        one = quirk.Revolute("one", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        two = quirk.Spherical("two", rod, light, point=[unit, 0.1 * unit, 0])
+        three = quirk.Distance("three", light, quirk.GROUND, point_i=[0.5 * unit, 0, 0], point_j=[2 * unit, 0, unit])
+        return quirk.System([rod, light, one, two, three], gravity=[0, 0, -9.81 * unit])
+
+    system, one = made(unit, mass), made(1.0, 1.0)
+    assert system.mobility().rank == one.mobility().rank
+    found, true = (s.acceleration(s.initial_state()) for s in (system, one))
+    assert np.allclose(found.linear, unit * true.linear, rtol=1e-10, atol=1e-11 * unit)
+    assert np.allclose(found.angular, true.angular, rtol=1e-10, atol=1e-10)

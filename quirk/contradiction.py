@@ -28,6 +28,9 @@ SHARE, MOST_NAMED, MOST_ROWS = 1e-3, 4, 2000
 # nor what nearly dependent rows may miss; nor is more than so many times what the state itself violates.
 MISSED, EXPLAINED = 10.0, 100.0
 
+# Accelerations below this, 1/s^2, are those of a system at rest.
+AT_REST = 1e-9
+
 
 def units(model: Model) -> np.ndarray:
     """By what to divide Phi and its derivatives (m,) so that they are lengths and angles: 2 l for squared distances."""
@@ -63,9 +66,7 @@ def others(system: System, state: State, t: float, row: int) -> str:
     return f"it contradicts {listed}"
 
 
-def check_accelerations(
-    system: System, state: State, t: float, found: ConstrainedMotion, verdict: Verdict
-) -> None:
+def check_accelerations(system: System, state: State, t: float, found: ConstrainedMotion, verdict: Verdict) -> None:
     """Raise InconsistentStateError if rows that were left out ask for other accelerations than those found."""
     model = system.model
     if verdict.kept.all():
@@ -78,6 +79,8 @@ def check_accelerations(
     phi = phi_tower(model, motion, t) / unit[:, None]
     fastest = np.abs(kin.angular_velocity).max() + np.abs(kin.velocity).max() / length
     size = np.abs(linear).max() / length + np.abs(angular).max() + fastest**2
+    # Where all bodies are held, what they would do otherwise is the scale.
+    size += np.linalg.norm(model.gravity) / length + AT_REST
     own = np.where(model.row_torque, 1.0, length)
     violation = np.abs(phi[:, 0] / own).max() + np.abs(phi[:, 1] / own).max() / (fastest + np.sqrt(size) + 1e-300)
     missed = np.where(verdict.kept, 0.0, np.abs(phi[:, 2]) / own)

@@ -34,9 +34,9 @@ class Health:
     ----------
     time : s
     rank : number of independent rows
-    smallest_singular_value : over the largest, of the rows that are independent most of the time, scaled to unit length,
-        for bodies all alike; it falls towards zero where a configuration is singular
-    nearly_dependent : rows that nearly follow from others at some time, by label, with their least distance from these
+    smallest_singular_value : over the largest, of the rows that are independent most of the time, scaled to unit
+        length, for bodies all alike; it falls towards zero where a configuration is singular
+    nearly_dependent : rows that nearly follow from others at some time, by label, with their least distance from them
     position, velocity : largest |Phi| and |Phi_dot|
     norm : largest departure of a quaternion from unit length
     power : W, of all constraint forces: that of drivers, zero without any

@@ -172,7 +172,8 @@ def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np
     for size, form in zip(sizes, independent.reshape(-1, f, f), strict=True):
         values = np.linalg.eigvalsh(form)
         scale = np.abs(values).max()
-        if size > NO_FORM * np.abs(motions).max() ** 2 and (values.min() > -NO_FORM * scale or values.max() < NO_FORM * scale):
+        one_sided = values.min() > -NO_FORM * scale or values.max() < NO_FORM * scale
+        if size > NO_FORM * np.abs(motions).max() ** 2 and one_sided:
             found = max(found, int((np.abs(values) > NO_FORM * scale).sum()))
     return found
 

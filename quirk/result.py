@@ -15,6 +15,7 @@ from .constraints.planar import PlanarBody
 from .dynamics import energy
 from .dynamics.sparse.derivatives import Differentiator, Found, highest_order, require_order
 from .dynamics.sparse.motion import motion_along, residuals_along
+from .dynamics.sparse.solver import Verdict
 from .errors import InputError
 from .integrators import Statistics
 from .state import Kinematics, State
@@ -193,6 +194,12 @@ class Result:
 
         row = len(self.time) // 2
         return mobility(self._solver(), self.state_at(row), float(self.time[row]))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Which rows are independent in the middle of the run, and how far each is from following from others."""
+        row = len(self.time) // 2
+        return self._solver().verdict(self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:
         """Return how well the constraints are, over time; see `quirk.health`. Dense, for small and middling systems."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .mobility import nearly_dependent, said_nearly
+
 if TYPE_CHECKING:
     from .result import Result
 
@@ -51,4 +53,7 @@ def summary(result: Result) -> str:
         lines += [f"{name:<{width}}   {force:12.5g}   {torque:12.5g}" for name, (force, torque) in shown.items()]
         if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
             lines.append(f"not unique, shared by least squares: {', '.join(result.mobility.shared)}")
+    near = nearly_dependent(result.model, result.verdict)
+    if near:
+        lines.append(said_nearly(near))
     return "\n".join(lines)

@@ -50,7 +50,7 @@ def test_all_say_the_same(made, tilt):
     found = {solver: system.acceleration(state, solver=solver).linear for solver in ("sparse", "dense")}
     loads = {solver: system.joint_loads(state, solver=solver)["h1"].force for solver in ("sparse", "dense")}
     assert np.allclose(found["sparse"], found["dense"], atol=1e-9)
-    assert np.allclose(loads["sparse"], loads["dense"], rtol=1e-6, atol=1e-8)
+    assert np.allclose(loads["sparse"], loads["dense"], rtol=0, atol=1e-8 * max(1.0, np.abs(loads["sparse"]).max()))
     assert (np.abs(found["sparse"]).max() > 0.1) == moves
     results = {solver: quirk.simulate(system, 0.2, output=0.1, solver=solver) for solver in ("sparse", "dense")}
     for result in results.values():
@@ -91,26 +91,31 @@ def test_distances_say_what_singular_values_say(seed):
     rng = np.random.default_rng(seed)
     system = random_system(rng, bodies=5, loops=2)
     state = system.initial_state()
-    again = quirk.constraints.Spherical("again", system.bodies[0], system.bodies[1], point=rng.normal(size=3))
     for joint in [c for c in system.constraints if isinstance(c, quirk.Spherical)][:1]:
-        again = quirk.Spherical("again", joint.body_i, joint.body_j, frame_i=joint.frame_i, frame_j=joint.frame_j)
-    system = system.with_constraints([again]) if again.body_i is not system.bodies[0] else system
+        frames = {"frame_i": joint.frame_i, "frame_j": joint.frame_j}
+        system = system.with_constraints([quirk.Spherical("again", joint.body_i, joint.body_j, **frames)])
     verdict = system.solver().verdict(state, 0.0)
     A = factorise(system.model, Metric.uniform(system.model), Kinematics.of(state), 0.0, least=1e-7)
     assert verdict.rank == len(A.s)
 
 
-@pytest.mark.parametrize("ratio", [1e-12, 1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("ratio", [1e-12, 1e-6, 1e6])
 def test_masses_do_not_change_what_is_dependent(ratio):
-    rng = np.random.default_rng(0)
-    heavy = random_system(rng, bodies=4, loops=2)
-    bodies = {b.name: quirk.Body(b.name, b.mass * (ratio if k % 2 else 1.0), b.inertia * (ratio if k % 2 else 1.0),
-                                 position=b.position, orientation=b.orientation)
-              for k, b in enumerate(heavy.bodies)}  # fmt: skip
-    state = heavy.initial_state()
-    assert heavy.solver().verdict(state, 0.0).rank == heavy.mobility().rank
-    light = quirk.System(bodies.values())
-    assert len(light.bodies) == 4
+    def made(ratio):
+        rng = np.random.default_rng(5)
+        bodies = [
+            quirk.Body(f"b{k}", m, m * np.array([0.1, 0.1, 0.15]), position=rng.uniform(-1, 1, 3))
+            for k, m in enumerate((1.0, ratio, 1.0, ratio))
+        ]
+        ends = [quirk.GROUND, *bodies, quirk.GROUND]
+        balls = [quirk.Spherical(f"j{k}", ends[k], ends[k + 1], point=rng.uniform(-1, 1, 3)) for k in range(5)]
+        frames = {"frame_i": balls[2].frame_i, "frame_j": balls[2].frame_j}
+        return quirk.System([*bodies, *balls, quirk.Fixed("weld", bodies[1], bodies[2], **frames)])
+
+    one, other = made(1.0), made(ratio)
+    verdicts = [system.solver().verdict(system.initial_state(), 0.0) for system in (one, other)]
+    assert verdicts[0].rank == verdicts[1].rank == 18
+    assert np.allclose(verdicts[0].distance, verdicts[1].distance, atol=1e-12)
 
 
 def complete_graph(n):
@@ -139,7 +144,9 @@ def test_complete_graphs_of_rods_move_as_one_body(n):
 
 def test_five_hundred_hinges_on_one_line():
     leaf = quirk.Body.box("leaf", 1.0, [1, 0.05, 2], position=[0.5, 0, 1])
-    hinges = [quirk.Revolute(f"h{k}", quirk.GROUND, leaf, point=[0, 0, 2 * k / 499], axis=[0, 0, 1]) for k in range(500)]
+    hinges = [
+        quirk.Revolute(f"h{k}", quirk.GROUND, leaf, point=[0, 0, 2 * k / 499], axis=[0, 0, 1]) for k in range(500)
+    ]
     result = quirk.simulate(quirk.System([leaf, *hinges], gravity=[0.5, 0.3, -9.81]), 0.5, output=0.25)
     one = quirk.simulate(quirk.System([leaf, hinges[0]], gravity=[0.5, 0.3, -9.81]), 0.5, output=0.25)
     assert result.rank == 5

@@ -100,7 +100,8 @@ def test_a_needle_hangs_on_its_weld(solver):
 def test_runs_of_a_chain_of_wires():
     system = chain_of_wires(np.random.default_rng(1), 1e-6, 1.0)
     sparse, dense = (
-        quirk.simulate(system, 1.0, rtol=1e-10, atol=1e-12, output=0.25, solver=solver) for solver in ("sparse", "dense")
+        quirk.simulate(system, 1.0, rtol=1e-10, atol=1e-12, output=0.25, solver=solver)
+        for solver in ("sparse", "dense")
     )
     assert np.abs(sparse.state.position - dense.state.position).max() <= 1e-8
     assert np.abs(sparse.state.velocity - dense.state.velocity).max() <= 1e-7

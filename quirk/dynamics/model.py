@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from quirk.forces import ForceElement
 
 
-# Distances up to which rows count as dependent unless the system says otherwise. Round-off in the distance of a row that
-# follows from others grows as their least distance shrinks, so that the root of round-off is the least that can be told.
+# Distances up to which rows count as dependent unless the system says otherwise. Round-off in the distance of a row
+# that follows from others grows as their least distance shrinks: the root of round-off is the least that can be told.
 RANK_TOLERANCE = 1e-7
 
 

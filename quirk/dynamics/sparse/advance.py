@@ -31,7 +31,7 @@ from .probe import Arrays, Asked, carry_on, jumped, note, overlooked
 from .project import project, tangential
 from .redundancy import EPSILON, choose, judge, uniform_rows, watch
 from .rows import Nodes, residuals
-from .work import CORRECTION, TOLERANCE, Work
+from .work import CORRECTION, RANK, TOLERANCE, Work
 
 
 class Settings(NamedTuple):
@@ -164,9 +164,7 @@ def enter(
                 slope = run.k[stage * size : (stage + 1) * size]
                 evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                 counts[EVALUATIONS] += 1
-                if stage == stages and projecting and watch(
-                    constants, nodes, pattern, work, t, y, counts[BEST_RANK]
-                ):
+                if stage == stages and projecting and watch(constants, nodes, pattern, work, t, y, counts[BEST_RANK]):
                     evaluate(constants, nodes, pattern, forces, work, t, y, alpha, beta, slope)
                     counts[EVALUATIONS] += 1
                 if run.stop[0] != 0:
@@ -241,7 +239,7 @@ def enter(
         if not choose(constants, nodes, pattern, work, clock[T], run.y, counts[BEST_RANK]):
             return OFF_CONSTRAINTS
     elif task == TRIANGULARISE:
-        triangularise(
+        work.summary[RANK] = triangularise(
             work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor,
             work.summary[TOLERANCE],
         )  # fmt: skip

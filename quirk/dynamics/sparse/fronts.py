@@ -167,7 +167,8 @@ def _sizes(
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
     """The most rows of each front (2 K,); elements of the largest one and of the stack, and rows of the largest."""
     K = len(neighbours)
-    bound, left, pushed = np.zeros((K, 2), dtype=np.int64), np.zeros((K, 2), dtype=np.int64), np.zeros(K, dtype=np.int64)
+    bound, left = np.zeros((2, K, 2), dtype=np.int64)
+    pushed = np.zeros(K, dtype=np.int64)
     front = stack = top = most = 0
     for n in order:
         later = neighbours[n]

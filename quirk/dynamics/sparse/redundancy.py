@@ -39,9 +39,9 @@ FIRST_THRESHOLD, NEXT_THRESHOLD = 0.1, 0.1
 # present ones were chosen.
 POOR, WORSE = 1e-3, 0.1
 
-# Where all pivots are above PLAIN, solutions are not refined. Blocks are inverted, which with a least pivot p costs up to
-# LOSS / p^2 of a solution. Refined are these until less than ENOUGH is left. Reflections take over from blocks below
-# TINY pivots, and where a solve leaves more than SLOW of what it is for; with pivots above FAIR blocks are tried again.
+# Where all pivots are above PLAIN, solutions are not refined. Blocks are inverted, which with a least pivot p costs up
+# to LOSS / p^2 of a solution; it is refined until less than ENOUGH is left. Reflections take over from blocks below
+# TINY pivots, and where a solve leaves more than SLOW of what it is for; above FAIR pivots blocks are tried again.
 PLAIN, LOSS, ENOUGH, MOST_PASSES = 1e-2, 10.0 * EPSILON, 1e-17, 12
 TINY, SLOW, FAIR = 1e-9, 1e-3, 1e-5
 
@@ -182,7 +182,7 @@ def passes_for(rate: float, least: float) -> int:
     What is left counts in the mass metric; of light bodies' accelerations it can be more, by the root of the pivots.
     """
     wanted = math.log(ENOUGH * math.sqrt(least)) / math.log(min(max(rate, EPSILON), 0.5))
-    return min(MOST_PASSES, max(2, int(math.ceil(wanted))))
+    return min(MOST_PASSES, max(2, math.ceil(wanted)))
 
 
 @inlined
@@ -213,7 +213,8 @@ def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
         for n in range(nodes.rows.shape[0]):
             if nodes.kind[n] != HUB:
                 kept, left_out, least = of_node(
-                    fronts.start[fronts.first[n]], nodes.rows[n], factor, work.lengths, 8 * n, kept, left_out, least, True
+                    fronts.start[fronts.first[n]], nodes.rows[n], factor, work.lengths, 8 * n, kept, left_out, least,
+                    True,
                 )  # fmt: skip
     else:
         for n in range(nodes.rows.shape[0]):

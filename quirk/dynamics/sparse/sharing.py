@@ -22,8 +22,9 @@ from .ordering import gathered, minimum_degree
 from .relations import SIDE_FORCE, SIDE_MOMENT
 from .tables import SIDES, SIGNS, Tables
 
-# Columns at a distance from others below this part of their length are freedoms.
-FREEDOM = 1e-10
+# Columns at a distance from others below this part of their length are freedoms; or below more, if there are more
+# freedoms than that: as many as rows that count as independent leave.
+FREEDOM, MORE, MOST = 1e-10, 3.0, 1e-2
 
 # A solve leaves errors of round-off over the least distance of a column; this many more make up for it.
 REFINEMENTS = 2
@@ -104,15 +105,19 @@ class Sharing:
         return starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6), signs
 
     def multipliers(
-        self, x: Sequence[np.ndarray], G: Sequence[np.ndarray], factorise: Callable[..., Callable[[np.ndarray], np.ndarray]]
+        self,
+        x: Sequence[np.ndarray],
+        G: Sequence[np.ndarray],
+        rank: int,
+        factorise: Callable[..., Callable[[np.ndarray], np.ndarray]],
     ) -> list[np.ndarray]:
         """Return those (m,) of least norm that exert the same forces as x (m,), for each Taylor coefficient.
 
-        `G` holds the rows of each order; ``factorise(orthogonal, rows, lengths, tolerance)`` returns a function that
-        solves for right-hand sides.
+        `G` holds the rows of each order; ``factorise(orthogonal, rows, lengths, rank)`` returns a function that
+        solves for right-hand sides; `rank` rows are independent.
         """
         rows = [self._scaled_rows(of_order) for of_order in G]
-        solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), FREEDOM)
+        solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), rank)
         given: list[np.ndarray] = []
         shared: list[np.ndarray] = []
         y: list[np.ndarray] = []

@@ -44,7 +44,7 @@ from .packed import part
 from .probe import no_functions
 from .related import Related
 from .rows import HINGE, POINT, UNITS
-from .sharing import Sharing
+from .sharing import FREEDOM, MORE, MOST, Sharing
 from .tables import UNIT_ROWS, Tables
 from .uniform import CONSTANTS, SCALE, WEIGHT
 from .work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Work
@@ -333,17 +333,16 @@ class Solver:
             return x
         if self._sharing is None:
             self._sharing = Sharing(self.model, self.tables)
-        return self._sharing.multipliers(x, G, self._factorised)
+        return self._sharing.multipliers(x, G, self.rank, self._factorised)
 
     def _factorised(
-        self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, tolerance: float
+        self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorise other rows over K nodes; returns what solves for right-hand sides (8 K,)."""
+        """Factorise other rows over K nodes, of that rank; returns what solves for right-hand sides (8 K,)."""
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
-            summary=self.work.summary.copy(), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
+            summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
         )  # fmt: skip
-        work.summary[TOLERANCE] = tolerance
 
         def do(task: int) -> None:
             enter(
@@ -356,5 +355,10 @@ class Solver:
             do(SUBSTITUTE)
             return work.x.copy()
 
-        do(TRIANGULARISE)
-        return solve
+        tolerance = FREEDOM
+        while True:
+            work.summary[TOLERANCE] = tolerance
+            do(TRIANGULARISE)
+            if work.summary[RANK] <= rank or tolerance > MOST:
+                return solve
+            tolerance *= MORE

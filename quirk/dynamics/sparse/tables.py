@@ -225,9 +225,7 @@ def _kind(primitives: list[int]) -> int:
     return POINT if len(primitives) == 1 else HINGE
 
 
-def _sides_at_bodies(
-    model: Model, placed: Sequence[Joint | None], relations: Relations
-) -> dict[int, list[Side]]:
+def _sides_at_bodies(model: Model, placed: Sequence[Joint | None], relations: Relations) -> dict[int, list[Side]]:
     """The nodes at each body."""
     at_body: dict[int, list[Side]] = {}
     for k, joint in enumerate(placed):
@@ -257,7 +255,8 @@ def _orthogonal(
         for body, sides in at_body.items()
         if body not in hubs and body < len(model.mass)
     ]
-    couplings = {pair: [term[1:] for term in those] for pair, those in products.items() if sign[pair[0]] != sign[pair[1]]}
+    mixed = [pair for pair in products if sign[pair[0]] != sign[pair[1]]]
+    couplings = {pair: [term[1:] for term in products[pair]] for pair in mixed}
     return orthogonal(neighbours, rows, sign, bodies, couplings)
 
 

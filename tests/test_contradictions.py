@@ -38,9 +38,9 @@ def test_accelerations_that_contradict_each_other(solver):
 
 def test_drivers_that_part_later():
     system = driven(quirk.Motion.polynomial([0.0]), quirk.Motion.polynomial([0, 0, 0, 0.5]))
-    with pytest.raises(SimulationError, match='contradicts Drive "(one|two)"'):
+    with pytest.raises(SimulationError, match=r'contradicts Drive "(one|two)"'):
         quirk.simulate(system, 1.0)
-    with pytest.raises(SimulationError, match='contradicts Drive "(one|two)"'):
+    with pytest.raises(SimulationError, match=r'contradicts Drive "(one|two)"'):
         quirk.kinematics(system, [0.0, 1.0])
 
 

@@ -19,7 +19,7 @@ FLOORS = [
     {"constraints"},
     {"forces"},
     {"dynamics"},
-    {"quantities", "system", "assembly", "joint_coordinates", "mobility"},
+    {"quantities", "system", "assembly", "joint_coordinates", "mobility", "contradiction"},
     {"paths"},
     {"views"},
     {"result"},

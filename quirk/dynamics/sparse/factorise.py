@@ -35,8 +35,8 @@ class Pattern(NamedTuple):
     """The blocks of all nodes and where their parts come from; K nodes, L blocks.
 
     rows (K,), 0 of nodes that are left out · sign (K,) of the pivots: 1, and -1 for hubs · first (K + 1,) first block
-    of each node, its diagonal one · start, turned (L,) first element of each block of B and of Q · column (L,) the later node ·
-    term (L + 1,) first of the products that a block starts from · kind, left, right, left_force,
+    of each node, its diagonal one · start, turned (L,) first element of each block of B and of Q · column (L,) the
+    later node · term (L + 1,) first of the products that a block starts from · kind, left, right, left_force,
     right_force (T,) elements of G, three lanes each, of which a product consists · weight (T,) that of the
     forces · update (L + 1,) first of what earlier nodes take from a block · Q, B, source (U,) the elements of both
     factors and the number of rows of B · visits (K,) the nodes in the order in which their rows are needed, by

@@ -105,6 +105,7 @@ class Drive(Constraint):
             swings = joint.cross and axis in (X, Y)
             function = (TURN if axis == joint.rotation_axis else SWING if swings else TILT)[axis]
             relation = Relation(function, (f"angle {LETTERS[axis]}",), (TORQUE,), motions=(self.motion,))
+            self.driven = axis, self.motion
         else:
             relation = Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(self.motion,))
         self.primitives = (relation,)

@@ -14,6 +14,7 @@ from .dynamics.rows import tangent_rows
 from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
 from .dynamics.sparse.follow import INTERRUPTED, SINGULAR
 from .dynamics.sparse.solver import Solver
+from .dynamics.turns import Turns, angles_at
 from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics
@@ -91,16 +92,18 @@ def kinematics(system: System, times: Any) -> KinematicResult:
     rank = _checked_rank(system, differentiator.solver, start, float(times[0]))
     statistics = Statistics()
 
-    def result(count: int, states: np.ndarray, status: str) -> KinematicResult:
+    def result(count: int, states: np.ndarray, quadrants: np.ndarray, status: str) -> KinematicResult:
         statistics.wall_time = time.perf_counter() - began
-        return KinematicResult(system, times[:count], states, statistics, status, rank)
+        angles = angles_at(system.model, start, float(times[0]))
+        turns = Turns.since(system.model.joints, start.orientation, angles, quadrants)
+        return KinematicResult(system, times[:count], states, turns, statistics, status, rank)
 
     try:
         found = differentiator.along(times, start.pack()[None], tracking=True)
     except UnreachedError as trouble:
         if trouble.reason == INTERRUPTED:
-            return result(trouble.row, trouble.states, "interrupted")
-        partial = result(trouble.row, trouble.states, "failed")
+            return result(trouble.row, trouble.states, trouble.quadrants, "interrupted")
+        partial = result(trouble.row, trouble.states, trouble.quadrants, "failed")
         raise SimulationError(
             f"kinematics: {_explained(system, trouble, float(times[trouble.row]), rank)}; the result up to there is "
             "in this error's .result",
@@ -109,7 +112,7 @@ def kinematics(system: System, times: Any) -> KinematicResult:
         ) from trouble.cause
     statistics.steps, statistics.corrections = found.steps, found.corrections
     statistics.factorisations = found.factorisations
-    finished = result(len(times), found.states, "completed")
+    finished = result(len(times), found.states, found.quadrants, "completed")
     finished.derivatives = found
     check_kept(finished, "kinematics")
     return finished

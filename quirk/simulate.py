@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from .dynamics.sparse.advance import Settings
 from .dynamics.sparse.flow import SparseFlow
 from .dynamics.sparse.run import CompiledRun
 from .dynamics.stepped import SteppedRun
+from .dynamics.turns import Turns, angles_at, by_name
 from .errors import InputError, SimulationError
 from .health import check_kept
 from .integrators import (
@@ -82,7 +85,7 @@ def simulate(
         Interval of the output, s, or the times themselves, from `start` on; default: every step.
     initial_state : State
         Where to start; default: `system.initial_state()`. To go on from an earlier run, give its
-        ``result.state_at()`` here and its last time as `start`.
+        ``result.state_at()`` here and its last time as `start`; joints then keep the turns that they have made.
     start : float
         Time at the start, s, as forces that depend on time see it.
     stabilization : "projection", "baumgarte" or None
@@ -148,9 +151,12 @@ def simulate(
     y = flow.project(start, state.pack())
     if y is None:
         raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=start)
+    begin = replace(State.unpack(y), angles=state.angles)
+    angles = angles_at(system.model, begin, start)
+    begin.angles = by_name(system.model.joints, angles)
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
     with np.errstate(all="ignore"):
-        applied_loads(system.model, start, Kinematics.of(State.unpack(y)))
+        applied_loads(system.model, start, Kinematics.of(begin))
     statistics = Statistics()
     run: CompiledRun | SteppedRun
     if isinstance(flow, SparseFlow) and method in TABLEAUX:
@@ -167,10 +173,11 @@ def simulate(
             length=system.model.length,
             every=times is None,
         )
-        run = CompiledRun(flow, y, TABLEAUX[method], settings, times, statistics)
+        run = CompiledRun(flow, y, TABLEAUX[method], settings, times, angles, statistics)
     else:
-        run = _stepped(flow, y, start, end, method, step, rtol, atol, times, statistics)
-    result = _finished(system, run, statistics, ProgressLine(start, end) if progress else None)
+        run = _stepped(flow, y, start, end, method, step, rtol, atol, times, angles, statistics)
+    counted = partial(Turns.since, system.model.joints, begin.orientation, angles)
+    result = _finished(system, run, counted, statistics, ProgressLine(start, end) if progress else None)
     if projecting and result.status == "completed":
         check_kept(result, "simulate")
     return result
@@ -186,12 +193,13 @@ def _stepped(
     rtol: float,
     atol: float,
     times: np.ndarray | None,
+    angles: np.ndarray,
     statistics: Statistics,
 ) -> SteppedRun:
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
         steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
-        return SteppedRun(flow, guarded(steps, start, end), Recorder(start, y, times, flow), statistics)
+        return SteppedRun(flow, guarded(steps, start, end), Recorder(start, y, times, flow), angles, statistics)
     assert isinstance(flow, Flow)
     if step is not None:
         steps = fixed_steps(flow, start, y, end, step, TABLEAUX[method], flow, statistics)
@@ -200,11 +208,15 @@ def _stepped(
         steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
     if step is None:
         steps = guarded(steps, start, end)
-    return SteppedRun(flow, steps, Recorder(start, y, times, flow), statistics)
+    return SteppedRun(flow, steps, Recorder(start, y, times, flow), angles, statistics)
 
 
 def _finished(
-    system: System, run: CompiledRun | SteppedRun, statistics: Statistics, progress: ProgressLine | None
+    system: System,
+    run: CompiledRun | SteppedRun,
+    counted: Callable[[np.ndarray], Turns],
+    statistics: Statistics,
+    progress: ProgressLine | None,
 ) -> Result:
     """Run to the end; whatever stops it, what was computed is not lost."""
     started = time.perf_counter()
@@ -213,7 +225,8 @@ def _finished(
         if status != "completed":
             run.close()
         statistics.wall_time = time.perf_counter() - started
-        return Result(system, np.concatenate(run.times), np.concatenate(run.states), statistics, status, run.rank)
+        times, states = np.concatenate(run.times), np.concatenate(run.states)
+        return Result(system, times, states, counted(np.vstack(run.quadrants)), statistics, status, run.rank)
 
     try:
         while run.proceed():

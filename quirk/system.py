@@ -23,6 +23,7 @@ from .dynamics.sparse.motion import constrained_motion
 from .dynamics.sparse.solver import Solver
 from .dynamics.sparse.tables import Tables
 from .dynamics.sparse.tables import flatten as sparse_tables
+from .dynamics.turns import angles_at, by_name
 from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InputError, UnknownNameError
 from .forces import ForceElement
@@ -104,8 +105,7 @@ class System:
 
     def _build(self, active: set[str]) -> None:
         """Make the arrays for the active constraints."""
-        constraints = [constraint for constraint in self.constraints if constraint.name in active]
-        self.model = flatten(self.bodies, constraints, self.forces, self.gravity, self._load_length)
+        self.model = flatten(self.bodies, self.constraints, active, self.forces, self.gravity, self._load_length)
         self.metric = MassMetric(self.model)
         self.solver = Solvers(self.model)
 
@@ -197,12 +197,14 @@ class System:
         validate.choice("System", "solver", solver, SOLVERS)
         order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
         require_order(self.model, order)
+        angles = angles_at(self.model, state, t)
+        state.angles = by_name(self.model.joints, angles)
         if solver == "dense":
             rank = independent_rows(self.model, self.metric, state, t)
             found = derivatives(self.model, self.metric, state, t, order, rank)
             parts = found.linear, found.angular, found.multipliers, found.force, found.torque
         else:
-            along, loads = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None])
+            along, loads = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None], angles[None])
             whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
             parts = tuple(part[0] for part in whole)
         linear, angular, multipliers, force, torque = parts
@@ -310,6 +312,8 @@ class System:
         """Solve the equations of motion at one state given by the user."""
         validate.choice("System", "solver", solver, SOLVERS)
         state, t = self.checked(state), self._time(t)
+        angles = angles_at(self.model, state, t)
+        state.angles = by_name(self.model.joints, angles)
         kin = Kinematics.of(state)
         if solver == "dense":
             rank = independent_rows(self.model, self.metric, state, t)
@@ -317,6 +321,7 @@ class System:
         compiled = self.solver()
         y = compiled.slots.state_to_lanes(state.pack())
         compiled.settle_near(y, t)
+        compiled.applied.refer(t, angles)
         loads = equations.applied_loads(self.model, t, kin)
         return kin, constrained_motion(compiled, t, kin, y, *loads)
 

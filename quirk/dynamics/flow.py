@@ -11,6 +11,7 @@ from quirk.state import Kinematics, State
 from .equations import angular_acceleration, motion
 from .model import Model
 from .projection import MassMetric, Projected, displaced, factorise, project
+from .turns import by_name
 from .udwadia_kalaba import RANK_TOLERANCE
 
 # To find the rank that holds almost everywhere, bodies are moved at random by this part of the size of the
@@ -50,6 +51,11 @@ class Flow:
         self.largest_correction = largest_correction
         self.trouble: Exception | None = None
         self._projected: Projected | None = None
+        self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        self._reference = t, angles, rates
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
@@ -66,6 +72,9 @@ class Flow:
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n,), or raise what went wrong."""
         state = State.unpack(y)
+        if self.model.reads_angles:
+            since, angles, rates = self._reference
+            state.angles = by_name(self.model.joints, angles + (t - since) * rates)
         kin = Kinematics.of(state)
         solution = motion(self.model, t, kin, self.baumgarte, self.rank)
         return State(

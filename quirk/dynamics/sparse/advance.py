@@ -21,9 +21,10 @@ from quirk.integrators.control import (
 from quirk.lanes import at, load, store
 
 from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
+from .counting import Counter, look_ahead, note, turn_on
 from .evaluate import CORRECTION, Work, copy, evaluate
 from .factorise import Pattern, factorise, solve
-from .loads import Forces
+from .loads import Forces, refer
 from .project import EPSILON, factorise_at, project, tangential
 from .redundancy import choose, count_generic, measure, watch
 from .rows import Nodes, residuals
@@ -54,7 +55,8 @@ class Run(NamedTuple):
     """The state of a run between two entries; y and slopes in blocks of eight bodies.
 
     y, y_new, stage, change (size,) · k (buffers size,) slopes · clock, counts: see below · asked: times ·
-    times, states: what was kept since the last entry · stop (1,): not zero to end the run
+    times, states: what was kept since the last entry · stop (1,): not zero to end the run · counter: of the turns of
+    joints
     """
 
     y: np.ndarray
@@ -68,6 +70,7 @@ class Run(NamedTuple):
     times: np.ndarray
     states: np.ndarray
     stop: np.ndarray
+    counter: Counter
 
 
 # Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago.
@@ -154,6 +157,8 @@ def enter(
                 return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
             counts[STEPS] += 1
             counts[WITHIN] = 1
+            refer(forces, clock[T_NEW])
+            look_ahead(run.counter, run.y, run.y_new, h)
         # What is asked for in this step.
         h = clock[T_NEW] - clock[T]
         while wanted(settings, run):
@@ -177,6 +182,7 @@ def enter(
             astray = constrained and (t < clock[T_NEW] or counts[STEPS] % settings.interval != 0)
             if astray and not project(constants, nodes, pattern, work, t, state, length, counts):
                 return OFF_BETWEEN
+            note(run.counter, counts[KEPT], run.y, state, t - clock[T])
             run.times[counts[KEPT]] = t
             counts[KEPT] += 1
             counts[ASKED] += 1
@@ -253,6 +259,7 @@ def next_time(settings: Settings, run: Run) -> float:
 def settle(settings: Settings, run: Run, stages: int) -> bool:
     """Make the end of a step the start of the next; returns whether the steps lead nowhere."""
     clock, counts, size = run.clock, run.counts, run.y.shape[0]
+    turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
     copy(run.y_new, run.y)
     for o in range(0, size, 8):
         store(run.k, o, load(run.k, stages * size + o))

@@ -29,7 +29,7 @@ class SparseFlow:
         on_constraints: bool,
         baumgarte: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        self.solver, self.baumgarte = solver, baumgarte
+        self.solver, self.model, self.baumgarte = solver, solver.model, baumgarte
         self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
         self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()), t)
         self.evaluations = 0
@@ -47,6 +47,10 @@ class SparseFlow:
         if applied.trouble is not None and not isinstance(applied.trouble, InputError):
             raise applied.trouble
         return self.solver.slots.state_from_lanes(lanes)
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        self.solver.applied.refer(t, angles, rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from quirk.compiled import plain_python
 from quirk.errors import InputError
+from quirk.forces import JointTorque
 from quirk.forces.element import Wrenches
 from quirk.forces.law import Law
 from quirk.forces.value import Value
@@ -52,10 +53,17 @@ class Applied:
             address=np.zeros(count, dtype=np.int64),
             inputs=np.zeros(INPUTS * count),
             outputs=np.zeros(3 * count),
+            reference=np.zeros(3 * count),
             whole_inputs=np.zeros(slots.lanes * STATE_SIZE if self._python else 0),
             whole_outputs=np.zeros(slots.lanes * WRENCH_SIZE if self._python else 0),
         )
         self.table = table
+        # Joints whose angles functions get: the element, the joint and the axis.
+        self._angles = [
+            (e, model.joints.number[element.joint.name], element.joint.rotation_axis)
+            for e, element in enumerate(element for element, _, law in laws if law is not None)
+            if isinstance(element, JointTorque) and element.torque.function is not None
+        ]
         self._pointers: list[Any] = []
         for e, (rows, law) in enumerate(known):
             i, j = rows if len(rows) == 2 else (slots.bodies, rows[0])
@@ -75,6 +83,12 @@ class Applied:
     def trouble(self) -> BaseException | None:
         """What a user's function raised when it was last called, None if all returned."""
         return next(iter(self._troubles.values()), None)
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, with rates (K, 3) or at rest."""
+        for e, k, axis in self._angles:
+            rate = 0.0 if rates is None else rates[k, axis]
+            self.table.reference[3 * e : 3 * e + 3] = angles[k, axis], rate, t
 
     def _keep(self, e: int, pointer: Any) -> None:
         self._pointers.append(pointer)

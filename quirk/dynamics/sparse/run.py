@@ -14,7 +14,7 @@ from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.lanes import aligned
-from quirk.state import vector_starts
+from quirk.state import State, vector_starts
 
 from .advance import (
     ADVANCE,
@@ -63,11 +63,12 @@ class CompiledRun:
     y : (13 n,) where to start
     tableau, settings : how to go on
     asked : times to keep, or None for all steps
+    angles : (K, 3) of joints, with the turns that they have made
     statistics : filled while the run goes on
 
     Attributes
     ----------
-    times, states : what was kept so far: arrays (k,), (k, 13 n) of each entry
+    times, states, quadrants : what was kept so far: arrays (k,), (k, 13 n), (k, 2 K) of each entry
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class CompiledRun:
         tableau: Tableau,
         settings: Settings,
         asked: np.ndarray | None,
+        angles: np.ndarray,
         statistics: Statistics,
     ) -> None:
         solver = flow.solver
@@ -98,17 +100,20 @@ class CompiledRun:
             times=np.zeros(room),
             states=aligned(room * solver.size),
             stop=solver.applied.stop,
+            counter=solver.counter(State.unpack(y).orientation, room),
         )
+        self._angles = angles
         self.times: list[np.ndarray] = []
         self.states: list[np.ndarray] = []
+        self.quadrants: list[np.ndarray] = []
         self._entry_steps, self._begun = FIRST_ENTRY_STEPS, False
         clock = self.run.clock
         clock[T] = clock[MARK] = settings.start
         clock[PREVIOUS] = SMALLEST_ERROR
         if asked is None:
-            self._record(np.array([settings.start]), y[None])
+            self._record(np.array([settings.start]), y[None], self.run.counter.quadrants)
         elif len(asked) and asked[0] <= settings.start:
-            self._record(asked[:1], y[None])
+            self._record(asked[:1], y[None], self.run.counter.quadrants)
             self.run.counts[ASKED] = 1
 
     @property
@@ -129,7 +134,9 @@ class CompiledRun:
     def _begin(self) -> None:
         """Evaluate at the start and choose a first step."""
         flow, settings, solver, y = self._flow, self.settings, self.solver, self._start
+        solver.applied.refer(settings.start, self._angles)
         slope = flow(settings.start, y)
+        solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(State.unpack(y)))
         self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
         if settings.fixed == 0:
             if not np.isfinite(slope).all():
@@ -158,7 +165,8 @@ class CompiledRun:
         )  # fmt: skip
         kept = run.counts[KEPT]
         if kept:
-            self._record(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]))
+            quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
+            self._record(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
         self._count()
         steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started
         pace = steps / max(elapsed, 1e-6)
@@ -170,9 +178,10 @@ class CompiledRun:
     def close(self) -> None:
         """Keep also the state that a run reached which ended early."""
         if not self.times or self.reached > self.times[-1][-1]:
-            self._record(np.array([self.reached]), self._rows(self.run.y))
+            self._record(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
 
-    def _record(self, times: np.ndarray, states: np.ndarray) -> None:
+    def _record(self, times: np.ndarray, states: np.ndarray, quadrants: np.ndarray) -> None:
+        self.quadrants.append(quadrants.reshape(len(times), -1).astype(np.int32))
         self.times.append(times)
         self.states.append(states)
 

@@ -15,7 +15,7 @@ from .constraints.planar import PlanarBody
 from .dynamics import energy
 from .dynamics.sparse.derivatives import Differentiator, Found, highest_order, require_order
 from .dynamics.sparse.motion import motion_along, residuals_along
-from .dynamics.turns import Turns, by_name
+from .dynamics.turns import Turns, angles_by_name
 from .errors import InputError
 from .integrators import Statistics
 from .state import Kinematics, State
@@ -116,7 +116,7 @@ class Result:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the number of one of its {len(self.time)} times; got {row!r}")
-        return State(*(part[row].copy() for part in self.state.parts), by_name(self.turns.joints, self.angles[row]))
+        return State(*(part[row].copy() for part in self.state.parts), angles_by_name(self.turns.joints, self.angles[row]))
 
     @cached_property
     def angles(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from .dynamics.sparse.advance import Settings
 from .dynamics.sparse.flow import SparseFlow
 from .dynamics.sparse.run import CompiledRun
 from .dynamics.stepped import SteppedRun
-from .dynamics.turns import Turns, angles_at, by_name
+from .dynamics.turns import Turns, angles_at, angles_by_name
 from .errors import InputError, SimulationError
 from .health import check_kept
 from .integrators import (
@@ -153,7 +153,7 @@ def simulate(
         raise SimulationError("simulate: the initial state cannot be projected onto the constraints", time=start)
     begin = replace(State.unpack(y), angles=state.angles)
     angles = angles_at(system.model, begin, start)
-    begin.angles = by_name(system.model.joints, angles)
+    begin.angles = angles_by_name(system.model.joints, angles)
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
     with np.errstate(all="ignore"):
         applied_loads(system.model, start, Kinematics.of(begin))

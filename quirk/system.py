@@ -23,7 +23,7 @@ from .dynamics.sparse.motion import constrained_motion
 from .dynamics.sparse.solver import Solver
 from .dynamics.sparse.tables import Tables
 from .dynamics.sparse.tables import flatten as sparse_tables
-from .dynamics.turns import angles_at, by_name
+from .dynamics.turns import angles_at, angles_by_name
 from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InputError, UnknownNameError
 from .forces import ForceElement
@@ -198,7 +198,7 @@ class System:
         order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
         require_order(self.model, order)
         angles = angles_at(self.model, state, t)
-        state.angles = by_name(self.model.joints, angles)
+        state.angles = angles_by_name(self.model.joints, angles)
         if solver == "dense":
             rank = independent_rows(self.model, self.metric, state, t)
             found = derivatives(self.model, self.metric, state, t, order, rank)
@@ -313,7 +313,7 @@ class System:
         validate.choice("System", "solver", solver, SOLVERS)
         state, t = self.checked(state), self._time(t)
         angles = angles_at(self.model, state, t)
-        state.angles = by_name(self.model.joints, angles)
+        state.angles = angles_by_name(self.model.joints, angles)
         kin = Kinematics.of(state)
         if solver == "dense":
             rank = independent_rows(self.model, self.metric, state, t)

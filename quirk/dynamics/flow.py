@@ -11,7 +11,7 @@ from quirk.state import Kinematics, State
 from .equations import angular_acceleration, motion
 from .model import Model
 from .projection import MassMetric, Projected, displaced, factorise, project
-from .turns import by_name
+from .turns import angles_by_name
 from .udwadia_kalaba import RANK_TOLERANCE
 
 # To find the rank that holds almost everywhere, bodies are moved at random by this part of the size of the
@@ -74,7 +74,7 @@ class Flow:
         state = State.unpack(y)
         if self.model.reads_angles:
             since, angles, rates = self._reference
-            state.angles = by_name(self.model.joints, angles + (t - since) * rates)
+            state.angles = angles_by_name(self.model.joints, angles + (t - since) * rates)
         kin = Kinematics.of(state)
         solution = motion(self.model, t, kin, self.baumgarte, self.rank)
         return State(

@@ -37,7 +37,7 @@ class SteppedRun:
         self._model = flow.model
         state, joints = State.unpack(self._state), flow.model.joints
         self._slots = Slots.along([], len(state.position))
-        self._counter = joints.counter(self._slots, state.orientation, 1)
+        self._counter = joints.counter(self._slots, state, 1)
         self.quadrants = [self._counter.quadrants.copy() for _ in recorder.times]
         self._whole = Turns.since(joints, state.orientation, angles, []).whole
         flow.refer(self.reached, angles, joints.rates(state))

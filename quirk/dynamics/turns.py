@@ -21,7 +21,7 @@ from quirk.constraints import Constraint
 from quirk.constraints.relative import crossed, nearest
 from quirk.state import STATE_SIZE, State
 
-from .sparse.counting import Counter
+from .sparse.counting import CLOCK, FASTEST, Counter
 from .sparse.layout import ORIENTATION, Slots
 
 if TYPE_CHECKING:
@@ -90,17 +90,21 @@ class CountedJoints:
         half = np.where(np.isfinite(half), half, 0.0)
         return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
 
-    def counter(self, slots: Slots, orientation: np.ndarray, room: int) -> Counter:
-        """Return a counter that starts at orientations (n, 4), with room to keep so many states."""
+    def counter(self, slots: Slots, state: State, room: int) -> Counter:
+        """Return a counter that starts at a state, with room to keep so many."""
         count = len(self.ends)
         where = np.array([[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends])
+        clock = np.zeros(CLOCK)
+        clock[FASTEST] = np.linalg.norm(state.angular_velocity, axis=1).max(initial=0.0)
         return Counter(
             where=where.astype(np.int64).ravel(),
             forms=self.forms.ravel(),
-            quadrants=self.first_quadrants(orientation).ravel(),
+            quadrants=self.first_quadrants(state.orientation).ravel(),
             due=np.zeros(count),
             counted=np.full(count, -1.0),
-            clock=np.zeros(2),
+            lead=np.zeros(2 * count),
+            spare=np.zeros(2 * count),
+            clock=clock,
             kept=np.zeros(2 * count * room, dtype=np.int64),
         )
 
@@ -169,7 +173,7 @@ def angles_at(model: Model, state: State, t: float) -> np.ndarray:
     return nearest(principal, near)
 
 
-def by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
+def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
     """Angles (K, 3) as a dict of (3,) by constraint."""
     return {name: angles[k] for name, k in joints.number.items()}
 

@@ -35,8 +35,9 @@ REACH = 1.25
 POINTS, FARTHEST = 16, 3.0
 
 # Entries of Counter.clock: angle by which bodies may have turned relative to each other since the start, and by which
-# they may do so in the present step.
-TURNED, AHEAD = range(2)
+# they may do so in the present step; the largest angular velocity of a body, rad/s, at its start and at its end.
+TURNED, AHEAD, FASTEST, FASTEST_NEW = range(4)
+CLOCK = 4
 
 
 Four = tuple[float, float, float, float]
@@ -47,7 +48,8 @@ class Counter(NamedTuple):
 
     where (2 K,): first element of the orientations of bodies i and j in y · forms (16 K,): H by rows · quadrants
     (2 K,): in which both vectors are, counted on · due, counted (K,): TURNED until which nothing can be missed, and
-    where the joint was looked at last · clock: see above · kept: quadrants (2 K,) of each kept state.
+    where the joint was looked at last · lead (2 K,) rad, of where the rates have led over what was counted, where
+    steps are so long that nothing else tells, spare (2 K,) the same of a state within a step · clock: see above · kept: quadrants (2 K,) of each kept state.
     """
 
     where: np.ndarray
@@ -55,16 +57,19 @@ class Counter(NamedTuple):
     quadrants: np.ndarray
     due: np.ndarray
     counted: np.ndarray
+    lead: np.ndarray
+    spare: np.ndarray
     clock: np.ndarray
     kept: np.ndarray
 
 
 @shared
 def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """Open a step: look at all joints that may get too far in it."""
+    """Open a step of size h: look at all joints that may get too far in it."""
     if counter.due.shape[0] == 0:
         return
-    ahead = 2.0 * h * max(fastest(y), fastest(y_new))
+    counter.clock[FASTEST_NEW] = fastest(y_new)
+    ahead = 2.0 * h * max(counter.clock[FASTEST], counter.clock[FASTEST_NEW])
     turned = counter.clock[TURNED]
     counter.clock[AHEAD] = ahead
     for k in range(counter.due.shape[0]):
@@ -83,7 +88,7 @@ def note(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float)
     for k in range(count):
         o = 2 * (row * count + k)
         if counter.due[k] < turned:
-            count_through(counter, k, y, state, h, counter.kept, o)
+            count_through(counter, k, y, state, h, counter.kept, o, counter.spare)
         else:
             counter.kept[o] = counter.quadrants[2 * k]
             counter.kept[o + 1] = counter.quadrants[2 * k + 1]
@@ -95,10 +100,11 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned:
-            count_through(counter, k, y, y_new, h, counter.quadrants, 2 * k)
+            count_through(counter, k, y, y_new, h, counter.quadrants, 2 * k, counter.lead)
             look_again(counter, k, plane_vectors(counter, k, y_new), turned)
     counter.clock[TURNED] = turned
     counter.clock[AHEAD] = 0.0
+    counter.clock[FASTEST] = counter.clock[FASTEST_NEW]
 
 
 @shared
@@ -172,16 +178,21 @@ def formed(counter: Counter, k: int, w: float, x: float, y: float, z: float) -> 
 
 @shared
 def count_through(
-    counter: Counter, k: int, y: np.ndarray, y_new: np.ndarray, h: float, quadrants: np.ndarray, o: int
+    counter: Counter, k: int, y: np.ndarray, y_new: np.ndarray, h: float, quadrants: np.ndarray, o: int, lead: np.ndarray
 ) -> None:
-    """Write the quadrants at y_new, a time h after y, to places o and o + 1."""
+    """Write the quadrants at y_new, a time h after y, to places o and o + 1, and what the rates lead by."""
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
-    far = counter.clock[AHEAD] > FARTHEST
     for side in range(2):
-        q, a = counter.quadrants[2 * k + side], 2 * side
-        q = by_rates(q, a, u, v, u_new, v_new, h) if far else by_cubic(q, a, u, v, u_new, v_new, h)
-        quadrants[o + side] = q
+        q, a, place = counter.quadrants[2 * k + side], 2 * side, 2 * k + side
+        if counter.clock[AHEAD] > FARTHEST:
+            expected = counter.lead[place] + by_rates(q, a, u, v, u_new, v_new, h)
+            angle = nearest(math.atan2(u_new[a + 1], u_new[a]), expected)
+            quadrants[o + side] = int(np.floor(angle / (0.5 * math.pi)))
+            lead[place] = expected - angle
+        else:
+            quadrants[o + side] = by_cubic(q, a, u, v, u_new, v_new, h)
+            lead[place] = 0.0
 
 
 @shared
@@ -199,16 +210,13 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 
 @shared
-def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
-    """Quadrant to which the mean of the angular rates at both ends leads."""
+def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
+    """Angle to which the mean of the angular rates at both ends leads; one of a vector of no length counts as zero."""
     b = a + 1
     size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]
-    if size <= 0.0 or size_new <= 0.0:
-        return passed(q, u_new[a], u_new[b], 0.0)
-    rates = (u[a] * v[b] - u[b] * v[a]) / size + (u_new[a] * v_new[b] - u_new[b] * v_new[a]) / size_new
-    begin = nearest(math.atan2(u[b], u[a]), (q + 0.5) * (0.5 * math.pi))
-    angle = nearest(math.atan2(u_new[b], u_new[a]), begin + 0.5 * h * rates)
-    return int(np.floor(angle / (0.5 * math.pi)))
+    rate = (u[a] * v[b] - u[b] * v[a]) / size if size > 0.0 else 0.0
+    rate_new = (u_new[a] * v_new[b] - u_new[b] * v_new[a]) / size_new if size_new > 0.0 else 0.0
+    return nearest(math.atan2(u[b], u[a]), (q + 0.5) * (0.5 * math.pi)) + 0.5 * h * (rate + rate_new)
 
 
 @shared

@@ -14,7 +14,7 @@ from quirk.state import STATE_SIZE, State
 from ..equations import applied_derivative
 from ..model import Model
 from ..towers import MotionTower, factorials
-from ..turns import by_name
+from ..turns import angles_by_name
 from .follow import (
     ARRIVED,
     CORRECTIONS,
@@ -218,7 +218,7 @@ class Differentiator:
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
             counts=np.zeros(COUNTS, dtype=np.int64),
             clock=np.zeros(1),
-            counter=solver.counter(State.unpack(start).orientation, nt),
+            counter=solver.model.joints.counter(solver.slots, State.unpack(start), nt),
         )
 
     def _follow(self, path: Path, rank: int, tracking: bool, angles: np.ndarray | None) -> int:
@@ -233,7 +233,7 @@ class Differentiator:
         for until in range(chunk, count + chunk, chunk):
             if reading:
                 applied.refer(float(path.times[until - 1]), angles[until - 1])
-                self._angles = by_name(solver.model.joints, angles[until - 1])
+                self._angles = angles_by_name(solver.model.joints, angles[until - 1])
             outcome = follow(
                 *solver.arrays[:3], applied.table, solver.work, self.series, path, stop,
                 float(solver.model.length), self.order, rank, tracking, min(until, count),

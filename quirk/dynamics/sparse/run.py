@@ -100,7 +100,7 @@ class CompiledRun:
             times=np.zeros(room),
             states=aligned(room * solver.size),
             stop=solver.applied.stop,
-            counter=solver.counter(State.unpack(y).orientation, room),
+            counter=solver.model.joints.counter(solver.slots, State.unpack(y), room),
         )
         self._angles = angles
         self.times: list[np.ndarray] = []

@@ -7,11 +7,12 @@ import numpy as np
 from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
-from quirk.rotation import IDENTITY, exp, multiply
-from quirk.state import STATE_SIZE, State
+from quirk.rotation import exp, multiply
+from quirk.state import STATE_SIZE, State, initial_state
 
 from ..model import Model
 from ..projection import NEAR
+from ..turns import CountedJoints
 from .advance import (
     BEST_RANK,
     CHOOSE,
@@ -29,7 +30,6 @@ from .advance import (
     T,
     enter,
 )
-from .counting import Counter
 from .evaluate import RANK, Work
 from .factorise import Pattern
 from .forces import Applied
@@ -100,12 +100,8 @@ class Solver:
             times=np.zeros(0),
             states=aligned(0),
             stop=self.applied.stop,
-            counter=self.counter(np.tile(IDENTITY, (self.slots.bodies, 1)), 0),
+            counter=CountedJoints([], []).counter(self.slots, initial_state([]), 0),
         )
-
-    def counter(self, orientation: np.ndarray, room: int) -> Counter:
-        """Return a counter of the turns of joints that starts at orientations (n, 4), with room to keep as many."""
-        return self.model.joints.counter(self.slots, orientation, room)
 
     @property
     def arrays(self) -> tuple:

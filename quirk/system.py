@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -270,7 +271,8 @@ class System:
         coordinates : dict, optional
             Joint coordinates that are to be met, by joint: a number for a joint with one free coordinate,
             {"hinge": 0.3}, or as many as are named, {"slider": {"rotation": 0.1, "translation": 0.2}}, in rad and m;
-            see `Drive` for their names. Loops are closed with the other coordinates.
+            see `Drive` for their names. Loops are closed with the other coordinates. Angles are at most a whole turn,
+            and runs start from them as they are given.
         rates : dict, optional
             The same for their rates, rad/s and m/s.
 
@@ -289,7 +291,7 @@ class System:
 
         start, t = self._initial if state is None else self.checked(state), self._time(t)
         if coordinates is None and rates is None:
-            self._initial = assemble(self, start, t)
+            self._initial = replace(assemble(self, start, t), angles=start.angles)
         else:
             self._initial = assemble_coordinates(self, start, t, coordinates or {}, rates or {})
         return self.initial_state()

@@ -53,6 +53,10 @@ class JointTorque(ForceElement):
         loads.torque[rows[1]] += torque
         loads.torque[rows[0]] -= torque
 
+    def rate(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
+        """Rate, rad/s, of the angle on which the torque does work."""
+        return float(angular_velocity(*frame_motions(self.joint, kin, rows))[self.joint.rotation_axis])
+
     def law(self) -> Law:
         """Return the torque for kernels."""
         return _law(JOINT_TORQUE, self.joint, self.joint.rotation_axis, self.torque)
@@ -81,6 +85,10 @@ class JointForce(ForceElement):
         force = self.force(t, _number(displacement(i, j)[c]), _number(velocity(i, j)[c])) * i.axes[:, c]
         loads.add_force(kin, rows[1], force, j.origin)
         loads.add_force(kin, rows[0], -force, j.origin)
+
+    def rate(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
+        """Rate, m/s, of the displacement on which the force does work."""
+        return float(velocity(*frame_motions(self.joint, kin, rows))[self.joint.translation_axis])
 
     def law(self) -> Law:
         """Return the force for kernels."""

@@ -121,7 +121,7 @@ def driven_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
     """Return "rotation" or "translation" and the axis that a coordinate means, if the joint leaves it free."""
     kind, axis = _named_coordinate(owner, joint, coordinate)
     if _held(joint, kind, axis):
-        every = [(one, k) for one in ("rotation", "translation") for k in range(3)]
+        every = [(one, k) for one in ("translation", "rotation") for k in range(3)]
         free = ", ".join(f"{one} {LETTERS[k]}" for one, k in every if not _held(joint, one, k))
         raise InputError(
             f"{owner}: {joint} holds its {kind} {LETTERS[axis]}, so nothing can drive it; "

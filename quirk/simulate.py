@@ -199,7 +199,8 @@ def _stepped(
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
         steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics)
-        return SteppedRun(flow, guarded(steps, start, end), Recorder(start, y, times, flow), angles, statistics)
+        recorder = Recorder(start, y, times, flow)
+        return SteppedRun(flow, guarded(steps, start, end), recorder, angles, statistics, fixed=False)
     assert isinstance(flow, Flow)
     if step is not None:
         steps = fixed_steps(flow, start, y, end, step, TABLEAUX[method], flow, statistics)
@@ -208,7 +209,7 @@ def _stepped(
         steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics)
     if step is None:
         steps = guarded(steps, start, end)
-    return SteppedRun(flow, steps, Recorder(start, y, times, flow), angles, statistics)
+    return SteppedRun(flow, steps, Recorder(start, y, times, flow), angles, statistics, fixed=step is not None)
 
 
 def _finished(

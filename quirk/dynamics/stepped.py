@@ -31,13 +31,15 @@ class SteppedRun:
         recorder: Recorder,
         angles: np.ndarray,
         statistics: Statistics,
+        *,
+        fixed: bool,
     ) -> None:
         self._flow, self._steps, self._recorder, self._statistics = flow, steps, recorder, statistics
         self.reached, self._state = recorder.start
         self._model = flow.model
         state, joints = State.unpack(self._state), flow.model.joints
         self._slots = Slots.along([], len(state.position))
-        self._counter = joints.counter(self._slots, state, 1)
+        self._counter = joints.counter(self._slots, state, 1, blind=fixed)
         self.quadrants = [self._counter.quadrants.copy() for _ in recorder.times]
         self._whole = Turns.since(joints, state.orientation, angles, []).whole
         flow.refer(self.reached, angles, joints.rates(state))

@@ -90,12 +90,13 @@ class CountedJoints:
         half = np.where(np.isfinite(half), half, 0.0)
         return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
 
-    def counter(self, slots: Slots, state: State, room: int) -> Counter:
-        """Return a counter that starts at a state, with room to keep so many."""
+    def counter(self, slots: Slots, state: State, room: int, *, blind: bool = False) -> Counter:
+        """Return a counter that starts at a state, with room to keep so many; `blind` where steps have a fixed size."""
         count = len(self.ends)
         where = np.array([[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends])
         clock = np.zeros(CLOCK)
-        clock[FASTEST] = np.linalg.norm(state.angular_velocity, axis=1).max(initial=0.0)
+        with np.errstate(over="ignore"):
+            clock[FASTEST] = np.sqrt((state.angular_velocity**2).sum(axis=1)).max(initial=0.0)
         return Counter(
             where=where.astype(np.int64).ravel(),
             forms=self.forms.ravel(),
@@ -104,6 +105,7 @@ class CountedJoints:
             counted=np.full(count, -1.0),
             lead=np.zeros(2 * count),
             spare=np.zeros(2 * count),
+            blind=blind,
             clock=clock,
             kept=np.zeros(2 * count * room, dtype=np.int64),
         )

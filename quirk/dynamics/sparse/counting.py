@@ -33,6 +33,8 @@ SPIN_FROM_ORIENTATION = 8 * (OMEGA - ORIENTATION)
 REACH = 1.25
 # Points of a cubic within a step; and the relative turn, rad, beyond which a cubic tells nothing.
 POINTS, FARTHEST = 16, 3.0
+# Angles that have no digits left for a part of a turn, rad, are not counted.
+COUNTABLE = 1e15
 
 # Entries of Counter.clock: angle by which bodies may have turned relative to each other since the start, and by which
 # they may do so in the present step; the largest angular velocity of a body, rad/s, at its start and at its end.
@@ -49,7 +51,8 @@ class Counter(NamedTuple):
     where (2 K,): first element of the orientations of bodies i and j in y · forms (16 K,): H by rows · quadrants
     (2 K,): in which both vectors are, counted on · due, counted (K,): TURNED until which nothing can be missed, and
     where the joint was looked at last · lead (2 K,) rad, of where the rates have led over what was counted, where
-    steps are so long that nothing else tells, spare (2 K,) the same of a state within a step · clock: see above · kept: quadrants (2 K,) of each kept state.
+    steps are so long that poses tell nothing, spare (2 K,) the same of a state within a step · blind: whether steps are
+    taken that long, of a fixed size · clock: see above · kept: quadrants (2 K,) of each kept state.
     """
 
     where: np.ndarray
@@ -59,6 +62,7 @@ class Counter(NamedTuple):
     counted: np.ndarray
     lead: np.ndarray
     spare: np.ndarray
+    blind: bool
     clock: np.ndarray
     kept: np.ndarray
 
@@ -187,9 +191,11 @@ def count_through(
         q, a, place = counter.quadrants[2 * k + side], 2 * side, 2 * k + side
         if counter.clock[AHEAD] > FARTHEST:
             expected = counter.lead[place] + by_rates(q, a, u, v, u_new, v_new, h)
+            if not abs(expected) < COUNTABLE:
+                expected = 0.0
             angle = nearest(math.atan2(u_new[a + 1], u_new[a]), expected)
             quadrants[o + side] = int(np.floor(angle / (0.5 * math.pi)))
-            lead[place] = expected - angle
+            lead[place] = expected - angle if counter.blind else 0.0
         else:
             quadrants[o + side] = by_cubic(q, a, u, v, u_new, v_new, h)
             lead[place] = 0.0

@@ -100,7 +100,7 @@ class CompiledRun:
             times=np.zeros(room),
             states=aligned(room * solver.size),
             stop=solver.applied.stop,
-            counter=solver.model.joints.counter(solver.slots, State.unpack(y), room),
+            counter=solver.model.joints.counter(solver.slots, State.unpack(y), room, blind=settings.fixed > 0),
         )
         self._angles = angles
         self.times: list[np.ndarray] = []

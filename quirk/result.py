@@ -116,7 +116,8 @@ class Result:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the number of one of its {len(self.time)} times; got {row!r}")
-        return State(*(part[row].copy() for part in self.state.parts), angles_by_name(self.turns.joints, self.angles[row]))
+        angles = angles_by_name(self.turns.joints, self.angles[row])
+        return State(*(part[row].copy() for part in self.state.parts), angles=angles)
 
     @cached_property
     def angles(self) -> np.ndarray:

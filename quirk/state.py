@@ -43,12 +43,12 @@ class State:
     orientation: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
-    angles: Mapping[str, Any] = field(default_factory=dict)
+    angles: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def copy(self) -> State:
         """Return a state with arrays of its own."""
         angles = {name: np.array(angles, dtype=float) for name, angles in self.angles.items()}
-        return State(*(np.array(part, dtype=float) for part in self.parts), angles)
+        return State(*(np.array(part, dtype=float) for part in self.parts), angles=angles)
 
     def checked(self, count: int) -> State:
         """Return a copy with unit quaternions, or raise InputError if it cannot be the state of `count` bodies."""
@@ -58,8 +58,8 @@ class State:
             raise InputError("State: every part must be an array of numbers, and angles a dict of such") from None
         for name, angles in state.angles.items():
             validate.array("State", f"angles[{name!r}]", angles, (3,))
-        for argument, width in zip(("position", "orientation", "velocity", "angular_velocity"), (3, 4, 3, 3), strict=True):
-            part = getattr(state, argument)
+        widths = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+        for (argument, width), part in zip(widths.items(), state.parts, strict=True):
             if part.shape != (count, width):
                 raise InputError(
                     f"State: {argument} must have shape ({count}, {width}), a row for each body; got {part.shape}"

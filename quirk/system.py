@@ -205,7 +205,9 @@ class System:
             found = derivatives(self.model, self.metric, state, t, order, rank)
             parts = found.linear, found.angular, found.multipliers, found.force, found.torque
         else:
-            along, loads = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None], angles[None])
+            along, loads = Differentiator(self.solver(), order).with_loads(
+                np.array([t]), state.pack()[None], angles[None]
+            )
             whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
             parts = tuple(part[0] for part in whole)
         linear, angular, multipliers, force, torque = parts

@@ -74,7 +74,9 @@ class TestAssembly:
     SYSTEM = quirk.System([BODY, JOINTS["revolute"][0]])
 
     def test_held_coordinates_are_refused(self):
-        with pytest.raises(quirk.InputError, match=r"System.assemble: coordinates\['joint'\]: Revolute \"joint\" holds"):
+        with pytest.raises(
+            quirk.InputError, match=r"System.assemble: coordinates\['joint'\]: Revolute \"joint\" holds"
+        ):
             self.SYSTEM.assemble(coordinates={"joint": {"translation z": 0.1}})
 
     def test_degrees_are_recognised(self):
@@ -124,7 +126,9 @@ class TestInertia:
     SHEET = (0.0601, 0.0350, 0.0249)
 
     def test_rounded_moments_can_be_allowed_for(self):
-        with pytest.raises(quirk.InputError, match="allow for the 0.0033 of the largest that is too much by inertia_t"):
+        with pytest.raises(
+            quirk.InputError, match=r"allow for the 0\.0033 of the largest that is too much by inertia_t"
+        ):
             Body("body", 1.0, self.SHEET)
         body = Body("body", 1.0, self.SHEET, inertia_tolerance=0.01)
         np.testing.assert_array_equal(np.diag(body.inertia), self.SHEET)
@@ -150,7 +154,8 @@ def test_relative_velocity_is_that_of_the_joint_points_in_frame_i():
     """R_i^T (v_j - v_i) of the frames' origins, and the rate of the displacement, which turns with frame i."""
     random = np.random.default_rng(3)
     a, b = (
-        Body(c, 1.0, [1, 1.2, 1.4], velocity=random.normal(size=3), angular_velocity=random.normal(size=3)) for c in "ab"
+        Body(c, 1.0, [1, 1.2, 1.4], velocity=random.normal(size=3), angular_velocity=random.normal(size=3))
+        for c in "ab"
     )
     frames = {f"frame_{c}": quirk.Frame(random.normal(size=3), random.normal(size=4)) for c in "ij"}
     result = quirk.simulate(quirk.System([a, b, quirk.Free("pair", a, b, **frames)]), 1.0, output=0.25)
@@ -159,7 +164,5 @@ def test_relative_velocity_is_that_of_the_joint_points_in_frame_i():
     axes = view.frames[0].axes
     np.testing.assert_allclose(view.relative_velocity, np.einsum("tki,tk->ti", axes, points[1] - points[0]), atol=1e-12)
     spin = np.einsum("tki,tk->ti", axes, view.frames[0].spin)
-    np.testing.assert_allclose(
-        view.relative_velocity - view.velocity, np.cross(spin, view.displacement), atol=1e-12
-    )
+    np.testing.assert_allclose(view.relative_velocity - view.velocity, np.cross(spin, view.displacement), atol=1e-12)
     assert np.abs(view.relative_velocity - view.velocity).max() > 0.1

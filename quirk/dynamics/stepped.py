@@ -41,7 +41,7 @@ class SteppedRun:
         self._slots = Slots.along([], len(state.position))
         self._counter = joints.counter(self._slots, state, 1, blind=fixed)
         self.quadrants = [self._counter.quadrants.copy() for _ in recorder.times]
-        self._whole = Turns.since(joints, state.orientation, angles, []).whole
+        self._whole = Turns.since(joints, state.orientation, angles, np.zeros((0, 0))).whole
         flow.refer(self.reached, angles, joints.rates(state))
 
     @property

@@ -118,9 +118,7 @@ class CountedJoints:
     def _columns(self, plus: np.ndarray, second: np.ndarray, minus: np.ndarray) -> np.ndarray:
         """Half the sum plus and minus half the difference, as first and third angle, or as both of a cross."""
         zero = np.zeros_like(second)
-        return np.stack(
-            [plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1
-        )
+        return np.stack([plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -139,13 +137,11 @@ class Turns:
     whole: np.ndarray
 
     @classmethod
-    def since(
-        cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: Sequence[np.ndarray]
-    ) -> Turns:
+    def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
         """Return what was counted, (nt, 2 K), since orientations (n, 4) where the angles were (K, 3)."""
         counted = joints.angles(joints.plane_vectors(orientation), joints.first_quadrants(orientation))
         whole = 2 * np.pi * np.round((angles - counted) / (2 * np.pi))
-        return cls(joints, np.reshape(quadrants, (len(quadrants), len(whole), 2)), whole)
+        return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
     def angles(self, orientation: np.ndarray) -> np.ndarray:
         """Angles (nt, K, 3), rad, at orientations (nt, n, 4)."""

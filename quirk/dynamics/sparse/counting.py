@@ -182,7 +182,14 @@ def formed(counter: Counter, k: int, w: float, x: float, y: float, z: float) -> 
 
 @shared
 def count_through(
-    counter: Counter, k: int, y: np.ndarray, y_new: np.ndarray, h: float, quadrants: np.ndarray, o: int, lead: np.ndarray
+    counter: Counter,
+    k: int,
+    y: np.ndarray,
+    y_new: np.ndarray,
+    h: float,
+    quadrants: np.ndarray,
+    o: int,
+    lead: np.ndarray,
 ) -> None:
     """Write the quadrants at y_new, a time h after y, to places o and o + 1, and what the rates lead by."""
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)

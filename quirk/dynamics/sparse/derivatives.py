@@ -171,9 +171,7 @@ class Differentiator:
             row, back = int(path.counts[ROW]), solver.slots.state_from_lanes
             states = back(path.states.reshape(len(times), -1)[:row])
             reached, quadrants = float(path.clock[0]), self._quadrants(path)[:row]
-            raise UnreachedError(
-                outcome, row, reached, back(self._present), states, quadrants, solver.applied.latest
-            )
+            raise UnreachedError(outcome, row, reached, back(self._present), states, quadrants, solver.applied.latest)
         return self._found(path)
 
     def with_loads(self, times: np.ndarray, states: np.ndarray, angles: np.ndarray) -> tuple[Found, Loads]:
@@ -228,10 +226,11 @@ class Differentiator:
         stop = np.zeros_like(applied.stop) if tracking else applied.stop
         count = len(path.times)
         # So many at once that Python is back soon, and an interruption from the keyboard is seen.
-        reading = angles is not None and solver.model.reads_angles
-        chunk = 1 if reading else max(1, BODIES_AT_ONCE // solver.slots.bodies)
+        if not solver.model.reads_angles:
+            angles = None
+        chunk = max(1, BODIES_AT_ONCE // solver.slots.bodies) if angles is None else 1
         for until in range(chunk, count + chunk, chunk):
-            if reading:
+            if angles is not None:
                 applied.refer(float(path.times[until - 1]), angles[until - 1])
                 self._angles = angles_by_name(solver.model.joints, angles[until - 1])
             outcome = follow(

@@ -34,7 +34,8 @@ class Forces(NamedTuple):
     kind (E,) · state, kinematics (2 E,) where bodies i and j start · point (6 E,) in body coordinates · frame
     (18 E,) axes of both frames by columns, one after the other, in body coordinates · axis (E,) of frame i ·
     constants (3 E,) · address (E,) of the function, 0 if there is none · inputs (13 E,), outputs (3 E,) of
-    functions · reference (3 E,) angle and rate of a joint at a time, from which its angle goes on · whole_inputs, whole_outputs: the state and the loads of all bodies, for PYTHON elements.
+    functions · reference (3 E,) angle and rate of a joint at a time, from which its angle goes on · whole_inputs,
+    whole_outputs: the state and the loads of all bodies, for PYTHON elements.
     """
 
     kind: np.ndarray

@@ -67,7 +67,7 @@ def health(result: Result, solver: Solver) -> Health:
     """Look at the constraints at all times of a result."""
     model, metric, count = result.model, MassMetric(result.model), len(result.time)
     linear, angular, _ = result.dynamics
-    multipliers = multipliers_along(solver, result.time, result.state, result.angles)
+    multipliers = multipliers_along(solver, result.time, result.state, result.angles_read)
     rank = np.zeros(count, dtype=int)
     smallest, power, balance = np.zeros((3, count))
     for row, (t, kin) in enumerate(zip(result.time, result.kinematics, strict=True)):

@@ -42,7 +42,8 @@ class SteppedRun:
         self._counter = joints.counter(self._slots, state, 1, blind=fixed)
         self.quadrants = [self._counter.quadrants.copy() for _ in recorder.times]
         self._whole = Turns.since(joints, state.orientation, angles, np.zeros((0, 0))).whole
-        flow.refer(self.reached, angles, joints.rates(state))
+        if flow.model.reads_angles:
+            flow.refer(self.reached, angles, joints.rates(state))
 
     @property
     def times(self) -> list[np.ndarray]:

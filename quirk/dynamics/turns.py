@@ -143,9 +143,9 @@ class Turns:
         whole = 2 * np.pi * np.round((angles - counted) / (2 * np.pi))
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
-    def angles(self, orientation: np.ndarray) -> np.ndarray:
-        """Angles (nt, K, 3), rad, at orientations (nt, n, 4)."""
-        return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants) + self.whole
+    def angles(self, orientation: np.ndarray, row: int | slice = slice(None)) -> np.ndarray:
+        """Angles (nt, K, 3), rad, at orientations (nt, n, 4); or (K, 3) at those (n, 4) of one time."""
+        return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants[row]) + self.whole
 
 
 def angles_at(model: Model, state: State, t: float) -> np.ndarray:

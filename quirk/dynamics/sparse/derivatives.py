@@ -174,7 +174,7 @@ class Differentiator:
             raise UnreachedError(outcome, row, reached, back(self._present), states, quadrants, solver.applied.latest)
         return self._found(path)
 
-    def with_loads(self, times: np.ndarray, states: np.ndarray, angles: np.ndarray) -> tuple[Found, Loads]:
+    def with_loads(self, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> tuple[Found, Loads]:
         """The same with multipliers and joint loads, and their derivatives.
 
         One time after the other, since loads are read off the rows.
@@ -190,7 +190,7 @@ class Differentiator:
             kept[row] = solver.slots.state_to_lanes(states[row])
             path = self._path(times[row : row + 1], states[row])
             path.states[:] = kept[row]
-            self._follow(path, rank, False, angles[row : row + 1])
+            self._follow(path, rank, False, None if angles is None else angles[row : row + 1])
             accelerations[row] = path.accelerations
             rows = [solver.work.G, *G[1:]]
             x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]

@@ -37,11 +37,11 @@ def constrained_motion(
 
 
 def motion_along(
-    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray
+    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint.
 
-    Of the angles (nt, K, 3) of joints, which functions of loads get, the turns count.
+    Of the angles (nt, K, 3) of joints, where functions of loads get them, the turns count.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -57,14 +57,14 @@ def motion_along(
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 
 
-def multipliers_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray) -> np.ndarray:
+def multipliers_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> np.ndarray:
     """Multipliers (nt, m) at all times; `angles` as for `motion_along`."""
     multipliers = [solver.multipliers() for _ in _evaluated(solver, times, states, angles)]
     return np.array(multipliers).reshape(len(times), solver.model.rows)
 
 
 def _evaluated(
-    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray
+    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Evaluate at one time after the other; yields the state (n, 13) and its rates as lanes."""
     parts = np.concatenate(states.parts, axis=2)
@@ -73,7 +73,8 @@ def _evaluated(
         if row == 0:
             solver.settle(y, t)
         solver.choose(y, t)
-        solver.applied.refer(t, angles[row])
+        if angles is not None:
+            solver.applied.refer(t, angles[row])
         yield parts[row], solver.rates(t, y)
 
 

@@ -136,7 +136,8 @@ class CompiledRun:
         flow, settings, solver, y = self._flow, self.settings, self.solver, self._start
         solver.applied.refer(settings.start, self._angles)
         slope = flow(settings.start, y)
-        solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(State.unpack(y)))
+        if solver.model.reads_angles:
+            solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(State.unpack(y)))
         self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
         if settings.fixed == 0:
             if not np.isfinite(slope).all():

@@ -41,7 +41,6 @@ COUNTABLE = 1e15
 TURNED, AHEAD, FASTEST, FASTEST_NEW = range(4)
 CLOCK = 4
 
-
 Four = tuple[float, float, float, float]
 
 
@@ -130,14 +129,12 @@ def fastest(y: np.ndarray) -> float:
 
 
 @shared
-def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Both vectors of a joint."""
+def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """The quaternion r = conj(q_i) q_j of the bodies of a joint."""
     i, j = counter.where[2 * k], counter.where[2 * k + 1]
     aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
     bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
-    return formed(
-        counter,
-        k,
+    return (
         aw * bw + ax * bx + ay * by + az * bz,
         aw * bx - ax * bw - ay * bz + az * by,
         aw * by + ax * bz - ay * bw - az * bx,
@@ -146,32 +143,30 @@ def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 
 @shared
-def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Rates of both vectors: H r' with r' = (r omega_j - omega_i r) / 2."""
-    i, j = counter.where[2 * k], counter.where[2 * k + 1]
-    aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
-    bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
-    w = aw * bw + ax * bx + ay * by + az * bz
-    x = aw * bx - ax * bw - ay * bz + az * by
-    v = aw * by + ax * bz - ay * bw - az * bx
-    z = aw * bz - ax * by + ay * bx - az * bw
-    i, j = i + SPIN_FROM_ORIENTATION, j + SPIN_FROM_ORIENTATION
-    dx, dy, dz = at(y, j) - at(y, i), at(y, j + 8) - at(y, i + 8), at(y, j + 16) - at(y, i + 16)
-    sx, sy, sz = at(y, j) + at(y, i), at(y, j + 8) + at(y, i + 8), at(y, j + 16) + at(y, i + 16)
-    return formed(
-        counter,
-        k,
-        -0.5 * (x * dx + v * dy + z * dz),
-        0.5 * (w * dx + v * sz - z * sy),
-        0.5 * (w * dy + z * sx - x * sz),
-        0.5 * (w * dz + x * sy - v * sx),
-    )
+def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """Both vectors of a joint."""
+    return formed(counter, k, relative_quaternion(counter, k, y))
 
 
 @shared
-def formed(counter: Counter, k: int, w: float, x: float, y: float, z: float) -> Four:
+def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """Rates of both vectors: H r' with r' = (r omega_j - omega_i r) / 2."""
+    rw, rx, ry, rz = relative_quaternion(counter, k, y)
+    i, j = counter.where[2 * k] + SPIN_FROM_ORIENTATION, counter.where[2 * k + 1] + SPIN_FROM_ORIENTATION
+    dx, dy, dz = at(y, j) - at(y, i), at(y, j + 8) - at(y, i + 8), at(y, j + 16) - at(y, i + 16)
+    sx, sy, sz = at(y, j) + at(y, i), at(y, j + 8) + at(y, i + 8), at(y, j + 16) + at(y, i + 16)
+    w = -0.5 * (rx * dx + ry * dy + rz * dz)
+    x = 0.5 * (rw * dx + ry * sz - rz * sy)
+    v = 0.5 * (rw * dy + rz * sx - rx * sz)
+    z = 0.5 * (rw * dz + rx * sy - ry * sx)
+    return formed(counter, k, (w, x, v, z))
+
+
+@shared
+def formed(counter: Counter, k: int, quaternion: Four) -> Four:
     """H times a quaternion."""
     f, o = counter.forms, 16 * k
+    w, x, y, z = quaternion
     return (
         at(f, o) * w + at(f, o + 1) * x + at(f, o + 2) * y + at(f, o + 3) * z,
         at(f, o + 4) * w + at(f, o + 5) * x + at(f, o + 6) * y + at(f, o + 7) * z,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .forces import JointForce, JointTorque
+
 if TYPE_CHECKING:
     from .result import Result
 
@@ -51,4 +53,7 @@ def summary(result: Result) -> str:
         lines += [f"{name:<{width}}   {force:12.5g}   {torque:12.5g}" for name, (force, torque) in shown.items()]
         if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
             lines.append(f"not unique, shared by least squares: {', '.join(result.mobility.shared)}")
+    if any(isinstance(force, JointTorque | JointForce) for force in system.forces) and result.model.rows <= MOST_ROWS:
+        held = result.mobility.held_motors
+        lines += [f"motors that move nothing, constraints hold their coordinates: {', '.join(held)}"] if held else []
     return "\n".join(lines)

@@ -20,9 +20,10 @@ from quirk import rotation, validate
 from quirk.body import Body, Ground, checked_body
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
+from quirk.motion import Motion
 from quirk.sealed import Sealed
 
-from .primitives import Primitive
+from .primitives import Primitive, Y
 from .relation import Relation
 
 
@@ -46,6 +47,8 @@ class Constraint(Sealed):
     # perpendicular hold for both, so this is checked where bodies are placed; no motion goes from one to
     # the other.
     aligned_axes: tuple[int, ...] = ()
+    # The angle of its frames that follows a motion: about which axis, and the motion.
+    driven: tuple[int, Motion] | None = None
 
     def __init__(
         self,
@@ -113,7 +116,8 @@ class Joint(Constraint):
     # The frame axis about and along which the joint moves freely, if it has exactly one.
     rotation_axis: int | None = None
     translation_axis: int | None = None
-    # Whether it turns about x of frame i and y of frame j: two angles that nothing limits.
+    # Whether it turns about x of frame i and y of frame j, or one of them: angles that nothing limits, where the
+    # second of three stays below a right one.
     cross: bool = False
 
     def __init__(
@@ -138,6 +142,7 @@ class Joint(Constraint):
         given = {"point": point, "axis": axis}
         ends = placement(owner, given, self.required, frames, (body_i, frame_i), (body_j, frame_j))
         super().__init__(name, body_i, body_j, *ends, active)
+        self.cross = self.cross or self.rotation_axis == Y
 
 
 class TwoAxisJoint(Joint):

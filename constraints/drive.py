@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from quirk.motion import Motion
 
 from .angle import angles_123, twist
 from .constraint import Constraint, Joint, checked_ends
+from .freedom import holds
 from .jets import Jet
 from .primitives import X, Y, Z
 from .relation import FORCE, TORQUE, MovingFrame, Relation
@@ -102,17 +104,41 @@ class Drive(Constraint):
         super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active)
         self.joint, self.coordinate = joint, f"{kind} {LETTERS[axis]}"
         if kind == "rotation":
-            swings = joint.cross and axis in (X, Y)
-            function = (TURN if axis == joint.rotation_axis else SWING if swings else TILT)[axis]
-            relation = Relation(function, (f"angle {LETTERS[axis]}",), (TORQUE,), motions=(self.motion,))
-        else:
-            relation = Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(self.motion,))
-        self.primitives = (relation,)
+            self.driven = axis, self.motion
+        self.primitives = (coordinate_relation(joint, kind, axis, self.motion),)
 
 
-def driven_coordinate(owner: str, joint: Constraint, coordinate: str | None) -> tuple[str, int]:
-    """Return "rotation" or "translation" and the axis that a coordinate of a joint means."""
-    own = {"rotation": getattr(joint, "rotation_axis", None), "translation": getattr(joint, "translation_axis", None)}
+def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> Relation:
+    """Return the row that says a "rotation" or "translation" of a joint is a motion."""
+    if kind == "translation":
+        return Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(motion,))
+    swings = joint.cross and axis in (X, Y)
+    function = (TURN if axis == joint.rotation_axis else SWING if swings else TILT)[axis]
+    return Relation(function, (f"angle {LETTERS[axis]}",), (TORQUE,), motions=(motion,))
+
+
+def driven_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:
+    """Return "rotation" or "translation" and the axis that a coordinate means, if the joint leaves it free."""
+    kind, axis = _named_coordinate(owner, joint, coordinate)
+    if _held(joint, kind, axis):
+        every = [(one, k) for one in ("translation", "rotation") for k in range(3)]
+        free = ", ".join(f"{one} {LETTERS[k]}" for one, k in every if not _held(joint, one, k))
+        raise InputError(
+            f"{owner}: {joint} holds its {kind} {LETTERS[axis]}, so nothing can drive it; "
+            f"it leaves free: {free or 'nothing'}"
+        )
+    return kind, axis
+
+
+@functools.lru_cache(1024)
+def _held(joint: Joint, kind: str, axis: int) -> bool:
+    if axis == getattr(joint, f"{kind}_axis"):
+        return False
+    return holds(joint, coordinate_relation(joint, kind, axis, Motion.constant_rate(0.0)))
+
+
+def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:
+    own = {"rotation": joint.rotation_axis, "translation": joint.translation_axis}
     if coordinate is None:
         free = [(kind, axis) for kind, axis in own.items() if axis is not None]
         if len(free) != 1:

@@ -128,6 +128,8 @@ class Generic(Joint):
         slides = [axis for axis in range(3) if not self.constrained[axis]]
         self.rotation_axis = turns[0] if len(turns) == 1 else None
         self.translation_axis = slides[0] if len(slides) == 1 else None
+        # What stays free of x and y alone is as in a cross; offsets would turn its axes.
+        self.cross = offset is None and not self.alternative and self.constrained[5] and not self.constrained[4]
         if not self.alternative:
             self.aligned_axes = {0: (X, Y, Z), 1: tuple(turns)}.get(len(turns), ())
         self.primitives = self._primitives(owner, parameters)

@@ -7,11 +7,19 @@ frame i, as in the notes on inter-body joints (eqs. 19-22); translations are res
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quirk import rotation
+from quirk.compiled import shared
 from quirk.frame import Frame
+
+from .jets import Jet
+from .primitives import Y
+
+if TYPE_CHECKING:
+    from .constraint import Constraint
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,37 @@ def velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
     return _resolve(i.axes, j.velocity - i.velocity - np.cross(i.spin, d))
 
 
-def angles(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """1-2-3 angles (..., 3), rad, of frame j relative to frame i."""
-    return rotation.angles_123(np.swapaxes(i.axes, -1, -2) @ j.axes)
+def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
+    """Velocity of frame j's origin less that of frame i's (..., 3), m/s, both in N, resolved in frame i."""
+    return _resolve(i.axes, j.velocity - i.velocity)
+
+
+def crossed(constraint: Constraint) -> bool:
+    """Whether the angles of a constraint are those of a cross; a driver has those of its joint."""
+    return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
+
+
+def angle_about(i: FrameMotion, j: FrameMotion, axis: int) -> Any:
+    """Angle of frame j relative to frame i, rad, about the one axis of frame i about which it turns.
+
+    In [-pi, pi]. About x and z it is that of 1-2-3 angles; about y it goes on beyond a right one.
+    """
+    R = np.swapaxes(i.axes, -1, -2) @ j.axes
+    if axis != Y:
+        return rotation.angles_123(R)[axis]
+    cosine = (R[0, 0] * R[0, 0] + R[0, 1] * R[0, 1]) ** 0.5
+    return np.arctan2(R[0, 2], cosine if float_of(R[0, 0]) >= 0 else -cosine)
+
+
+def float_of(x: Any) -> float:
+    """A number, or the value of a jet."""
+    return float(x.value if isinstance(x, Jet) else x)
+
+
+@shared
+def nearest(angle: Any, reference: Any) -> Any:
+    """The angle, rad, plus the whole turns that bring it next to another; in (-pi, pi] next to zero."""
+    return angle + 2.0 * np.pi * np.floor((reference - angle) / (2.0 * np.pi) + 0.5)
 
 
 def angular_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
@@ -62,15 +98,10 @@ def angle_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
         return np.stack([x - s2 * third, c1 * y + s1 * z, third], axis=-1)
 
 
-def continued(times: np.ndarray, angle: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """An angle (nt,) known up to full turns, continued along its rate (nt,)."""
-    if len(times) < 2:
-        return angle
-    ahead = np.diff(times) * 0.5 * (rate[1:] + rate[:-1])
-    ahead = np.where(np.isfinite(ahead), ahead, 0.0)
-    step = np.diff(angle)
-    step = step + 2 * np.pi * np.round((ahead - step) / (2 * np.pi))
-    return angle[0] + np.concatenate([[0.0], np.cumsum(step)])
+def cross_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
+    """Rates (..., 3) of the angles of a cross: about x of frame i and y of frame j, and zero."""
+    x, y, z = np.moveaxis(spin, -1, 0)
+    return np.stack([x, np.cos(angles[..., 0]) * y + np.sin(angles[..., 0]) * z, np.zeros_like(x)], axis=-1)
 
 
 def _resolve(axes: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -16,6 +16,8 @@ from .shapes import Box, Cylinder, Ellipsoid, Shape
 # Moments that miss the triangle inequality, or symmetry, by less than this part of the largest are taken
 # as typed with rounded digits: a flat body meets the inequality with equality.
 INERTIA_TOLERANCE = 1e-6
+# What a user may allow for: beyond this, moments are not rounded but wrong.
+LARGEST_TOLERANCE = 0.1
 
 # A least moment below this part of the largest is round-off of a tensor that has none.
 LEAST_MOMENT = 1e-15
@@ -33,6 +35,9 @@ class Body(Sealed):
     inertia : (3,) or (3, 3)
         Principal moments, or the tensor, about the centre of mass in body axes, kg m^2. Off-diagonal
         elements are those of the tensor: Ixy = -integral of x y dm.
+    inertia_tolerance : float
+        By what part of itself the largest principal moment may exceed the sum of the other two: numbers of a data
+        sheet may be rounded so. The moments are used as they are given.
     position : (3,)
         Centre of mass in N, m.
     orientation : 4 floats (w, x, y, z), `quaternion.quaternion` or scipy `Rotation`
@@ -65,13 +70,20 @@ class Body(Sealed):
         orientation: Any = (1, 0, 0, 0),
         velocity: Any = (0, 0, 0),
         angular_velocity: Any = (0, 0, 0),
+        inertia_tolerance: float = INERTIA_TOLERANCE,
         shape: Shape | None = None,
         frames: Mapping[str, Frame] | None = None,
     ) -> None:
         self.name = validate.name("Body", name)
         owner = str(self)
         self.mass = validate.positive(owner, "mass", mass)
-        self.inertia = _checked_inertia(owner, inertia)
+        tolerance = validate.non_negative(owner, "inertia_tolerance", inertia_tolerance)
+        if tolerance > LARGEST_TOLERANCE:
+            raise InputError(
+                f"{owner}: inertia_tolerance is a part of the largest moment, at most {LARGEST_TOLERANCE:g}; "
+                f"got {tolerance:g}"
+            )
+        self.inertia = _checked_inertia(owner, inertia, tolerance)
         self.position = validate.array(owner, "position", position, (3,))
         self.orientation = rotation.as_orientation(owner, "orientation", orientation)
         self.velocity = validate.array(owner, "velocity", velocity, (3,))
@@ -170,7 +182,7 @@ def _lengths(name: str, argument: str, value: Any) -> tuple[float, float, float]
     return a, b, c
 
 
-def _checked_inertia(owner: str, value: Any) -> np.ndarray:
+def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
     """Return the inertia tensor (3, 3), or say why no rigid body can have it."""
     given = validate.numbers(value)
     shape = None if given is None else given.shape
@@ -193,10 +205,12 @@ def _checked_inertia(owner: str, value: Any) -> np.ndarray:
             f"{owner}: inertia must be positive definite; its principal moments are ({listed}): "
             "give a thin rod the small moment about its own axis that it really has"
         )
-    if moments[0] + moments[1] < moments[2] * (1 - INERTIA_TOLERANCE):
+    excess = 1 - (moments[0] + moments[1]) / moments[2]
+    if excess > max(tolerance, INERTIA_TOLERANCE):
         raise InputError(
             f"{owner}: inertia violates the triangle inequality ({listed}): "
             "no rigid body has a principal moment larger than the sum of the other two; "
-            "check that the tensor is about the centre of mass"
+            f"check that the tensor is about the centre of mass; or, if these are rounded numbers, allow for the "
+            f"{excess:.2g} of the largest that is too much by inertia_tolerance"
         )
     return tensor

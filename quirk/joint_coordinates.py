@@ -19,13 +19,28 @@ from .state import Kinematics, State
 if TYPE_CHECKING:
     from .system import System
 
+# Angles beyond this, rad, are hardly meant: poses would be those of less.
+WHOLE_TURN = 2 * np.pi * (1 + 1e-12)
+
 
 def assemble_coordinates(
     system: System, start: State, t: float, coordinates: Mapping[str, Any], rates: Mapping[str, Any]
 ) -> State:
     """Return the nearest state in which joint coordinates and rates are as given; see `System.assemble`."""
     wanted, speeds = _targets(system, "coordinates", coordinates), _targets(system, "rates", rates)
-    state = start
+    state = _posed(system, start, t, wanted)
+    found = _moving(system, state, start, t, speeds)
+    found.angles = dict(start.angles)
+    for joint, name, value in wanted:
+        if name.startswith("rotation"):
+            angles = np.array(found.angles.get(joint.name, np.zeros(3)), dtype=float)
+            angles[LETTERS.index(name[-1])] = value
+            found.angles[joint.name] = angles
+    return found
+
+
+def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str, float]]) -> State:
+    """Bring the poses to where coordinates are as wanted."""
     if wanted:
         # Large changes in parts, so that loops follow.
         begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
@@ -46,6 +61,11 @@ def assemble_coordinates(
             except AssemblyError as error:
                 asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in wanted)
                 raise AssemblyError(f"System.assemble: {asked} cannot be met: {error}") from error
+    return state
+
+
+def _moving(system: System, state: State, start: State, t: float, speeds: list[tuple[Joint, str, float]]) -> State:
+    """Give poses the velocities nearest to those at the start with which coordinates have their speeds."""
     if not speeds:
         # What holds the coordinates would also stop them.
         moving = State(state.position, state.orientation, start.velocity, start.angular_velocity)
@@ -77,7 +97,14 @@ def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tu
         by_name = values if isinstance(values, Mapping) else {None: values}
         for part, value in by_name.items():
             kind, axis = driven_coordinate(f"{owner}[{name!r}]", joint, part)
-            found.append((joint, f"{kind} {LETTERS[axis]}", validate.number(owner, repr(name), value)))
+            value = validate.number(owner, repr(name), value)
+            if argument == "coordinates" and kind == "rotation" and abs(value) > WHOLE_TURN:
+                raise InputError(
+                    f"{owner}[{name!r}]: {value:g} rad is more than a whole turn; angles are in radians: if degrees "
+                    f"are meant, give np.radians({value:g}) = {np.radians(value):.6g}; if {joint} is to start with "
+                    "turns behind it, say so in the angles of the state that is returned"
+                )
+            found.append((joint, f"{kind} {LETTERS[axis]}", value))
     return found
 
 

@@ -14,6 +14,7 @@ from .dynamics.rows import tangent_rows
 from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
 from .dynamics.sparse.follow import INTERRUPTED, SINGULAR, TOO_MANY
 from .dynamics.sparse.solver import Solver
+from .dynamics.turns import Turns, angles_at
 from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics
@@ -93,11 +94,12 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
     differentiator = Differentiator(system.solver(), highest_order(system.model))
     start = _start(system, differentiator.solver, float(times[0]))
     rank = _checked_rank(system, differentiator.solver, start, float(times[0]))
-    statistics = Statistics()
+    angles, statistics = angles_at(system.model, start, float(times[0])), Statistics()
 
-    def result(count: int, states: np.ndarray, status: str) -> KinematicResult:
+    def result(count: int, states: np.ndarray, quadrants: np.ndarray, status: str) -> KinematicResult:
         statistics.wall_time = time.perf_counter() - began
-        return KinematicResult(system, times[:count], states, statistics, status, rank)
+        turns = Turns.since(system.model.joints, start.orientation, angles, quadrants)
+        return KinematicResult(system, times[:count], states, turns, statistics, status, rank)
 
     line = ProgressLine(float(times[0]), float(times[-1])) if progress else None
     watch = (lambda t: None) if line is None else line.update
@@ -105,8 +107,8 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
         found = differentiator.along(times, start.pack()[None], tracking=True, watch=watch)
     except UnreachedError as trouble:
         if trouble.reason == INTERRUPTED:
-            return result(trouble.row, trouble.states, "interrupted")
-        partial = result(trouble.row, trouble.states, "failed")
+            return result(trouble.row, trouble.states, trouble.quadrants, "interrupted")
+        partial = result(trouble.row, trouble.states, trouble.quadrants, "failed")
         before, asked = float(times[max(trouble.row - 1, 0)]), float(times[trouble.row])
         raise SimulationError(
             f"kinematics: {_explained(system, trouble, before, asked, rank)}; the result up to there is in this "
@@ -119,7 +121,7 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
             line.close(line.reached)
     statistics.steps, statistics.corrections = found.steps, found.corrections
     statistics.factorisations = found.factorisations
-    finished = result(len(times), found.states, "completed")
+    finished = result(len(times), found.states, found.quadrants, "completed")
     finished.derivatives = found
     check_kept(finished, "kinematics")
     return finished

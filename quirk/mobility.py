@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from .dynamics.model import Model
 from .dynamics.projection import factorise
 from .dynamics.rows import residuals, spatial_rows
 from .dynamics.sparse.solver import Solver, Verdict
+from .forces import JointForce, JointTorque
 from .state import Kinematics, State
 
 UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
@@ -63,6 +64,8 @@ class Mobility:
     singular_values : the smallest few that count, of rows scaled to unit length, for bodies all alike; one close to
         zero is a configuration that is nearly singular
     loads : of each active constraint, whether its force and torque are unique
+    held_motors : names of `JointTorque` and `JointForce` elements whose coordinate the constraints hold: what these
+        exert the constraints carry, and nothing moves
     """
 
     degrees_of_freedom: int
@@ -77,6 +80,7 @@ class Mobility:
     null_motions: np.ndarray
     singular_values: np.ndarray
     loads: dict[str, Uniqueness]
+    held_motors: list[str]
 
     @property
     def shared(self) -> list[str]:
@@ -95,6 +99,8 @@ class Mobility:
             lines.append(f"rigid to second order: {self.blocked} of the freedoms are velocities that lead nowhere")
         if self.nearly_dependent:
             lines.append(said_nearly(self.nearly_dependent))
+        if self.held_motors:
+            lines.append(f"motors on coordinates that constraints hold: {', '.join(self.held_motors)}")
         if not self.shared:
             return "\n".join([*lines, "all joint loads are unique"])
         width = max(len("load"), *(len(name) for name in self.shared))
@@ -142,6 +148,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
         null_motions=motions,
         singular_values=np.sort(uniform.s)[:SMALLEST],
         loads=loads,
+        held_motors=_held_motors(model, state, motions),
     )
 
 
@@ -176,6 +183,17 @@ def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np
         if size > NO_FORM * np.abs(motions).max() ** 2 and one_sided:
             found = max(found, int((np.abs(values) > NO_FORM * scale).sum()))
     return found
+
+
+def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
+    """The motors whose coordinates do not change in any of the free motions (f, n, 6)."""
+    moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
+    motors = [(force, rows) for force, rows in model.forces if isinstance(force, JointTorque | JointForce)]
+    return [
+        motor.name
+        for motor, rows in motors
+        if all(abs(motor.rate(kin, rows)) <= NO_SHARE * np.abs(m).max() for kin, m in zip(moving, motions, strict=True))
+    ]
 
 
 def _complement(rows: np.ndarray, size: int) -> np.ndarray:

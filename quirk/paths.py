@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import rotation, validate
-from .constraints import relative
+from . import validate
 
 if TYPE_CHECKING:
     from .constraints.planar import Plane
@@ -74,9 +73,9 @@ class PlanarPath(Path):
 class InPlane(PlanarPath):
     """The centre of mass of a body that moves in a plane, and its angle."""
 
-    def __init__(self, time: np.ndarray, plane: Plane, body: BodyView) -> None:
+    def __init__(self, plane: Plane, body: BodyView, angle: np.ndarray) -> None:
         super().__init__(plane, body.path())
-        self._time, self._body = time, body
+        self._body, self._angle = body, angle
 
     def path(self, local: Any = (0, 0)) -> PlanarPath:
         """Return the point at `local` (2,) m, body coordinates, along the motion."""
@@ -85,9 +84,8 @@ class InPlane(PlanarPath):
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,), rad, from the plane's first axis to the body's, continued over full turns along the output."""
-        x = rotation.matrix(self._body.orientation)[..., 0] @ self._plane.axes
-        return relative.continued(self._time, np.arctan2(x[:, 1], x[:, 0]), self.angular_velocity)
+        """Angle (nt,), rad, from the plane's first axis to the body's, with all turns made since the start."""
+        return self._angle
 
     @property
     def angular_velocity(self) -> np.ndarray:

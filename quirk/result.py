@@ -16,6 +16,7 @@ from .dynamics import energy
 from .dynamics.sparse.derivatives import Differentiator, Found, highest_order, require_order
 from .dynamics.sparse.motion import motion_along, residuals_along
 from .dynamics.sparse.solver import Verdict
+from .dynamics.turns import Turns, angles_by_name
 from .errors import InputError
 from .integrators import Statistics
 from .state import Kinematics, State
@@ -71,6 +72,7 @@ class Result:
     system : System
     time : (nt,) s
     state : State with arrays (nt, n, 3) and (nt, n, 4)
+    turns : what joints have turned since the start
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "interrupted" or "failed"
     rank : number of independent constraint rows met along the motion
@@ -82,6 +84,7 @@ class Result:
         system: System,
         time: np.ndarray,
         states: np.ndarray,
+        turns: Turns,
         statistics: Statistics,
         status: str,
         rank: int,
@@ -91,6 +94,7 @@ class Result:
         self.model, self._solver = system.model, system.solver
         self.time = time
         self.state = State.unpack(states)
+        self.turns = turns
         self.statistics = statistics
         self.status = status
         self.rank = rank
@@ -113,7 +117,21 @@ class Result:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the number of one of its {len(self.time)} times; got {row!r}")
-        return State(*(part[row].copy() for part in vars(self.state).values()))
+        return self._state(row, self.turns.angles(self.state.orientation[row], row))
+
+    def _state(self, row: int, angles: np.ndarray) -> State:
+        named = angles_by_name(self.turns.joints, angles)
+        return State(*(part[row].copy() for part in self.state.parts), angles=named)
+
+    @cached_property
+    def angles(self) -> np.ndarray:
+        """Angles (nt, K, 3), rad, of all joints, with all turns made; views show them by name."""
+        return self.turns.angles(self.state.orientation)
+
+    @property
+    def angles_read(self) -> np.ndarray | None:
+        """The same where functions of loads get angles, else None."""
+        return self.angles if self.model.reads_angles else None
 
     @cached_property
     def energy(self) -> Energy:
@@ -144,7 +162,7 @@ class Result:
     @cached_property
     def kinematics(self) -> list[Kinematics]:
         """What follows from the state at each time."""
-        return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
+        return [Kinematics.of(self._state(row, angles)) for row, angles in enumerate(self.angles)]
 
     @property
     def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
@@ -163,19 +181,19 @@ class Result:
     @cached_property
     def dynamics(self) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
         """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
-        return motion_along(self._solver(), self.time, self.state)
+        return motion_along(self._solver(), self.time, self.state, self.angles_read)
 
     @cached_property
     def derivatives(self) -> Found:
         """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
         differentiator = Differentiator(self._solver(), highest_order(self.model))
-        return differentiator.along(self.time, self._packed)
+        return differentiator.along(self.time, self._packed, self.angles_read)
 
     @cached_property
     def load_derivatives(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Force and torque (nt, K, 3) in N of each joint, with derivatives up to the second."""
         differentiator = Differentiator(self._solver(), highest_order(self.model))
-        _, loads = differentiator.with_loads(self.time, self._packed)
+        _, loads = differentiator.with_loads(self.time, self._packed, self.angles_read)
         return {name: (loads.force[:, :, c], loads.torque[:, :, c]) for c, name in enumerate(self.model.joint_rows)}
 
     def acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +203,7 @@ class Result:
 
     @property
     def _packed(self) -> np.ndarray:
-        return np.concatenate(list(vars(self.state).values()), axis=2).reshape(len(self.time), -1)
+        return np.concatenate(self.state.parts, axis=2).reshape(len(self.time), -1)
 
     @cached_property
     def mobility(self) -> Mobility:

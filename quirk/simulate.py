@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .dynamics.sparse.advance import Settings
 from .dynamics.sparse.flow import SparseFlow
 from .dynamics.sparse.run import CompiledRun
 from .dynamics.stepped import SteppedRun
+from .dynamics.turns import Turns, angles_at, angles_by_name
 from .dynamics.watch import Watch, asked_values
 from .errors import InputError, SimulationError
 from .health import check_kept
@@ -86,7 +88,7 @@ def simulate(
         Interval of the output, s, or the times themselves, from `start` on; default: every step.
     initial_state : State
         Where to start; default: `system.initial_state()`. To go on from an earlier run, give its
-        ``result.state_at()`` here and its last time as `start`.
+        ``result.state_at()`` here and its last time as `start`; joints then keep the turns that they have made.
     start : float
         Time at the start, s, as forces that depend on time see it.
     stabilization : "projection", "baumgarte" or None
@@ -180,10 +182,13 @@ def _computed(
     def result(status: str) -> Result:
         statistics.wall_time = time.perf_counter() - started
         if run is None:
-            return Result(system, np.array([settings.start]), state.pack()[None], statistics, status, 0)
+            turns = Turns.at_rest(system.model.joints, state)
+            return Result(system, np.array([settings.start]), state.pack()[None], turns, statistics, status, 0)
         if status != "completed":
             run.close()
-        return Result(system, np.concatenate(run.times), np.concatenate(run.states), statistics, status, run.rank)
+        return Result(
+            system, np.concatenate(run.times), np.concatenate(run.states), run.turns, statistics, status, run.rank
+        )
 
     try:
         with Held():
@@ -250,14 +255,17 @@ def _begun(
         raise SimulationError(
             f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
         )
+    begin = replace(State.unpack(y), angles=state.angles)
+    angles = angles_at(system.model, begin, start)
+    begin.angles = angles_by_name(system.model.joints, angles)
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
     with np.errstate(all="ignore"):
-        applied_loads(system.model, start, Kinematics.of(State.unpack(y)))
+        applied_loads(system.model, start, Kinematics.of(begin))
     if flow.rank < system.model.rows <= MOST_ROWS:
-        system.acceleration(State.unpack(y), start)  # says where constraints contradict each other
+        system.acceleration(begin, start)  # says where constraints contradict each other
     if isinstance(flow, SparseFlow) and method in TABLEAUX:
-        return CompiledRun(flow, y, TABLEAUX[method], settings, breaks, times, statistics)
-    return _stepped(flow, y, method, settings, breaks, times, statistics)
+        return CompiledRun(flow, y, TABLEAUX[method], settings, breaks, times, angles, statistics)
+    return _stepped(flow, y, method, settings, breaks, times, angles, statistics)
 
 
 def _stepped(
@@ -267,20 +275,21 @@ def _stepped(
     settings: Settings,
     breaks: Breaks,
     times: np.ndarray | None,
+    angles: np.ndarray,
     statistics: Statistics,
 ) -> SteppedRun:
     start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
-    values = asked_values(flow.model)
+    values = asked_values(flow.model, flow.angles)
     look = None if values is None else Watch(flow, values, breaks, settings.gap)
     recorder = Recorder(start, y, times, flow)
     steps: Iterator[Sampled]
     if method in STIFF_METHODS:
         steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics, breaks, look)
-        return SteppedRun(flow, guarded(steps, start, end), recorder, statistics)
+        return SteppedRun(flow, guarded(steps, start, end), recorder, angles, statistics, fixed=False)
     assert isinstance(flow, Flow)
     if settings.fixed > 0:
         steps = fixed_steps(flow, start, y, end, settings.step, TABLEAUX[method], flow, statistics, breaks, look)
-        return SteppedRun(flow, steps, recorder, statistics)
+        return SteppedRun(flow, steps, recorder, angles, statistics, fixed=True)
     tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))
     steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics, breaks, look)
-    return SteppedRun(flow, guarded(steps, start, end), recorder, statistics)
+    return SteppedRun(flow, guarded(steps, start, end), recorder, angles, statistics, fixed=False)

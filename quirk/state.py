@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from . import rotation
+from . import rotation, validate
 from .errors import InputError
 
 # Numbers per body in the flat state vector: position 3, orientation 4, velocity 3, angular velocity 3.
@@ -33,25 +33,33 @@ class State:
     orientation : (n, 4) unit quaternions (w, x, y, z), body to inertial
     velocity : (n, 3) of the centres of mass in N, m/s
     angular_velocity : (n, 3) in body axes, rad/s
+    angles : dict, optional
+        Of joints by name, (3,) rad each: what `result[joint].rotation` shows. Poses say angles up to whole turns; these
+        say which turn is meant, and need not be exact. Where a joint is not named, its angles are in (-pi, pi].
+        States that runs return have them all; names that a system does not know are passed over.
     """
 
     position: np.ndarray
     orientation: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
+    angles: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def copy(self) -> State:
         """Return a state with arrays of its own."""
-        return State(*(np.array(part, dtype=float) for part in self._parts()))
+        angles = {name: np.array(angles, dtype=float) for name, angles in self.angles.items()}
+        return State(*(np.array(part, dtype=float) for part in self.parts), angles=angles)
 
     def checked(self, count: int) -> State:
         """Return a copy with unit quaternions, or raise InputError if it cannot be the state of `count` bodies."""
         try:
             state = self.copy()
-        except (TypeError, ValueError):
-            raise InputError("State: every part must be an array of numbers") from None
-        for argument, width in zip(vars(self), (3, 4, 3, 3), strict=True):
-            part = getattr(state, argument)
+        except (AttributeError, TypeError, ValueError):
+            raise InputError("State: every part must be an array of numbers, and angles a dict of such") from None
+        for name, angles in state.angles.items():
+            validate.array("State", f"angles[{name!r}]", angles, (3,))
+        widths = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+        for (argument, width), part in zip(widths.items(), state.parts, strict=True):
             if part.shape != (count, width):
                 raise InputError(
                     f"State: {argument} must have shape ({count}, {width}), a row for each body; got {part.shape}"
@@ -69,7 +77,7 @@ class State:
 
     def pack(self) -> np.ndarray:
         """Return the flat vector (13 n,): per body position, orientation, velocity, angular velocity."""
-        return np.concatenate(self._parts(), axis=1).ravel()
+        return np.concatenate(self.parts, axis=1).ravel()
 
     @classmethod
     def unpack(cls, y: np.ndarray) -> State:
@@ -77,7 +85,9 @@ class State:
         parts = y.reshape(*y.shape[:-1], -1, STATE_SIZE)
         return cls(parts[..., :3], parts[..., 3:7], parts[..., 7:10], parts[..., 10:])
 
-    def _parts(self) -> tuple[np.ndarray, ...]:
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        """Position, orientation, velocity and angular velocity."""
         return self.position, self.orientation, self.velocity, self.angular_velocity
 
 
@@ -92,6 +102,7 @@ class Kinematics:
     rotation : (n + 1, 3, 3) body to inertial
     angular_velocity : (n + 1, 3) body axes
     spin : (n + 1, 3) the angular velocity in N
+    angles : of joints by name, (3,) rad, next to which their angles are
     """
 
     position: np.ndarray
@@ -100,6 +111,7 @@ class Kinematics:
     angular_velocity: np.ndarray
     rotation: np.ndarray
     spin: np.ndarray
+    angles: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: State) -> Kinematics:
@@ -112,7 +124,8 @@ class Kinematics:
         omega[:n] = state.angular_velocity
         orientation[:n] = state.orientation / np.linalg.norm(state.orientation, axis=1, keepdims=True)
         R = rotation.matrix(orientation)
-        return cls(position, orientation, velocity, omega, R, np.einsum("nij,nj->ni", R, omega))
+        spin = np.einsum("nij,nj->ni", R, omega)
+        return cls(position, orientation, velocity, omega, R, spin, state.angles)
 
     def point(self, body: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return position and velocity in N, (3,) each, of the point at `local` (3,) of a body."""

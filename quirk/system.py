@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from .dynamics.sparse.motion import constrained_motion
 from .dynamics.sparse.solver import Solver
 from .dynamics.sparse.tables import Tables
 from .dynamics.sparse.tables import flatten as sparse_tables
+from .dynamics.turns import angles_at, angles_by_name
 from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InputError, UnknownNameError
 from .forces import ForceElement
@@ -115,9 +117,14 @@ class System:
 
     def _build(self, active: set[str]) -> None:
         """Make the arrays for the active constraints."""
-        constraints = [constraint for constraint in self.constraints if constraint.name in active]
         self.model = flatten(
-            self.bodies, constraints, self.forces, self.gravity, self._load_length, self._rank_tolerance
+            self.bodies,
+            self.constraints,
+            active,
+            self.forces,
+            self.gravity,
+            self._load_length,
+            self._rank_tolerance,
         )
         self.metric = Metric.of_masses(self.model)
         self.solver = Solvers(self.model)
@@ -210,12 +217,16 @@ class System:
         validate.choice("System", "solver", solver, SOLVERS)
         order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
         require_order(self.model, order)
+        angles = angles_at(self.model, state, t)
+        state.angles = angles_by_name(self.model.joints, angles)
         if solver == "dense":
             kept = self.solver().verdict(state, t).kept
             found = derivatives(self.model, self.metric, state, t, order, kept)
             parts = found.linear, found.angular, found.multipliers, found.force, found.torque
         else:
-            along, loads = Differentiator(self.solver(), order).with_loads(np.array([t]), state.pack()[None])
+            along, loads = Differentiator(self.solver(), order).with_loads(
+                np.array([t]), state.pack()[None], angles[None]
+            )
             whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
             parts = tuple(part[0] for part in whole)
         linear, angular, multipliers, force, torque = parts
@@ -281,7 +292,8 @@ class System:
         coordinates : dict, optional
             Joint coordinates that are to be met, by joint: a number for a joint with one free coordinate,
             {"hinge": 0.3}, or as many as are named, {"slider": {"rotation": 0.1, "translation": 0.2}}, in rad and m;
-            see `Drive` for their names. Loops are closed with the other coordinates.
+            see `Drive` for their names. Loops are closed with the other coordinates. Angles are at most a whole turn,
+            and runs start from them as they are given.
         rates : dict, optional
             The same for their rates, rad/s and m/s.
 
@@ -300,7 +312,7 @@ class System:
 
         start, t = self._initial if state is None else self.checked(state), self._time(t)
         if coordinates is None and rates is None:
-            self._initial = assemble(self, start, t)
+            self._initial = replace(assemble(self, start, t), angles=start.angles)
         else:
             self._initial = assemble_coordinates(self, start, t, coordinates or {}, rates or {})
         return self.initial_state()
@@ -330,6 +342,8 @@ class System:
 
         validate.choice("System", "solver", solver, SOLVERS)
         state, t = self.checked(state), self._time(t)
+        angles = angles_at(self.model, state, t)
+        state.angles = angles_by_name(self.model.joints, angles)
         kin = Kinematics.of(state)
         if solver == "dense":
             verdict = self.solver().verdict(state, t)
@@ -339,6 +353,7 @@ class System:
         compiled = self.solver()
         y = compiled.slots.state_to_lanes(state.pack())
         compiled.settle_near(y, t)
+        compiled.applied.refer(t, angles)
         loads = equations.applied_loads(self.model, t, kin)
         motion = constrained_motion(compiled, t, kin, y, *loads)
         check_accelerations(self, state, t, motion, compiled.verdict(state, t))

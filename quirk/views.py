@@ -118,7 +118,8 @@ class PlanarBodyView(BodyView):
     @property
     def in_plane(self) -> InPlane:
         """Coordinates (nt, 2) of the centre of mass in the plane and the angle (nt,), with their derivatives."""
-        return InPlane(self._result.time, self.of.plane, self)
+        in_plane = self._result[self.of.companions[0].name]
+        return InPlane(self.of.plane, self, in_plane.rotation[:, 2])
 
 
 class JointView:
@@ -143,26 +144,31 @@ class JointView:
 
     @property
     def velocity(self) -> np.ndarray:
-        """Rate of `displacement` (nt, 3), m/s."""
+        """Rate of `displacement` (nt, 3), m/s: the velocity of frame j's origin as an observer on frame i sees it."""
         return relative.velocity(*self._frames)
 
     @property
-    def rotation(self) -> np.ndarray:
-        """1-2-3 angles (nt, 3), rad; the first and third are continued over full turns along the output.
+    def relative_velocity(self) -> np.ndarray:
+        """Velocity of frame j's origin in N less that of frame i's (nt, 3), m/s, resolved in frame i.
 
-        The rates at both ends of an interval tell how many turns lie within, so that outputs may be far apart as long
-        as the mean of both rates is off by less than half a turn per interval.
+        It differs from `velocity` by omega_i x displacement, with omega_i the angular velocity of body i.
         """
-        angles = relative.angles(*self._frames)
-        rates = relative.angle_rates(angles, relative.angular_velocity(*self._frames))
-        for axis in (0, 2):
-            angles[:, axis] = relative.continued(self._result.time, angles[:, axis], rates[:, axis])
-        return angles
+        return relative.relative_velocity(*self._frames)
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """1-2-3 angles (nt, 3), rad, of a `Universal` those about both axes of its cross and zero.
+
+        All turns count that the run has made, however far apart its outputs are: of the first and third angle, and of
+        both of a cross. A run starts in (-pi, pi], from the angles of its initial state, or where drivers start.
+        """
+        return self._result.angles[:, self._result.model.joints.number[self.constraint.name]]
 
     @property
     def rotation_rate(self) -> np.ndarray:
-        """Rates (nt, 3) of the 1-2-3 angles, rad/s; not finite where the second angle is a right one."""
-        return relative.angle_rates(relative.angles(*self._frames), relative.angular_velocity(*self._frames))
+        """Rates (nt, 3) of `rotation`, rad/s; of 1-2-3 angles not finite where the second is a right one."""
+        rates = relative.cross_rates if relative.crossed(self.constraint) else relative.angle_rates
+        return rates(self.rotation, self.angular_velocity)
 
     @property
     def angular_velocity(self) -> np.ndarray:

@@ -318,7 +318,7 @@ def signature():
             {"step": 0.01, "stabilization": "baumgarte"},
         ):
             result = quirk.simulate(system, 0.02, initial_state=state, output=[0.005, 0.02], **options)
-            numbers += [float(np.abs(part).sum()) for part in vars(result.state).values()]
+            numbers += [float(np.abs(part).sum()) for part in result.state.parts]
             numbers.append(float(np.abs(result["hinge"].torque()).sum()))
     numbers += [
         float(np.abs(x).sum())

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from quirk import rotation, validate
-from quirk.body import GROUND, Body
+from quirk.body import GROUND, INERTIA_TOLERANCE, Body
 from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.shapes import Box, Shape
@@ -45,7 +45,7 @@ class PlanarBody(Body):
         Of the centre of mass, along the plane's axes, m/s.
     angular_velocity : float
         About the normal, rad/s.
-    frames, shape : as for `Body`
+    inertia_tolerance, frames, shape : as for `Body`
 
     Attributes
     ----------
@@ -70,6 +70,7 @@ class PlanarBody(Body):
         angle: float = 0.0,
         velocity: Any = (0, 0),
         angular_velocity: float = 0.0,
+        inertia_tolerance: float = INERTIA_TOLERANCE,
         shape: Shape | None = None,
         frames: Mapping[str, Frame] | None = None,
     ) -> None:
@@ -89,6 +90,7 @@ class PlanarBody(Body):
             orientation=rotation.multiply(plane.orientation, about_normal(angle)),
             velocity=plane.vector(validate.array(owner, "velocity", velocity, (2,))),
             angular_velocity=[0.0, 0.0, validate.number(owner, "angular_velocity", angular_velocity)],
+            inertia_tolerance=inertia_tolerance,
             shape=shape,
             frames=frames,
         )

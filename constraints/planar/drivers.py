@@ -85,6 +85,7 @@ class AngleDriver(PlanarConstraint):
         super().__init__(name, body_i, body_j, active, vector_i=start)
         self.motion = checked_motion(str(self), "motion", motion)
         self.primitives = (Relation(TURN[Z], ("angle",), (TORQUE,), motions=(self.motion,)),)
+        self.driven = Z, self.motion
 
 
 class CoordinateDriver(PlanarConstraint):

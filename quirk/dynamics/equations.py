@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from quirk import rotation
@@ -23,15 +26,17 @@ def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, 
     return loads.force[:-1], np.einsum("nji,nj->ni", kin.rotation[:-1], loads.torque[:-1])
 
 
-def applied_derivative(model: Model, t: float, motion: MotionTower, order: int) -> tuple[np.ndarray, np.ndarray]:
+def applied_derivative(
+    model: Model, t: float, motion: MotionTower, order: int, angles: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """A derivative of the applied loads along a motion: force and torque (n, 3) about the centres of mass, in N.
 
-    Needs the velocities of the motion to that order.
+    Needs the velocities of the motion to that order; `angles` as in `Kinematics`.
     """
     n = len(model.mass)
     loads = Wrenches(n, object)
     if model.forces:
-        kin, time = motion.jets(order), Jet([t, 1.0, *[0.0] * order][: order + 1], [])
+        kin, time = replace(motion.jets(order), angles=angles), Jet([t, 1.0, *[0.0] * order][: order + 1], [])
         for element, rows in model.forces:
             element.add_load(time, kin, rows, loads)
     constant = Jet([0.0] * (order + 1), [])

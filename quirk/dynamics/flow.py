@@ -15,6 +15,7 @@ from .equations import angular_acceleration, motion
 from .metric import Metric
 from .model import Model
 from .projection import Projected, factorise, project
+from .turns import angles_by_name
 from .udwadia_kalaba import ROUND_OFF
 
 # Rows are chosen anew where the least singular value has fallen to this part of what it was.
@@ -67,6 +68,16 @@ class Flow:
         self.largest_correction = largest_correction
         self.trouble: Exception | None = None
         self._projected: Projected | None = None
+        self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        self._reference = t, angles, rates
+
+    def angles(self, t: float) -> dict[str, np.ndarray]:
+        """Return about what the angles of joints are at a time, (3,) by name."""
+        since, angles, rates = self._reference
+        return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
@@ -84,6 +95,8 @@ class Flow:
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n,), or raise what went wrong."""
         state = State.unpack(y)
+        if self.model.reads_angles:
+            state.angles = self.angles(t)
         kin = Kinematics.of(state)
         solution = motion(self.model, t, kin, self.baumgarte, self.chooser.kept, self._floor)
         return State(

@@ -60,7 +60,7 @@ def inverse_root(inertia: np.ndarray) -> np.ndarray:
 
 
 def body_lengths(model: Model) -> np.ndarray:
-    """A length of each body (n,), m: its longest arm to a joint point, or its radius of gyration where no body has any."""
+    """A length of each body (n,), m: its longest arm to a joint point; radii of gyration where there are none."""
     n = len(model.mass)
     arms = np.zeros(n + 1)
     for constraint, bodies in model.joint_bodies:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +12,9 @@ from quirk.constraints import Constraint
 from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
 from quirk.constraints.relation import TORQUE, Layout, Relation, frame_numbers
 from quirk.errors import InputError
+from quirk.forces import ForceElement, JointTorque
 
-if TYPE_CHECKING:
-    from quirk.forces import ForceElement
-
+from .turns import CountedJoints
 
 # Distances up to which rows count as dependent unless the system says otherwise. Round-off in the distance of a row
 # that follows from others grows as their least distance shrinks: the root of round-off is the least that can be told.
@@ -73,6 +71,7 @@ class Model:
     joint_rows : for each active constraint its name and the slice of its rows
     joint_bodies : each active constraint with its two bodies
     forces : each force element with the rows of its bodies in the kinematics
+    joints : the frames of all constraints, active or not, for their angles
     row_scale : (m,)
         What makes multipliers comparable: force, N, for a unit of each; torques count over `load_length`.
     length : float
@@ -93,9 +92,15 @@ class Model:
     joint_rows: dict[str, slice]
     joint_bodies: list[tuple[Constraint, tuple[int, int]]]
     forces: list[tuple[ForceElement, tuple[int, ...]]]
+    joints: CountedJoints
     row_scale: np.ndarray
     length: float
     rank_tolerance: float
+
+    @property
+    def reads_angles(self) -> bool:
+        """Whether loads may depend on the turns that joints have made."""
+        return any(isinstance(force, JointTorque) and force.torque.function is not None for force, _ in self.forces)
 
     @property
     def rows(self) -> int:
@@ -110,12 +115,13 @@ class Model:
 def flatten(
     bodies: Sequence[Body],
     constraints: Sequence[Constraint],
+    active: set[str],
     forces: Sequence[ForceElement],
     gravity: np.ndarray,
     load_length: float | None = None,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> Model:
-    """Return the arrays of a system whose parts have been checked; `constraints` are the active ones."""
+    """Return the arrays of a system whose parts have been checked; the constraints named in `active` have rows."""
     number = {id(body): k for k, body in enumerate(bodies)}
 
     def index(body: Body | Ground) -> int:
@@ -129,17 +135,19 @@ def flatten(
     joint_rows: dict[str, slice] = {}
     joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
     arms: list[float] = []
-    for constraint in constraints:
-        i, j = index(constraint.body_i), index(constraint.body_j)
+    ends = [(index(constraint.body_i), index(constraint.body_j)) for constraint in constraints]
+    for constraint, (i, j) in zip(constraints, ends, strict=True):
+        if constraint.name not in active:
+            continue
         frames = constraint.frame_i, constraint.frame_j
         first = len(labels)
         for primitive in constraint.primitives:
             count = len(primitive.labels)
             if isinstance(primitive, Relation):
-                ends = constraint.ends
+                placed = constraint.ends
                 rows = slice(len(row_primitive), len(row_primitive) + count)
-                places = np.array([frame_numbers(frame) for _, frame in ends])
-                members = tuple(index(body) for body, _ in ends)
+                places = np.array([frame_numbers(frame) for _, frame in placed])
+                members = tuple(index(body) for body, _ in placed)
                 relations.append(PlacedRelation(primitive, rows, members, places, str(constraint)))
                 row_primitive += [-1] * count
                 row_torque += [unit == TORQUE for unit in primitive.units]
@@ -168,6 +176,7 @@ def flatten(
         joint_rows=joint_rows,
         joint_bodies=joint_bodies,
         forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
+        joints=CountedJoints(constraints, ends),
         row_scale=_row_scale(
             table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
         ),

@@ -8,19 +8,43 @@ import numpy as np
 
 from quirk.integrators import Recorder, Sampled, Statistics
 from quirk.interruption import Held
+from quirk.state import State
 
 from .flow import Flow
+from .sparse.counting import look_ahead, note_turns, turn_on
 from .sparse.flow import SparseFlow
+from .sparse.layout import Slots
+from .turns import Turns
 
 
 class SteppedRun:
-    """Takes steps and records what is asked for; see `quirk.dynamics.sparse.run.CompiledRun`."""
+    """Takes steps and records what is asked for; see `quirk.dynamics.sparse.run.CompiledRun`.
+
+    Attributes
+    ----------
+    quadrants : of the joints, (2 K,) for each state kept so far
+    """
 
     def __init__(
-        self, flow: Flow | SparseFlow, steps: Iterator[Sampled], recorder: Recorder, statistics: Statistics
+        self,
+        flow: Flow | SparseFlow,
+        steps: Iterator[Sampled],
+        recorder: Recorder,
+        angles: np.ndarray,
+        statistics: Statistics,
+        *,
+        fixed: bool,
     ) -> None:
         self._flow, self._steps, self._recorder, self._statistics = flow, steps, recorder, statistics
         self.reached, self._state = recorder.start
+        self._model = flow.model
+        state, joints = State.unpack(self._state), flow.model.joints
+        self._slots = Slots.along([], len(state.position))
+        self._counter = joints.counter(self._slots, state, 1, blind=fixed)
+        self.quadrants = [self._counter.quadrants.copy() for _ in recorder.times]
+        self._whole = Turns.since(joints, state.orientation, angles, np.zeros((0, 0))).whole
+        if flow.model.reads_angles:
+            flow.refer(self.reached, angles, joints.rates(state))
 
     @property
     def times(self) -> list[np.ndarray]:
@@ -31,6 +55,12 @@ class SteppedRun:
     def states(self) -> list[np.ndarray]:
         """States (k, 13 n) kept so far."""
         return [np.array(self._recorder.states)]
+
+    @property
+    def turns(self) -> Turns:
+        """The turns of joints at the states kept so far."""
+        quadrants = np.vstack(self.quadrants)
+        return Turns(self._model.joints, quadrants.reshape(len(quadrants), -1, 2), self._whole)
 
     @property
     def rank(self) -> int:
@@ -50,6 +80,7 @@ class SteppedRun:
             step = next(self._steps, None)
             if step is not None:
                 self._recorder.add(step)
+                self._count(step.t_new, step.y_new)
                 self.reached, self._state = step.t_new, step.y_new
         self._statistics.evaluations = self._flow.evaluations
         return step is not None
@@ -57,3 +88,19 @@ class SteppedRun:
     def close(self) -> None:
         """Keep also the state that a run reached which ended early."""
         self._recorder.close(self.reached, self._state)
+        if len(self.quadrants) < len(self._recorder.times):
+            self.quadrants.append(self._counter.quadrants.copy())
+
+    def _count(self, t_new: float, y_new: np.ndarray) -> None:
+        """Count the turns of joints in a step, up to its end and to each state kept in it."""
+        t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
+        y, end = lanes(self._state), lanes(y_new)
+        look_ahead(counter, y, end, t_new - t)
+        for row in range(len(self.quadrants), len(self._recorder.times)):
+            note_turns(counter, 0, y, lanes(self._recorder.states[row]), self._recorder.times[row] - t)
+            self.quadrants.append(counter.kept.copy())
+        turn_on(counter, y, end, t_new - t)
+        if self._model.reads_angles:
+            state, joints = State.unpack(y_new), self._model.joints
+            counted = joints.angles(joints.plane_vectors(state.orientation), counter.quadrants.reshape(-1, 2))
+            self._flow.refer(t_new, counted + self._whole, joints.rates(state))

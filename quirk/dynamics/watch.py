@@ -6,7 +6,7 @@ See `quirk.dynamics.sparse.probed` for compiled runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -33,8 +33,13 @@ HIDDEN = 0.5
 DIFFERENCE = 1e-4
 
 
-def asked_values(model: Model) -> Callable[[float, np.ndarray], np.ndarray] | None:
-    """Return what a user's functions add up to at (t, y), not numbers where they fail; None if there are none."""
+def asked_values(
+    model: Model, angles: Callable[[float], Mapping[str, np.ndarray]]
+) -> Callable[[float, np.ndarray], np.ndarray] | None:
+    """Return what a user's functions add up to at (t, y), not numbers where they fail; None if there are none.
+
+    `angles` tells about what the angles of joints are at a time, with their turns.
+    """
     laws = [(element, rows, element.law()) for element, rows in model.forces]
     elements = [(element, rows) for element, rows, law in laws if law is None or law.function is not None]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -43,7 +48,10 @@ def asked_values(model: Model) -> Callable[[float, np.ndarray], np.ndarray] | No
         return None
 
     def values(t: float, y: np.ndarray) -> np.ndarray:
-        kin, loads = Kinematics.of(State.unpack(y)), Wrenches(len(model.mass))
+        state = State.unpack(y)
+        if model.reads_angles:
+            state.angles = angles(t)
+        kin, loads = Kinematics.of(state), Wrenches(len(model.mass))
         try:
             for element, rows in elements:
                 element.add_load(t, kin, rows, loads)

@@ -7,7 +7,15 @@ from typing import Any
 from quirk import validate
 from quirk.constraints import Joint
 from quirk.constraints.jets import Jet
-from quirk.constraints.relative import FrameMotion, angles, angular_velocity, displacement, velocity
+from quirk.constraints.relative import (
+    FrameMotion,
+    angle_about,
+    angular_velocity,
+    displacement,
+    float_of,
+    nearest,
+    velocity,
+)
 from quirk.errors import InputError
 from quirk.state import Kinematics
 
@@ -25,7 +33,7 @@ class JointTorque(ForceElement):
         One with a free rotation about its axis: Revolute or Cylindrical.
     torque : float or function
         N m; a function ``f(t, angle, rate)`` of s, rad and rad/s returns it. The angle of body j relative
-        to body i lies in (-pi, pi]: it is a function of the pose, and does not count turns.
+        to body i is that of ``result[joint].rotation``, with all turns made since the start of the run.
     """
 
     def __init__(self, name: str, joint: Joint, torque: Any) -> None:
@@ -37,9 +45,17 @@ class JointTorque(ForceElement):
         """Add the torque and its reaction; the axis is the one fixed in body i."""
         i, j = frame_motions(self.joint, kin, rows)
         c = self.joint.rotation_axis
-        torque = self.torque(t, _number(angles(i, j)[c]), _number(angular_velocity(i, j)[c])) * i.axes[:, c]
+        assert c is not None
+        angle = _number(angle_about(i, j, c))
+        near = float(kin.angles[self.joint.name][c]) if self.joint.name in kin.angles else 0.0
+        angle = angle + (nearest(float_of(angle), near) - float_of(angle))
+        torque = self.torque(t, angle, _number(angular_velocity(i, j)[c])) * i.axes[:, c]
         loads.torque[rows[1]] += torque
         loads.torque[rows[0]] -= torque
+
+    def rate(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
+        """Rate, rad/s, of the angle on which the torque does work."""
+        return float(angular_velocity(*frame_motions(self.joint, kin, rows))[self.joint.rotation_axis])
 
     def law(self) -> Law:
         """Return the torque for kernels."""
@@ -69,6 +85,10 @@ class JointForce(ForceElement):
         force = self.force(t, _number(displacement(i, j)[c]), _number(velocity(i, j)[c])) * i.axes[:, c]
         loads.add_force(kin, rows[1], force, j.origin)
         loads.add_force(kin, rows[0], -force, j.origin)
+
+    def rate(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
+        """Rate, m/s, of the displacement on which the force does work."""
+        return float(velocity(*frame_motions(self.joint, kin, rows))[self.joint.translation_axis])
 
     def law(self) -> Law:
         """Return the force for kernels."""

@@ -23,9 +23,10 @@ from quirk.integrators.control import (
 from quirk.lanes import at, load, store
 
 from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
+from .counting import Counter, look_ahead, note_turns, turn_on
 from .evaluate import copy, evaluate, factorise_at
 from .factorise import Pattern
-from .loads import Forces
+from .loads import Forces, refer
 from .orthogonal import substitute, triangularise
 from .probe import Arrays, Asked, carry_on, jumped, note, overlooked
 from .project import project, tangential
@@ -63,7 +64,8 @@ class Run(NamedTuple):
 
     y, y_new, stage, change (size,) · k (buffers size,) slopes · clock, counts: see below · asked: times ·
     times, states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
-    `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote
+    `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote · counter: of the turns of
+    joints
     """
 
     y: np.ndarray
@@ -79,6 +81,7 @@ class Run(NamedTuple):
     stop: np.ndarray
     pieces: np.ndarray
     functions: Asked
+    counter: Counter
 
 
 # Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
@@ -188,6 +191,8 @@ def enter(
                 return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
             counts[STEPS] += 1
             counts[WITHIN] = 1
+            refer(forces, clock[T_NEW])
+            look_ahead(run.counter, run.y, run.y_new, h)
         # What is asked for in this step.
         h = clock[T_NEW] - clock[T]
         while wanted(settings, run):
@@ -215,6 +220,7 @@ def enter(
             astray = constrained and (t < clock[T_NEW] or counts[STEPS] % settings.interval != 0)
             if astray and not project(constants, nodes, pattern, work, t, state, length, counts):
                 return OFF_BETWEEN
+            note_turns(run.counter, counts[KEPT], run.y, state, t - clock[T])
             run.times[counts[KEPT]] = t
             counts[KEPT] += 1
             counts[ASKED] += 1
@@ -357,6 +363,7 @@ def next_time(settings: Settings, run: Run) -> float:
 def settle(settings: Settings, run: Run, stages: int) -> bool:
     """Make the end of a step the start of the next; returns whether the steps lead nowhere."""
     clock, counts, size = run.clock, run.counts, run.y.shape[0]
+    turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
     copy(run.y_new, run.y)
     for o in range(0, size, 8):
         store(run.k, o, load(run.k, stages * size + o))

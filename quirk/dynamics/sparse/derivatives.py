@@ -11,11 +11,12 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.lanes import WIDTH, aligned
 from quirk.pointers import address_of, pointer_to_python
-from quirk.state import STATE_SIZE
+from quirk.state import STATE_SIZE, State
 
 from ..equations import applied_derivative
 from ..model import Model
 from ..towers import MotionTower, factorials
+from ..turns import angles_by_name
 from .follow import (
     AGAIN,
     ARRIVED,
@@ -75,12 +76,14 @@ class Found:
     Attributes
     ----------
     states : (nt, 13 n)
+    quadrants : (nt, 2 K) of joints, counted along states that were followed
     linear : (nt, K, n, 3) accelerations of the centres of mass in N, and their derivatives
     angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
     steps, corrections, factorisations : how the states were found, if they were followed
     """
 
     states: np.ndarray
+    quadrants: np.ndarray
     linear: np.ndarray
     angular: np.ndarray
     steps: int
@@ -107,7 +110,7 @@ class UnreachedError(Exception):
     time : that was reached
     tried : steps on the way from the time before
     state : (13 n,) there
-    states : (row, 13 n) before
+    states, quadrants : (row, 13 n), (row, 2 K) before
     cause : what a function of the user raised on the way, or None
     """
 
@@ -117,10 +120,12 @@ class UnreachedError(Exception):
         path: Path,
         state: np.ndarray,
         states: np.ndarray,
+        quadrants: np.ndarray,
         cause: BaseException | None,
     ) -> None:
         self.reason, self.row, self.tried = reason, int(path.counts[ROW]), int(path.counts[TRIED])
-        self.time, self.state, self.states, self.cause = float(path.clock[REACHED]), state, states, cause
+        self.time, self.state, self.states = float(path.clock[REACHED]), state, states
+        self.quadrants, self.cause = quadrants, cause
         super().__init__(f"at t = {self.time:.9g} s")
 
 
@@ -144,19 +149,22 @@ class Differentiator:
             asked=np.zeros(1, dtype=np.int64),
         )
         self._present = aligned(solver.size)
+        self._angles: dict[str, np.ndarray] = {}
 
     def along(
         self,
         times: np.ndarray,
         states: np.ndarray,
+        angles: np.ndarray | None = None,
         *,
         tracking: bool = False,
         watch: Callable[[float], None] = lambda t: None,
     ) -> Found:
         """Find derivatives at times (nt,) and states (nt, 13 n), on the constraints.
 
-        With `tracking` the first state alone is given, and the others are where the constraints lead from there;
-        `watch` is told now and then up to which time.
+        Of the angles (nt, K, 3) of joints, which functions of loads get, the turns count. With `tracking` the first
+        state alone is given, and the others are where the constraints lead from there; `watch` is told now and then up
+        to which time.
 
         Raises
         ------
@@ -167,11 +175,11 @@ class Differentiator:
         """
         solver = self.solver
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
-        path = self._path(times)
+        path = self._path(times, states[0])
         for row, state in enumerate(states):
             path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(state)
         try:
-            outcome = self._follow(path, rank, tracking, watch)
+            outcome = self._follow(path, rank, tracking, angles, watch)
         except KeyboardInterrupt:
             if not tracking or path.counts[ROW] == 0:
                 raise
@@ -179,26 +187,27 @@ class Differentiator:
         if outcome != ARRIVED:
             back = solver.slots.state_from_lanes
             states = back(path.states.reshape(len(times), -1)[: path.counts[ROW]])
-            raise UnreachedError(outcome, path, back(self._present), states, solver.applied.latest)
+            quadrants = self._quadrants(path)[: path.counts[ROW]]
+            raise UnreachedError(outcome, path, back(self._present), states, quadrants, solver.applied.latest)
         return self._found(path)
 
-    def with_loads(self, times: np.ndarray, states: np.ndarray) -> tuple[Found, Loads]:
+    def with_loads(self, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> tuple[Found, Loads]:
         """The same with multipliers and joint loads, and their derivatives.
 
         One time after the other, since loads are read off the rows.
         """
         solver, series, K, nt = self.solver, self.series, self.order, len(times)
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
-        reader, whole = JointLoads(solver, self.related), self._path(times)
+        reader, whole = JointLoads(solver, self.related), self._path(times, states[0])
         force, torque = np.zeros((2, nt, K, reader.count, 3))
         multipliers = np.zeros((nt, K, solver.model.rows))
         accelerations, kept = whole.accelerations.reshape(nt, -1), whole.states.reshape(nt, -1)
         G, count = series.rows.reshape(K, -1), len(solver.work.x)
         for row in range(nt):
             kept[row] = solver.slots.state_to_lanes(states[row])
-            path = self._path(times[row : row + 1])
+            path = self._path(times[row : row + 1], states[row])
             path.states[:] = kept[row]
-            self._follow(path, rank, False, lambda t: None)
+            self._follow(path, rank, False, None if angles is None else angles[row : row + 1], lambda t: None)
             accelerations[row] = path.accelerations
             rows = [solver.work.G, *G[1:]]
             x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
@@ -212,7 +221,7 @@ class Differentiator:
         factor = factorials(K - 1)[:, None, None]
         return self._found(whole), Loads(multipliers * factor[..., 0], force * factor, torque * factor)
 
-    def _path(self, times: np.ndarray) -> Path:
+    def _path(self, times: np.ndarray, start: np.ndarray) -> Path:
         solver, nt = self.solver, len(times)
         return Path(
             times=np.ascontiguousarray(times, dtype=float),
@@ -224,14 +233,28 @@ class Differentiator:
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
             counts=np.zeros(COUNTS, dtype=np.int64),
             clock=np.zeros(CLOCK),
+            counter=solver.model.joints.counter(solver.slots, State.unpack(start), nt),
         )
 
-    def _follow(self, path: Path, rank: int, tracking: bool, watch: Callable[[float], None]) -> int:
+    def _follow(
+        self,
+        path: Path,
+        rank: int,
+        tracking: bool,
+        angles: np.ndarray | None,
+        watch: Callable[[float], None],
+    ) -> int:
         solver = self.solver
         applied = solver.applied
         applied.latest = None
+        if not solver.model.reads_angles:
+            angles = None
         steps, outcome = FIRST_ENTRY_STEPS, AGAIN
         while outcome in (AGAIN, STOPPED):  # stopped by Ctrl-C, if somebody handles it who wants to go on
+            if angles is not None and path.counts[ROW] < len(angles):
+                row, steps = path.counts[ROW], 1
+                applied.refer(float(path.times[row]), angles[row])
+                self._angles = angles_by_name(solver.model.joints, angles[row])
             # So few at once that Python is back soon, and an interruption from the keyboard is seen.
             began = time.perf_counter()
             with applied.calling():
@@ -257,7 +280,11 @@ class Differentiator:
         angular = terms[..., 3:] * factorials(K)[1:, None, None]
         states = slots.state_from_lanes(path.states.reshape(nt, -1))
         cost = (int(path.counts[k]) for k in (STEPS, CORRECTIONS, FACTORISATIONS))
-        return Found(states, linear, angular, *cost)
+        return Found(states, self._quadrants(path), linear, angular, *cost)
+
+    @staticmethod
+    def _quadrants(path: Path) -> np.ndarray:
+        return path.counter.kept.reshape(len(path.times), -1)
 
     def _bodies(self, orders: int) -> np.ndarray:
         """Coefficients (orders, n + 1, 36) of all bodies and the ground, laid out as kinematics."""
@@ -279,6 +306,6 @@ class Differentiator:
             rotation=derivatives[:, 0, ROTATION : ROTATION + 9].reshape(n + 1, 3, 3),
             spin=derivatives[:, : k + 1, SPIN : SPIN + 3],
         )
-        loads = np.concatenate(applied_derivative(solver.model, t, motion, k), axis=1) / factorials(k)[-1]
+        loads = np.concatenate(applied_derivative(solver.model, t, motion, k, self._angles), axis=1) / factorials(k)[-1]
         bodies = self.series.bodies.reshape(self.order + 2, -1, KINEMATICS_SIZE, WIDTH)
         bodies[k, :, FORCE : FORCE + 6] = slots.to_lanes(loads).reshape(-1, 6, WIDTH)

@@ -6,6 +6,7 @@ import numpy as np
 
 from quirk.state import State
 
+from ..turns import angles_by_name
 from .solver import Solver
 
 
@@ -32,6 +33,7 @@ class SparseFlow:
         self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
         self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()), t)
         self.evaluations = 0
+        self.refer(t, *np.zeros((2, len(self.model.joints.ends), 3)))
 
     @property
     def trouble(self) -> BaseException | None:
@@ -43,6 +45,16 @@ class SparseFlow:
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        self._reference = t, angles, rates
+        self.solver.applied.refer(t, angles, rates)
+
+    def angles(self, t: float) -> dict[str, np.ndarray]:
+        """Return about what the angles of joints are at a time, (3,) by name."""
+        since, angles, rates = self._reference
+        return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""

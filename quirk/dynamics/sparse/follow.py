@@ -15,6 +15,7 @@ from quirk.compiled import entry, kernel
 from quirk.lanes import at, greater, highest, put, splat, store
 
 from .bodies import KIN, STATE, speed
+from .counting import Counter, look_ahead, note_turns, turn_on
 from .evaluate import copy, factorise_at
 from .factorise import Pattern
 from .layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
@@ -30,8 +31,9 @@ from .work import CORRECTION, RANK, Work
 # a quarter of the finest tooth of gears, which could not tell a larger error from another tooth. A correction beyond
 # FARTHEST may lead to another assembly of the mechanism, and so may one that changes velocities by more than a part
 # ASTRAY of them: where branches of motion meet, poses are close together and velocities are not. Otherwise the way is
-# taken in parts, down to a part SHORTEST of the whole. Velocities that lead less far than STILL are round-off.
-LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL = 4e-3, 1e-2, 0.05, 1e-9, 1e-12
+# taken in parts, down to a part SHORTEST of the whole. Velocities that lead less far than STILL are round-off. Turns
+# are counted by the mean of the rates at both ends, which may miss no body by more than UNCOUNTED rad.
+LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9, 1e-12, 0.5
 
 # Of each order of a rotation vector theta: itself, and theta x omega.
 THETA, ONCE = 0, 24
@@ -41,7 +43,8 @@ class Path(NamedTuple):
     """Where derivatives are asked for, and what was found.
 
     times (nt,) · states (nt size,) · present, trial, guess: of one state · turns: coefficients of rotation vectors ·
-    accelerations: coefficients of each time and order · counts, clock: see below.
+    accelerations: coefficients of each time and order · counts, clock: see below · counter: of the turns of joints,
+    where states follow each other.
     """
 
     times: np.ndarray
@@ -53,6 +56,7 @@ class Path(NamedTuple):
     accelerations: np.ndarray
     counts: np.ndarray
     clock: np.ndarray
+    counter: Counter
 
 
 # Entries of Path.counts: steps of projections, their factorisations, times done, steps from one position to the next,
@@ -112,6 +116,7 @@ def follow(
                 return SINGULAR
         if stop[0] != 0:
             return STOPPED
+        note_turns(path.counter, row, path.present, path.present, 0.0)
         # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
         keep(series, path, work.kin.shape[0], order, work.summary[RANK] >= rank)
         path.counts[ROW] += 1
@@ -153,6 +158,8 @@ def approach(
             return STUCK
         factorise_at(constants, nodes, pattern, work, clock[REACHED], path.present)
         return AGAIN
+    look_ahead(path.counter, path.present, path.trial, h)
+    turn_on(path.counter, path.present, path.trial, h)
     copy(path.trial, path.present)
     clock[AHEAD], clock[REACHED] = 2.0 * h, t
     path.counts[STEPS] += 1
@@ -180,10 +187,12 @@ def expected(path: Path, length: float, h: float) -> bool:
 def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int, length: float) -> bool:
     """Fill `trial` with the state a time h later, by the Taylor polynomials of the motion.
 
-    Returns whether their last terms are small, so that poses are known to a part of the finest tooth.
+    Returns whether their last terms are small, so that poses are known to a part of the finest tooth, and turns are
+    about those of the mean rates.
     """
     whole = path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
+    uncounted = splat(0.0)
     for block in range(whole // STATE):
         s, k, zero = block * STATE, block * KIN, splat(0.0)
         position = velocity = omega = zero, zero, zero
@@ -216,9 +225,14 @@ def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int, len
             angle = times(plus(angle, load3(path.turns, n * whole + s + THETA)), h)
         theta, r = load3(path.turns, last + s + THETA), load3(bodies, (order + 1) * size + k + 8 * POSITION_TERM)
         largest = greater(largest, power * (dot(theta, theta) + dot(r, r) * (1.0 / (length * length))))
+        missed = zero, zero, zero
+        for n in range(2, order + 1):
+            term = load3(bodies, n * size + k + 8 * OMEGA_TERM)
+            missed = plus(missed, times(term, h ** (n + 1) * (0.5 - 1.0 / (n + 1))))
+        uncounted = greater(uncounted, dot(missed, missed))
         store3(path.trial, s + 8 * (ORIENTATION + 1), angle)
         turn_by(path.present, path.trial, s + 8 * ORIENTATION)
-    return highest(largest) <= LAST_TERM * LAST_TERM
+    return highest(largest) <= LAST_TERM * LAST_TERM and highest(uncounted) <= UNCOUNTED * UNCOUNTED
 
 
 @kernel

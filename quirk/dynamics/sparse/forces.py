@@ -10,6 +10,7 @@ import numpy as np
 
 from quirk.compiled import plain_python
 from quirk.errors import InputError
+from quirk.forces import JointTorque
 from quirk.forces.element import Wrenches
 from quirk.forces.law import Law
 from quirk.forces.value import Value
@@ -56,10 +57,17 @@ class Applied:
             checked=np.zeros(count, dtype=np.int64),
             inputs=np.zeros(INPUT_ROOM * count),
             outputs=np.zeros(OUTPUTS * count),
+            reference=np.zeros(3 * count),
             whole_inputs=np.zeros(slots.lanes * STATE_SIZE if self._python else 0),
             whole_outputs=np.zeros(slots.lanes * WRENCH_SIZE if self._python else 0),
         )
         self.table = table
+        # Joints whose angles functions get: the element, the joint and the axis.
+        self._angles = [
+            (e, model.joints.number[element.joint.name], element.joint.rotation_axis)
+            for e, element in enumerate(element for element, _, law in laws if law is not None)
+            if isinstance(element, JointTorque) and element.torque.function is not None
+        ]
         self._pointers: list[Any] = []
         for e, (rows, law) in enumerate(known):
             i, j = rows if len(rows) == 2 else (slots.bodies, rows[0])
@@ -84,6 +92,12 @@ class Applied:
         """Raise what a user's function raised when it was last called: at a given state none may fail."""
         if self.trouble is not None:
             raise self.trouble
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, with rates (K, 3) or at rest."""
+        for e, k, axis in self._angles:
+            rate = 0.0 if rates is None else rates[k, axis]
+            self.table.reference[3 * e : 3 * e + 3] = angles[k, axis], rate, t
 
     @contextmanager
     def calling(self) -> Iterator[None]:

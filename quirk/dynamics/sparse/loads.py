@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import inlined, kernel
+from quirk.constraints.relative import nearest
 from quirk.forces.law import FORCE, FORCE_IN_BODY, JOINT_TORQUE, SPRING, TORQUE, TORQUE_IN_BODY
 from quirk.lanes import at, load, put, splat, store
 from quirk.pointers import call
@@ -37,8 +38,9 @@ class Forces(NamedTuple):
     kind (E,) · state, kinematics (2 E,) where bodies i and j start · point (6 E,) in body coordinates · frame
     (18 E,) axes of both frames by columns, one after the other, in body coordinates · axis (E,) of frame i ·
     constants (3 E,) · address (E,) of the function, 0 if there is none · checked (E,) address of what calls a
-    compiled function from Python · inputs (26 E,), outputs (4 E,) of functions · whole_inputs, whole_outputs: the
-    state and the loads of all bodies, for PYTHON elements.
+    compiled function from Python · inputs (26 E,), outputs (4 E,) of functions · reference (3 E,) angle and rate of a
+    joint at a time, from which its angle goes on · whole_inputs, whole_outputs: the state and the loads of all bodies,
+    for PYTHON elements.
     """
 
     kind: np.ndarray
@@ -52,6 +54,7 @@ class Forces(NamedTuple):
     checked: np.ndarray
     inputs: np.ndarray
     outputs: np.ndarray
+    reference: np.ndarray
     whole_inputs: np.ndarray
     whole_outputs: np.ndarray
 
@@ -94,7 +97,8 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
             axis = turned(kin, ki, _axis(forces, e))
             if forces.address[e] != 0:
                 if kind == JOINT_TORQUE:
-                    put(forces.inputs, INPUT_ROOM * e, _angle(forces, e, kin, ki, kj))
+                    angle = nearest(_angle(forces, e, kin, ki, kj), _expected(forces, e, t))
+                    put(forces.inputs, INPUT_ROOM * e, angle)
                     put(forces.inputs, INPUT_ROOM * e + 1, dot(axis, minus(w_j, w_i)))
                 else:
                     put(forces.inputs, INPUT_ROOM * e, dot(axis, d))
@@ -151,9 +155,26 @@ def _spring(
     return times(u, -damping if rest_length == 0.0 else math.nan)
 
 
+@inlined
+def _expected(forces: Forces, e: int, t: float) -> float:
+    """About what the angle of a joint is by now."""
+    o = 3 * e
+    return at(forces.reference, o) + at(forces.reference, o + 1) * (t - at(forces.reference, o + 2))
+
+
+@kernel
+def refer(forces: Forces, t: float) -> None:
+    """Let angles go on from those of the last evaluation, which was at time t."""
+    for e in range(forces.kind.shape[0]):
+        if forces.kind[e] == JOINT_TORQUE and forces.address[e] != 0:
+            put(forces.reference, 3 * e, at(forces.inputs, INPUT_ROOM * e))
+            put(forces.reference, 3 * e + 1, at(forces.inputs, INPUT_ROOM * e + 1))
+            put(forces.reference, 3 * e + 2, t)
+
+
 @kernel
 def _angle(forces: Forces, e: int, kin: np.ndarray, ki: int, kj: int) -> float:
-    """1-2-3 angle of joint frame j relative to i about an axis; see `rotation.angles_123`."""
+    """Angle of joint frame j relative to i about the axis about which it turns; see `relative.angle_about`."""
     o = 18 * e
     x_i = turned(kin, ki, (at(forces.frame, o), at(forces.frame, o + 1), at(forces.frame, o + 2)))
     y_i = turned(kin, ki, (at(forces.frame, o + 3), at(forces.frame, o + 4), at(forces.frame, o + 5)))
@@ -163,7 +184,8 @@ def _angle(forces: Forces, e: int, kin: np.ndarray, ki: int, kj: int) -> float:
     z_j = turned(kin, kj, (at(forces.frame, o + 15), at(forces.frame, o + 16), at(forces.frame, o + 17)))
     axis = forces.axis[e]
     if axis == 1:
-        return math.atan2(dot(x_i, z_j), math.hypot(dot(x_i, x_j), dot(x_i, y_j)))
+        cosine = math.hypot(dot(x_i, x_j), dot(x_i, y_j))
+        return math.atan2(dot(x_i, z_j), math.copysign(cosine, dot(x_i, x_j)))
     a = math.atan2(-dot(y_i, z_j), dot(z_i, z_j))
     if axis == 0:
         return a

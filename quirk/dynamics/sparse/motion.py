@@ -38,15 +38,18 @@ def constrained_motion(
 
 
 def motion_along(
-    solver: Solver, times: np.ndarray, states: State
+    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
+    """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint.
+
+    Of the angles (nt, K, 3) of joints, where functions of loads get them, the turns count.
+    """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
     forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
     with solver.applied.calling():
-        for row, (state, rates) in enumerate(_evaluated(solver, times, states)):
+        for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
             accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
             position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
             R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
@@ -56,20 +59,24 @@ def motion_along(
     return accelerations[..., :3], accelerations[..., 3:], by_joint
 
 
-def multipliers_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
-    """Multipliers (nt, m) at all times."""
+def multipliers_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> np.ndarray:
+    """Multipliers (nt, m) at all times; `angles` as for `motion_along`."""
     with solver.applied.calling():
-        multipliers = [solver.multipliers() for _ in _evaluated(solver, times, states)]
+        multipliers = [solver.multipliers() for _ in _evaluated(solver, times, states, angles)]
     return np.array(multipliers).reshape(len(times), solver.model.rows)
 
 
-def _evaluated(solver: Solver, times: np.ndarray, states: State) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _evaluated(
+    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Evaluate at one time after the other; yields the state (n, 13) and its rates as lanes."""
-    parts = np.concatenate(list(vars(states).values()), axis=2)
+    parts = np.concatenate(states.parts, axis=2)
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(parts[row].ravel())
         if row == 0:
             solver.settle(y, t)
+        if angles is not None:
+            solver.applied.refer(t, angles[row])
         rates = solver.rates(t, y)
         solver.applied.check()
         yield parts[row], rates
@@ -77,7 +84,7 @@ def _evaluated(solver: Solver, times: np.ndarray, states: State) -> Iterator[tup
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
     """Phi and its rate (nt, m, 2) at all times."""
-    parts = np.concatenate(list(vars(states).values()), axis=2)
+    parts = np.concatenate(states.parts, axis=2)
     if not solver.model.rows:
         return np.zeros((len(parts), 0, 2))
     found = np.empty((len(parts), solver.model.rows, 2))

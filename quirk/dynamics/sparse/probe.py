@@ -17,10 +17,9 @@ from quirk.pointers import call
 
 # Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start and
 # how many there are, and where what it writes starts; the first output that is looked at, how many are, and the
-# distance between two of these; whether its first input is an angle in (-pi, pi]; where its inputs and outputs start in
-# a record.
-KIND, ADDRESS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, TURNS, PLACE_IN, PLACE_OUT = range(11)
-ASKED_SIZE = 11
+# distance between two of these; where its inputs and outputs start in a record.
+KIND, ADDRESS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, PLACE_IN, PLACE_OUT = range(10)
+ASKED_SIZE = 10
 
 # Whose a function is; each kind is called with arrays of its own.
 OF_FORCE, OF_ELEMENT, OF_RELATION, OF_MOTION = range(4)
@@ -175,23 +174,18 @@ def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> boo
     given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
     first = asked.entries[e + FIRST_IN]
     for c in range(asked.entries[e + INS]):
-        total, previous, place = 0.0, 0.0, asked.entries[e + PLACE_IN] + c
-        turns = asked.entries[e + TURNS] != 0 and c == 0
+        total, place = 0.0, asked.entries[e + PLACE_IN] + c
         for m in range(nodes):
-            value = at(asked.inputs, record_in(asked, asked.stages[m]) + place)
-            if turns and m > 0:
-                value -= 2.0 * math.pi * math.floor((value - previous) / (2.0 * math.pi) + 0.5)
-            previous = value
-            total += asked.basis[m] * value
-        if turns:
-            total -= 2.0 * math.pi * math.floor(total / (2.0 * math.pi) + 0.5)
+            total += asked.basis[m] * at(asked.inputs, record_in(asked, asked.stages[m]) + place)
         put(given, first + c, total)
     out, stride = asked.entries[e + FIRST_OUT], asked.entries[e + STRIDE]
     for c in range(asked.entries[e + OUTS]):
         put(returned, out + c * stride, math.nan)
     call(asked.entries[e + ADDRESS], time, given, first, returned, asked.entries[e + WRITES])
-    for c in range(asked.entries[e + INS]):  # some are constants, which an interpolation changes by round-off
-        put(given, first + c, at(asked.inputs, asked.entries[e + PLACE_IN] + c))
+    # Some are constants, which an interpolation changes by round-off, and angles go on from those of the step's end.
+    place = record_in(asked, asked.stages[nodes - 1]) + asked.entries[e + PLACE_IN]
+    for c in range(asked.entries[e + INS]):
+        put(given, first + c, at(asked.inputs, place + c))
     change, largest = spread(asked, p)
     allowed = asked.limit[2 * p] * change + ROUND_OFF * largest
     for c in range(asked.entries[e + OUTS]):

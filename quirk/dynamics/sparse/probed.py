@@ -15,7 +15,7 @@ from quirk.motion import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
 
 from .advance import called_with
-from .loads import INPUTS, PYTHON
+from .loads import INPUT_ROOM, INPUTS, OUTPUTS, PYTHON
 from .probe import (
     ADDRESS,
     ASKED_SIZE,
@@ -31,7 +31,6 @@ from .probe import (
     PLACE_IN,
     PLACE_OUT,
     STRIDE,
-    TURNS,
     WRITES,
     Asked,
 )
@@ -51,8 +50,8 @@ def _of_forces(solver: Solver) -> list[list[int]]:
     entries = []
     for e in np.flatnonzero((table.address != 0) & (table.kind != PYTHON)):
         ins, outs = (2, 1) if table.kind[e] in (JOINT_TORQUE, JOINT_FORCE) else (INPUTS, 3)
-        turns = table.kind[e] == JOINT_TORQUE
-        entries.append([OF_FORCE, table.address[e], INPUTS * e, ins, 3 * e, 3 * e, outs, 1, turns])
+        out = OUTPUTS * e
+        entries.append([OF_FORCE, table.address[e], INPUT_ROOM * e, ins, out, out, outs, 1])
     return entries
 
 
@@ -60,7 +59,7 @@ def _of_elements(solver: Solver) -> list[list[int]]:
     """Elements without a law, all at once."""
     table = solver.applied.table
     sizes = table.whole_inputs.size, table.whole_outputs.size
-    return [[OF_ELEMENT, a, 0, sizes[0], 0, 0, sizes[1], 1, 0] for a in table.address[table.kind == PYTHON]]
+    return [[OF_ELEMENT, a, 0, sizes[0], 0, 0, sizes[1], 1] for a in table.address[table.kind == PYTHON]]
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
@@ -70,7 +69,7 @@ def _of_relations(solver: Solver) -> list[list[int]]:
         if placed.relation.of_user:
             layout, out = solver.related.layouts[r], table.entry(r, OUTPUT)
             given = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), layout.inputs]
-            entries.append([*given, out, out + ORDER, layout.rows, ORDER + 1, 0])
+            entries.append([*given, out, out + ORDER, layout.rows, ORDER + 1])
     return entries
 
 
@@ -82,7 +81,7 @@ def _of_motions(solver: Solver) -> list[list[int]]:
             if motion.kind == FUNCTION:
                 address = table.motions.entries[MOTION_SIZE * (table.entry(r, MOTION) + m) + MOTION_ADDRESS]
                 first = table.entry(r, INPUT) + table.entry(r, NUMBERS) + m * (ORDER + 1)
-                entries.append([OF_MOTION, address, 0, 0, first, first + 1, ORDER, 1, 0])
+                entries.append([OF_MOTION, address, 0, 0, first, first + 1, ORDER, 1])
     return entries
 
 
@@ -146,13 +145,7 @@ class Functions:
         e, fractions = self.table[p], self.asked.fractions
         inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
         given = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
-        if e[TURNS]:
-            given = given.copy()
-            given[:, 0] = np.unwrap(given[:, 0])
-        between = basis(fractions, theta) @ given
-        if e[TURNS]:
-            between[0] = np.angle(np.exp(1j * between[0]))
-        return between
+        return basis(fractions, theta) @ given
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
         """Return what function p returns, not numbers where it fails."""

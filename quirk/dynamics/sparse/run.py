@@ -14,8 +14,9 @@ from quirk.integrators.fixed import stepped_off
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.interruption import Held
 from quirk.lanes import aligned
-from quirk.state import vector_starts
+from quirk.state import State, vector_starts
 
+from ..turns import Turns
 from .advance import (
     ADVANCE,
     AGAIN,
@@ -78,11 +79,12 @@ class CompiledRun:
     tableau, settings : how to go on
     breaks : at which steps end; those found on the way are added
     asked : times to keep, or None for all steps
+    angles : (K, 3) of joints, with the turns that they have made
     statistics : filled while the run goes on
 
     Attributes
     ----------
-    times, states : what was kept so far: arrays (k,), (k, 13 n) of each entry
+    times, states, quadrants : what was kept so far: arrays (k,), (k, 13 n), (k, 2 K) of each entry
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class CompiledRun:
         settings: Settings,
         breaks: Breaks,
         asked: np.ndarray | None,
+        angles: np.ndarray,
         statistics: Statistics,
     ) -> None:
         solver = flow.solver
@@ -120,24 +123,33 @@ class CompiledRun:
             stop=solver.applied.stop,
             pieces=np.array(breaks.pieces(settings.start)).ravel(),
             functions=self._functions.asked,
+            counter=solver.model.joints.counter(solver.slots, State.unpack(y), room, blind=settings.fixed > 0),
         )
+        self._angles = angles
         self.times: list[np.ndarray] = []
         self.states: list[np.ndarray] = []
+        self.quadrants: list[np.ndarray] = []
         self._entry_steps, self._begun, self._rest = FIRST_ENTRY_STEPS, False, LEAST_REST
         clock = self.run.clock
         clock[CLEARED] = -np.inf
         clock[T] = clock[MARK] = settings.start
         clock[PREVIOUS] = SMALLEST_ERROR
         if asked is None:
-            self._record(np.array([settings.start]), y[None])
+            self._record(np.array([settings.start]), y[None], self.run.counter.quadrants)
         elif len(asked) and asked[0] <= settings.start:
-            self._record(asked[:1], y[None])
+            self._record(asked[:1], y[None], self.run.counter.quadrants)
             self.run.counts[ASKED] = 1
 
     @property
     def reached(self) -> float:
         """Time up to which the motion is known, s."""
         return float(self.run.clock[T])
+
+    @property
+    def turns(self) -> Turns:
+        """The turns of joints at what was kept so far."""
+        start = State.unpack(self._start)
+        return Turns.since(self.solver.model.joints, start.orientation, self._angles, np.vstack(self.quadrants))
 
     @property
     def rank(self) -> int:
@@ -153,7 +165,10 @@ class CompiledRun:
         """Evaluate at the start and choose a first step."""
         flow, settings, solver, y = self._flow, self.settings, self.solver, self._start
         piece = self._breaks.piece(settings.start)
+        solver.applied.refer(settings.start, self._angles)
         slope = flow(piece.low, y)
+        if solver.model.reads_angles:
+            solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(State.unpack(y)))
         self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
         self._functions.note()
         if settings.fixed == 0:
@@ -197,7 +212,8 @@ class CompiledRun:
         )  # fmt: skip
         kept = run.counts[KEPT]
         if kept:
-            self._record(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]))
+            quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
+            self._record(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
         self._count()
         steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started
         pace = steps / max(elapsed, 1e-6)
@@ -226,9 +242,10 @@ class CompiledRun:
     def close(self) -> None:
         """Keep also the state that a run reached which ended early."""
         if not self.times or self.reached > self.times[-1][-1]:
-            self._record(np.array([self.reached]), self._rows(self.run.y))
+            self._record(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
 
-    def _record(self, times: np.ndarray, states: np.ndarray) -> None:
+    def _record(self, times: np.ndarray, states: np.ndarray, quadrants: np.ndarray) -> None:
+        self.quadrants.append(quadrants.reshape(len(times), -1).astype(np.int32))
         self.times.append(times)
         self.states.append(states)
 

@@ -12,10 +12,11 @@ from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
-from quirk.state import STATE_SIZE, State
+from quirk.state import STATE_SIZE, State, initial_state
 
 from ..model import Model
 from ..projection import NEAR
+from ..turns import CountedJoints
 from .advance import (
     BEST_RANK,
     CHOOSE,
@@ -144,6 +145,7 @@ class Solver:
             stop=self.applied.stop,
             pieces=np.zeros(0),
             functions=NO_FUNCTIONS,
+            counter=CountedJoints([], []).counter(self.slots, initial_state([]), 0),
         )
 
     @property

@@ -1,0 +1,88 @@
+"""What a joint leaves free, from its rows: at poses of two frames that satisfy it, the first of which stands still."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk import rotation
+
+from .constraint import Joint
+from .primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
+from .relation import LANES, Relation, layout_of
+
+# Besides the pose nearest to that of equal frames, so many are looked at, moved by about so much, m and rad.
+POSES, AWAY = 2, 0.3
+# A pose satisfies a joint within this, m and rad, and is found in so many steps, or left out.
+SATISFIED, STEPS = 1e-9, 30
+# A coordinate whose gradient is by less than this part off those of the rows does not move.
+HELD = 1e-6
+
+
+def holds(joint: Joint, coordinate: Relation) -> bool:
+    """Whether a coordinate of a joint's frames, less a motion, moves at no pose that the joint allows."""
+    seen = False
+    for number in range(1 + POSES):
+        pose = _pose(joint, number)
+        if pose is None:
+            continue
+        seen = True
+        gradient, rows = _relation_rows(coordinate, *pose)[1][0], _rows(joint, *pose)[1]
+        left = gradient - rows.T @ np.linalg.lstsq(rows.T, gradient, rcond=HELD)[0] if len(rows) else gradient
+        if np.linalg.norm(left) > HELD * np.linalg.norm(gradient):
+            return False
+    return seen
+
+
+@functools.lru_cache(256)
+def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Where frame j may be, seen from frame i: origin (3,) and axes (3, 3), by Newton's method; None if not found."""
+    d, turn = (AWAY if number else 0.0) * np.random.default_rng(number).normal(size=(2, 3))
+    R = rotation.matrix(rotation.exp(turn))
+    for _ in range(STEPS):
+        phi, rows = _rows(joint, d, R)
+        if np.abs(phi).max(initial=0.0) < SATISFIED:
+            return d, R
+        step = np.linalg.lstsq(rows, -phi, rcond=HELD)[0]
+        d, R = d + step[:3], rotation.matrix(rotation.exp(step[3:])) @ R
+    return None
+
+
+def _rows(joint: Joint, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Phi (m,) and its gradient (m, 6) with respect to displacements and turns of frame j, along the axes of i."""
+    parts = [
+        _relation_rows(one, d, R) if isinstance(one, Relation) else _primitive_rows(one, d, R)
+        for one in joint.primitives
+        if not (isinstance(one, Relation) and one.of_velocities)
+    ]
+    return (
+        np.concatenate([np.zeros(0), *(phi for phi, _ in parts)]),
+        np.concatenate([np.zeros((0, 6)), *(rows for _, rows in parts)]),
+    )
+
+
+def _primitive_rows(primitive: Primitive, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    a, b, none = np.eye(3)[primitive.axis_i], R[:, primitive.axis_j], np.zeros(3)
+    if primitive.kind == COINCIDENCE:
+        return d, np.eye(3, 6)
+    if primitive.kind == DOT1:
+        return np.array([a @ b - primitive.offset]), np.array([[*none, *np.cross(b, a)]])
+    if primitive.kind == DISTANCE:
+        return np.array([d @ d - primitive.offset]), np.array([[*(2 * d), *none]])
+    return np.array([a @ d - primitive.offset]), np.array([[*a, *none]])
+
+
+def _relation_rows(relation: Relation, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    layout = layout_of(relation, 2, 1)
+    parts: list[Sequence[float] | np.ndarray] = [relation.numbers]
+    # Motions as at the start, or as near to it as they are defined.
+    parts += [motion.derivatives(float(np.clip(0.0, motion.start, motion.end)), 1) for motion in relation.motions]
+    here = np.concatenate([np.zeros(3), np.eye(3).ravel()])
+    for origin, axes in ((np.zeros(3), np.eye(3)), (d, R)):
+        parts += [here, origin, np.zeros(3), axes.ravel(), np.zeros(3)]
+    outputs = np.zeros(layout.outputs)
+    relation.fill(layout, False, 0.0, np.concatenate(parts), outputs)
+    rows = outputs[layout.first_gradient :].reshape(layout.rows, 2, LANES)[:, 1, :6]
+    return outputs[: layout.first_gradient : 2], rows

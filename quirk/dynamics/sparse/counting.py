@@ -1,0 +1,237 @@
+"""Counting the turns of joint angles along a run.
+
+The relative quaternion of two joint frames is u = H r with r = conj(q_i) q_j and a constant matrix H. It is arranged as
+two plane vectors, (u_0, u_1) and (u_2, u_3), whose directions are half the sum and half the difference of the two
+angles of a joint that can turn over: the first and third 1-2-3 angle, or both angles of a cross. Quaternions are
+continuous along a run, so that it is enough to count the quadrants that each of the vectors passes.
+
+No vector moves faster than the bodies turn, so a joint is looked at only where they may have turned so far that its
+vectors could have passed more than one quadrant. Vectors that are short, where the second 1-2-3 angle is close to a
+right one, are followed through a step along a cubic through both its ends; and where bodies turn by more than half a
+turn in a step, the mean of the rates at both ends tells how far.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import shared
+from quirk.constraints.relative import nearest
+from quirk.lanes import at, greater, highest, splat
+
+from .layout import OMEGA, ORIENTATION
+from .vectors import dot, load3
+
+STATE = 8 * 13
+SPIN_FROM_ORIENTATION = 8 * (OMEGA - ORIENTATION)
+
+# A vector of length one moves by at most 1/sqrt(2) of the angle by which two bodies turn relative to each other: with
+# some distance to that, by how much they turn before it can have passed its length.
+REACH = 1.25
+# Points of a cubic within a step; and the relative turn, rad, beyond which a cubic tells nothing.
+POINTS, FARTHEST = 16, 3.0
+# Angles that have no digits left for a part of a turn, rad, are not counted.
+COUNTABLE = 1e15
+
+# Entries of Counter.clock: angle by which bodies may have turned relative to each other since the start, and by which
+# they may do so in the present step; the largest angular velocity of a body, rad/s, at its start and at its end.
+TURNED, AHEAD, FASTEST, FASTEST_NEW = range(4)
+CLOCK = 4
+
+Four = tuple[float, float, float, float]
+
+
+class Counter(NamedTuple):
+    """Joints whose turns are counted, K of them.
+
+    where (2 K,): first element of the orientations of bodies i and j in y · forms (16 K,): H by rows · quadrants
+    (2 K,): in which both vectors are, counted on · due, counted (K,): TURNED until which nothing can be missed, and
+    where the joint was looked at last · lead (2 K,) rad, of where the rates have led over what was counted, where
+    steps are so long that poses tell nothing, spare (2 K,) the same of a state within a step · blind: whether steps are
+    taken that long, of a fixed size · clock: see above · kept: quadrants (2 K,) of each kept state.
+    """
+
+    where: np.ndarray
+    forms: np.ndarray
+    quadrants: np.ndarray
+    due: np.ndarray
+    counted: np.ndarray
+    lead: np.ndarray
+    spare: np.ndarray
+    blind: bool
+    clock: np.ndarray
+    kept: np.ndarray
+
+
+@shared
+def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
+    """Open a step of size h: look at all joints that may get too far in it."""
+    if counter.due.shape[0] == 0:
+        return
+    counter.clock[FASTEST_NEW] = fastest(y_new)
+    ahead = 2.0 * h * max(counter.clock[FASTEST], counter.clock[FASTEST_NEW])
+    turned = counter.clock[TURNED]
+    counter.clock[AHEAD] = ahead
+    for k in range(counter.due.shape[0]):
+        if counter.due[k] < turned + ahead and counter.counted[k] < turned:
+            u = plane_vectors(counter, k, y)
+            counter.quadrants[2 * k] = passed(counter.quadrants[2 * k], u[0], u[1], 0.0)
+            counter.quadrants[2 * k + 1] = passed(counter.quadrants[2 * k + 1], u[2], u[3], 0.0)
+            look_again(counter, k, u, turned)
+
+
+@shared
+def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
+    """Keep the quadrants of a state at a time h into the step that starts at y."""
+    count = counter.due.shape[0]
+    turned = counter.clock[TURNED] + counter.clock[AHEAD]
+    for k in range(count):
+        o = 2 * (row * count + k)
+        if counter.due[k] < turned:
+            count_through(counter, k, y, state, h, counter.kept, o, counter.spare)
+        else:
+            counter.kept[o] = counter.quadrants[2 * k]
+            counter.kept[o + 1] = counter.quadrants[2 * k + 1]
+
+
+@shared
+def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
+    """Close a step."""
+    turned = counter.clock[TURNED] + counter.clock[AHEAD]
+    for k in range(counter.due.shape[0]):
+        if counter.due[k] < turned:
+            count_through(counter, k, y, y_new, h, counter.quadrants, 2 * k, counter.lead)
+            look_again(counter, k, plane_vectors(counter, k, y_new), turned)
+    counter.clock[TURNED] = turned
+    counter.clock[AHEAD] = 0.0
+    counter.clock[FASTEST] = counter.clock[FASTEST_NEW]
+
+
+@shared
+def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
+    """Set when a joint, just looked at, is to be looked at again."""
+    shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
+    counter.counted[k] = turned
+    counter.due[k] = turned + REACH * math.sqrt(shorter)
+
+
+@shared
+def fastest(y: np.ndarray) -> float:
+    """Largest angular velocity of a body, rad/s."""
+    largest = splat(0.0)
+    for block in range(y.shape[0] // STATE):
+        omega = load3(y, block * STATE + 8 * OMEGA)
+        largest = greater(largest, dot(omega, omega))
+    return math.sqrt(highest(largest))
+
+
+@shared
+def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """The quaternion r = conj(q_i) q_j of the bodies of a joint."""
+    i, j = counter.where[2 * k], counter.where[2 * k + 1]
+    aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
+    bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
+    return (
+        aw * bw + ax * bx + ay * by + az * bz,
+        aw * bx - ax * bw - ay * bz + az * by,
+        aw * by + ax * bz - ay * bw - az * bx,
+        aw * bz - ax * by + ay * bx - az * bw,
+    )
+
+
+@shared
+def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """Both vectors of a joint."""
+    return formed(counter, k, relative_quaternion(counter, k, y))
+
+
+@shared
+def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """Rates of both vectors: H r' with r' = (r omega_j - omega_i r) / 2."""
+    rw, rx, ry, rz = relative_quaternion(counter, k, y)
+    i, j = counter.where[2 * k] + SPIN_FROM_ORIENTATION, counter.where[2 * k + 1] + SPIN_FROM_ORIENTATION
+    dx, dy, dz = at(y, j) - at(y, i), at(y, j + 8) - at(y, i + 8), at(y, j + 16) - at(y, i + 16)
+    sx, sy, sz = at(y, j) + at(y, i), at(y, j + 8) + at(y, i + 8), at(y, j + 16) + at(y, i + 16)
+    w = -0.5 * (rx * dx + ry * dy + rz * dz)
+    x = 0.5 * (rw * dx + ry * sz - rz * sy)
+    v = 0.5 * (rw * dy + rz * sx - rx * sz)
+    z = 0.5 * (rw * dz + rx * sy - ry * sx)
+    return formed(counter, k, (w, x, v, z))
+
+
+@shared
+def formed(counter: Counter, k: int, quaternion: Four) -> Four:
+    """H times a quaternion."""
+    f, o = counter.forms, 16 * k
+    w, x, y, z = quaternion
+    return (
+        at(f, o) * w + at(f, o + 1) * x + at(f, o + 2) * y + at(f, o + 3) * z,
+        at(f, o + 4) * w + at(f, o + 5) * x + at(f, o + 6) * y + at(f, o + 7) * z,
+        at(f, o + 8) * w + at(f, o + 9) * x + at(f, o + 10) * y + at(f, o + 11) * z,
+        at(f, o + 12) * w + at(f, o + 13) * x + at(f, o + 14) * y + at(f, o + 15) * z,
+    )
+
+
+@shared
+def count_through(
+    counter: Counter,
+    k: int,
+    y: np.ndarray,
+    y_new: np.ndarray,
+    h: float,
+    quadrants: np.ndarray,
+    o: int,
+    lead: np.ndarray,
+) -> None:
+    """Write the quadrants at y_new, a time h after y, to places o and o + 1, and what the rates lead by."""
+    u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
+    v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
+    for side in range(2):
+        q, a, place = counter.quadrants[2 * k + side], 2 * side, 2 * k + side
+        if counter.clock[AHEAD] > FARTHEST:
+            expected = counter.lead[place] + by_rates(q, a, u, v, u_new, v_new, h)
+            if not abs(expected) < COUNTABLE:
+                expected = 0.0
+            angle = nearest(math.atan2(u_new[a + 1], u_new[a]), expected)
+            quadrants[o + side] = int(np.floor(angle / (0.5 * math.pi)))
+            lead[place] = expected - angle if counter.blind else 0.0
+        else:
+            quadrants[o + side] = by_cubic(q, a, u, v, u_new, v_new, h)
+            lead[place] = 0.0
+
+
+@shared
+def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
+    """Quadrant at the end of a curve given by places u and velocities v at both ends; of the vector from entry a on."""
+    b, x_last, y_last = a + 1, u[a], u[a + 1]
+    for n in range(1, POINTS + 1):
+        s = n / POINTS
+        to, out, back = s * s * (3.0 - 2.0 * s), h * s * (1.0 - s) * (1.0 - s), -h * s * s * (1.0 - s)
+        x = u[a] + (u_new[a] - u[a]) * to + v[a] * out + v_new[a] * back
+        y = u[b] + (u_new[b] - u[b]) * to + v[b] * out + v_new[b] * back
+        q = passed(q, x, y, x_last * y - y_last * x)
+        x_last, y_last = x, y
+    return q
+
+
+@shared
+def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
+    """Angle to which the mean of the angular rates at both ends leads; one of a vector of no length counts as zero."""
+    b = a + 1
+    size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]
+    rate = (u[a] * v[b] - u[b] * v[a]) / size if size > 0.0 else 0.0
+    rate_new = (u_new[a] * v_new[b] - u_new[b] * v_new[a]) / size_new if size_new > 0.0 else 0.0
+    return nearest(math.atan2(u[b], u[a]), (q + 0.5) * (0.5 * math.pi)) + 0.5 * h * (rate + rate_new)
+
+
+@shared
+def passed(q: int, x: float, y: float, sense: float) -> int:
+    """Quadrant of (x, y), counted on from q; where it is the opposite one, `sense` tells which way."""
+    quadrant = (0 if x > 0.0 else 1) if y >= 0.0 else (2 if x < 0.0 else 3)
+    ahead = (quadrant - q) & 3
+    if ahead == 3 or (ahead == 2 and sense < 0.0):
+        ahead -= 4
+    return q + ahead

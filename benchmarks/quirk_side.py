@@ -6,7 +6,7 @@ import time
 
 import numba
 import numpy as np
-from quirk.integrators import TABLEAUX, Statistics
+from quirk.integrators import TABLEAUX, Breaks, Statistics
 
 import quirk
 from quirk.compiled import OPTIONS
@@ -14,6 +14,7 @@ from quirk.dynamics.sparse.advance import ADVANCE, Settings, enter
 from quirk.dynamics.sparse.evaluate import evaluate
 from quirk.dynamics.sparse.flow import SparseFlow
 from quirk.dynamics.sparse.run import CompiledRun
+from quirk.dynamics.turns import angles_at
 
 from .measure import FULL, Effort, Task, timed
 
@@ -48,9 +49,10 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     flow = SparseFlow(solver, state, 0.0, on_constraints=True)
     settings = Settings(
         start=0.0, end=step * ENDLESS, step=step, fixed=ENDLESS, rtol=0.0, atol=0.0, interval=1, alpha=0.0, beta=0.0,
-        length=system.model.length, every=False,
+        length=system.model.length, every=False, max_step=np.inf, gap=np.inf,
     )  # fmt: skip
-    course = CompiledRun(flow, state.pack(), TABLEAUX[method], settings, np.zeros(0), Statistics())
+    breaks, angles = Breaks(0.0, settings.end), angles_at(system.model, state, 0.0)
+    course = CompiledRun(flow, state.pack(), TABLEAUX[method], settings, breaks, np.zeros(0), angles, Statistics())
     course.proceed()
 
     def run(count: int) -> None:

@@ -25,7 +25,9 @@ WORSE = 0.1
 class Chooser(Protocol):
     """Tells which rows are independent; the compiled solver is one."""
 
-    kept: np.ndarray
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows (m,) are chosen, bool."""
 
     def settle_state(self, state: State, t: float) -> int:
         """Choose among the rows that are independent almost everywhere near a state; returns how many there are."""

@@ -148,13 +148,15 @@ def constrained_motion(
         correction = pseudo_inverse.multipliers(b - AW @ u)
         u = u + AW.T @ correction
         multipliers += correction
-    u = u.reshape(n, 7)
+    on_each = u.reshape(n, 7)
     if not kept.all():
         exerted = Metric.uniform(model).rows(tangent_rows(model, kin, t))
         loads = least_norm(exerted, multipliers[: model.rows], model.row_scale, len(pseudo_inverse.s) - n)
         multipliers[: model.rows] = loads
     return ConstrainedMotion(
-        acceleration=np.concatenate([W_r[:, None] * u[:, :3], np.einsum("nij,nj->ni", W_q, u[:, 3:])], axis=1),
+        acceleration=np.concatenate(
+            [W_r[:, None] * on_each[:, :3], np.einsum("nij,nj->ni", W_q, on_each[:, 3:])], axis=1
+        ),
         constraint_force=(A.reshape(-1, 7 * n).T @ multipliers).reshape(n, 7),
         multipliers=multipliers[: model.rows],
         rank=len(pseudo_inverse.s) - n,

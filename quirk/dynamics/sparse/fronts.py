@@ -125,7 +125,7 @@ def orthogonal(
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:
     """Nodes in postorder, and the children of each: the parent of a node is the first one coupled with it later."""
     children: list[list[int]] = [[] for _ in neighbours]
-    roots = []
+    roots: list[int] = []
     for k, later in enumerate(neighbours):
         (children[later[0]] if later else roots).append(k)
     order: list[int] = []
@@ -174,7 +174,7 @@ def _sizes(
         later = neighbours[n]
         for k in children[n]:
             bound[n] += left[k]
-            top -= pushed[k]
+            top -= int(pushed[k])
         own = 0 if sign[n] > 0 else 1
         bound[n, 0] += 6 * len(at_node[n])
         bound[n, 1] += 6 * own
@@ -185,7 +185,7 @@ def _sizes(
             bound[n, 1 - own] += rows[n]
         left[n] = np.minimum(bound[n], columns)
         pushed[n] = WIDTH * len(later) * left[n].sum()
-        top += pushed[n]
+        top += int(pushed[n])
         front = max(front, WIDTH * (1 + len(later)) * int(bound[n].sum()))
-        stack, most = max(stack, int(top)), max(most, int(bound[n].max()))
+        stack, most = max(stack, top), max(most, int(bound[n].max()))
     return bound.ravel(), (front, stack, most)

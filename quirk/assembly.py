@@ -253,8 +253,9 @@ def _check_assembled(system: System, state: State, t: float) -> None:
     if not miss[worst] <= CONSISTENCY_TOLERANCE:
         raise AssemblyError(
             f"{constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "
-            f"{amount[worst]:.3g} {'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}): "
-            "check lengths, axes and joint points, or start from poses closer to an assembled one"
+            f"{amount[worst]:.3g} {'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}); there "
+            f"{others(system, state, t, worst)}: check lengths, axes, joint points and drivers, or start from poses "
+            "closer to an assembled one"
         )
 
 

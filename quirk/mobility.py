@@ -21,6 +21,7 @@ NO_SHARE = 1e-6
 
 # Quadratic forms, and eigenvalues over the largest, below this are zero; so many freedoms are looked at.
 NO_FORM, MOST_BLOCKED = 1e-9, 30
+ALMOST_NO_FORM = 100.0
 
 # Shares in a dependency of rows below this are round-off.
 NO_PART = 1e-7
@@ -128,9 +129,10 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
     n, rank, kin = len(model.mass), verdict.rank, Kinematics.of(state)
     metric = Metric.of_masses(model)
     free = _complement(factorise(model, metric, kin, t, verdict.kept, limit=rank).Vt, 6 * n)
-    motions = np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
+    motions, alike = _motions(metric, free), Metric.uniform(model)
+    free_alike = _complement(factorise(model, alike, kin, t, verdict.kept, limit=rank).Vt, 6 * n)
     # Multipliers that exert nothing: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
-    uniform = factorise(model, Metric.uniform(model), kin, t, limit=rank)
+    uniform = factorise(model, alike, kin, t, limit=rank)
     idle = _complement(uniform.U.T, model.rows) * uniform.D
     idle = idle * model.row_scale
     idle /= np.linalg.norm(idle, axis=1, keepdims=True)
@@ -141,7 +143,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
         rows=model.rows,
         rank=rank,
         gruebler=6 * n - model.rows,
-        blocked=_blocked(model, state, t, motions, idle / model.row_scale),
+        blocked=_blocked(model, state, t, _motions(alike, free_alike), idle / model.row_scale),
         redundant=[model.labels[row] for row in _dependent(idle)],
         redundant_constraints=sharing,
         nearly_dependent=nearly_dependent(model, verdict),
@@ -150,6 +152,12 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
         loads=loads,
         held_motors=_held_motors(model, state, motions),
     )
+
+
+def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
+    """Velocities in N and angular velocities in body axes (f, n, 6) of free directions (f, 6 n) of a metric."""
+    n = len(metric.translation)
+    return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
 
 
 def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
@@ -164,9 +172,11 @@ def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np
     if not len(idle) or not 0 < f <= MOST_BLOCKED or moving:
         return 0
 
+    def moved(z: np.ndarray) -> State:
+        return State(state.position, state.orientation, z[:, :3], z[:, 3:])
+
     def bends(z: np.ndarray) -> np.ndarray:
-        moved = State(state.position, state.orientation, z[:, :3], z[:, 3:])
-        return idle @ residuals(model, Kinematics.of(moved), t, 2)[:, 2]
+        return idle @ residuals(model, Kinematics.of(moved(z)), t, 2)[:, 2]
 
     forms = np.zeros((len(idle), f, f))
     for a in range(f):
@@ -174,13 +184,16 @@ def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np
         for b in range(a):
             forms[:, a, b] = forms[:, b, a] = (bends(motions[a] + motions[b]) - bends(motions[a] - motions[b])) / 4
     found = 0
+    # Multipliers of nearly dependent rows exert a little, which accelerations may make up for.
+    bent = max(np.linalg.norm(residuals(model, Kinematics.of(moved(z)), t, 2)[:, 2] / model.row_scale) for z in motions)
+    least = ALMOST_NO_FORM * model.rank_tolerance * bent
     # Of forms that are multiples of each other one stands for all.
     _, sizes, independent = np.linalg.svd(forms.reshape(len(forms), -1), full_matrices=False)
     for size, form in zip(sizes, independent.reshape(-1, f, f), strict=True):
         values = np.linalg.eigvalsh(form)
         scale = np.abs(values).max()
         one_sided = values.min() > -NO_FORM * scale or values.max() < NO_FORM * scale
-        if size > NO_FORM * np.abs(motions).max() ** 2 and one_sided:
+        if size > least and one_sided:
             found = max(found, int((np.abs(values) > NO_FORM * scale).sum()))
     return found
 
@@ -233,18 +246,19 @@ def _uniqueness(model: Model, kin: Kinematics, t: float, idle: np.ndarray) -> tu
         changes[constraint.name] = wrench
         pair = frozenset((i, j))
         sums[pair] = sums.get(pair, 0.0) + (about_origin if i == min(pair) else -about_origin)
-    loads, sharing = {}, []
+    # Multipliers of nearly dependent rows exert as much as these are independent.
+    loads, sharing, share = {}, [], max(NO_SHARE, 10 * model.rank_tolerance)
     for constraint, pair_of in model.joint_bodies:
         own, together = changes[constraint.name], sums[frozenset(pair_of)]
         loads[constraint.name] = Uniqueness(
-            _said(own[:, :3], together[:, :3]), _said(own[:, 3:] / length, together[:, 3:] / length)
+            _said(own[:, :3], together[:, :3], share), _said(own[:, 3:] / length, together[:, 3:] / length, share)
         )
         if np.abs(idle[:, model.joint_rows[constraint.name]]).max(initial=0.0) > NO_SHARE:
             sharing.append(constraint.name)
     return loads, sharing
 
 
-def _said(own: np.ndarray, together: np.ndarray) -> str:
-    if np.abs(own).max(initial=0.0) <= NO_SHARE:
+def _said(own: np.ndarray, together: np.ndarray, share: float) -> str:
+    if np.abs(own).max(initial=0.0) <= share:
         return UNIQUE
-    return IN_SUM if np.abs(together).max(initial=0.0) <= NO_SHARE else INDETERMINATE
+    return IN_SUM if np.abs(together).max(initial=0.0) <= share else INDETERMINATE

@@ -44,7 +44,8 @@ class Energy:
     @property
     def drift(self) -> float:
         """Largest departure of the total from its start, over the largest kinetic energy."""
-        largest = float(self.kinetic.max())
+        # A system that stands still has round-off for kinetic energy.
+        largest = max(float(self.kinetic.max()), 1e-15 * float(np.abs(self.potential).max()))
         return float(np.abs(self.total - self.total[0]).max()) / largest if largest > 0 else 0.0
 
 

@@ -49,8 +49,9 @@ def summary(result: Result) -> str:
         companions = {part.name for body in system.bodies for part in body.companions}
         least = IDLE * max(max(loads) for loads in largest.values())
         shown = {name: loads for name, loads in largest.items() if name not in companions or max(loads) > least}
-        width = max([len("largest joint load"), *(len(name) for name in shown)])
-        lines.append(f"{'largest joint load':<{width}}      force (N)   torque (N m)")
+        header = f"largest joint load at {len(result.time)} times"
+        width = max([len(header), *(len(name) for name in shown)])
+        lines.append(f"{header:<{width}}      force (N)   torque (N m)")
         lines += [f"{name:<{width}}   {force:12.5g}   {torque:12.5g}" for name, (force, torque) in shown.items()]
         if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
             lines.append(f"not unique, shared by least squares: {', '.join(result.mobility.shared)}")

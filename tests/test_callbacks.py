@@ -348,7 +348,9 @@ def test_functions_can_alter_and_keep_what_they_get(solver):
         )
         np.testing.assert_array_equal(found.state.position, expected.state.position, err_msg=name)
         np.testing.assert_array_equal(found.state.angular_velocity, expected.state.angular_velocity, err_msg=name)
+    # Each with each takes the square of how many there are.
     arrays = [array for call in kept for array in call]
+    arrays = [*arrays[:100], *arrays[100 :: 1 + len(arrays) // 200]]
     for k, array in enumerate(arrays):
         before = [other.copy() for other in arrays]
         array += 1.0

@@ -59,11 +59,14 @@ def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, pa
         square = splat(0.0)
         for o in range(0, work.x.shape[0], 8):
             square = square + load(work.rest, o) * load(work.x, o)
-            store(work.sum, o, load(work.sum, o) + load(work.x, o))
         now = abs(total(square)) ** 0.5
         if turn == 1 and before > 0.0:
             put(work.summary, RATE, max(at(work.summary, RATE), now / before))
+        if turn > 0 and now > before:
+            break  # nothing is left but round-off, or the method will not do: the rate tells
         before = now
+        for o in range(0, work.x.shape[0], 8):
+            store(work.sum, o, load(work.sum, o) + load(work.x, o))
         wrenches(nodes, work.G, work.x, work.wrench, False)
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.sum, o))

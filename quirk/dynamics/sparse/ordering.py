@@ -38,14 +38,17 @@ class Elimination:
     neighbours: list[list[int]]
 
 
-def eliminate(joints: Sequence[tuple[int, ...]], bodies: int) -> Elimination:
-    """Order the unknowns of `joints`, given by their bodies; body number `bodies` is the ground."""
+def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int = MOST_JOINTS) -> Elimination:
+    """Order the unknowns of `joints`, given by their bodies; body number `bodies` is the ground.
+
+    Bodies with more than `most_joints`, on which branches hang, stay unknowns.
+    """
     m = len(joints)
     at_body: list[list[int]] = [[] for _ in range(bodies + 1)]
     for joint, ends in enumerate(joints):
         for body in ends:
             at_body[body].append(joint)
-    crowded = [body for body in range(bodies) if len(at_body[body]) > MOST_JOINTS]
+    crowded = [body for body in range(bodies) if len(at_body[body]) > most_joints]
     parents = branches(joints, bodies) if crowded else {}
     hubs = [body for body in crowded if sum(parents.get(joint) == body for joint in at_body[body]) > 1]
     place = {body: m + k for k, body in enumerate(hubs)}

@@ -12,7 +12,7 @@ from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
 from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE
 
-from ..metric import inverse_root
+from ..metric import body_lengths, inverse_root
 from ..model import Model
 from .blocks import Blocks, Products
 from .factorise import CONSTANT, TURNING
@@ -34,7 +34,7 @@ from .layout import (
     Slots,
     compact,
 )
-from .ordering import eliminate
+from .ordering import MOST_JOINTS, eliminate
 from .relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
 from .rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
 from .tables_of_relations import flat_relations
@@ -42,6 +42,10 @@ from .uniform import uniform
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
+
+# With masses and moments (over lengths squared) that differ by more than the first, bodies with up to so many joints are
+# no unknowns of their own.
+MODERATE, MOST_JOINTS_UNEQUAL = 1e4, 200
 
 # Behind the rows of all nodes stand rows of the unit matrix: e_0 ... e_5 and -e_3 ... -e_5.
 UNIT_ROWS = np.concatenate([np.eye(6, WIDTH), -np.eye(6, WIDTH)[3:]])
@@ -105,7 +109,7 @@ def flatten(model: Model) -> Tables:
     """Order the elimination and lay out all arrays."""
     n = len(model.mass)
     joints = list(_joints(model))
-    elimination = eliminate([joint.bodies for joint in joints], n)
+    elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
     placed = [joints[u] if u < len(joints) else None for u in elimination.order]
     hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
     slots = Slots.along([joint.bodies for joint in placed if joint is not None], n)
@@ -129,6 +133,17 @@ def flatten(model: Model) -> Tables:
     return Tables(
         slots, slots.to_lanes(constants), nodes, blocks, placed, row_lane, row_pivot, units, rows_size, fronts, alike,
     )  # fmt: skip
+
+
+def _most_joints(model: Model) -> int:
+    """How many joints a body may have without becoming an unknown of its own.
+
+    A light hub between heavy branches is all but determined by them: as an unknown it would square what masses differ.
+    """
+    slowness = np.concatenate(
+        [model.mass, (np.linalg.eigvalsh(model.inertia) / body_lengths(model)[:, None] ** 2).ravel()]
+    )
+    return MOST_JOINTS if slowness.max() <= MODERATE * slowness.min() else MOST_JOINTS_UNEQUAL
 
 
 def _joints(model: Model) -> Iterable[Joint]:

@@ -43,8 +43,8 @@ from .uniform import uniform
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
 
-# With masses and moments (over lengths squared) that differ by more than the first, bodies with up to so many joints are
-# no unknowns of their own.
+# With masses and moments (over lengths squared) that differ by more than the first, bodies with up to so many joints
+# are no unknowns of their own.
 MODERATE, MOST_JOINTS_UNEQUAL = 1e4, 200
 
 # Behind the rows of all nodes stand rows of the unit matrix: e_0 ... e_5 and -e_3 ... -e_5.

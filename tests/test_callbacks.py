@@ -125,7 +125,7 @@ def test_functions_of_bodies_are_checked(function, capfd):
     for made in (function, numba.njit(function)):
         for solver in ("sparse", "dense"):
             assert said('Force "push".*' + OF_BODIES[function], message(with_force(made), solver=solver))
-    assert capfd.readouterr().err.replace("quirk: compiling, for about 15 s, once per installation\n", "") == ""
+    assert re.sub("quirk: compiling .*\n", "", capfd.readouterr().err) == ""
 
 
 def motor_raises(t, angle, rate):
@@ -222,9 +222,10 @@ def test_what_fails_in_one_stage_is_named_though_it_works_in_the_next():
     calls = []
 
     def once(t, p, q, v, w):
-        calls.append(t)
-        if len(calls) == 50:
-            raise ValueError("hiccup")
+        if 0.52 < t < 0.53:  # the second stage of a step from 0.5 to 0.55
+            calls.append(t)
+            if len(calls) == 1:
+                raise ValueError("hiccup")
         return 0.0, 0.0, 1.0
 
     assert "ValueError: hiccup" in message_of_failure(with_force(once), method="RK4", step=0.05)

@@ -180,8 +180,8 @@ class TestDrivers:
     def test_drivers_that_contradict_each_other_end_the_run(self):
         body = Body.box("body", 1.0, [1, 1, 1])
         slide = quirk.Prismatic("slide", GROUND, body, axis=[1, 0, 0])
-        one = quirk.Drive("one", slide, Motion.polynomial([0, 0, 1.0]))
-        two = quirk.Drive("two", slide, Motion.polynomial([0, 0, -3.0]))
+        one = quirk.Drive("one", slide, Motion.polynomial([0, 0, 0, 1.0]))
+        two = quirk.Drive("two", slide, Motion.polynomial([0, 0, 0, -3.0]))
         with pytest.raises(quirk.SimulationError, match=r'Drive "(one|two)" is violated by') as caught:
             quirk.simulate(quirk.System([body, slide, one, two]), 1.0)
         assert caught.value.result.status == "completed"

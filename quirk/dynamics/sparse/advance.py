@@ -28,7 +28,7 @@ from .evaluate import copy, evaluate, factorise_at
 from .factorise import Pattern
 from .loads import Forces, refer
 from .orthogonal import substitute, triangularise
-from .probe import Arrays, Asked, carry_on, jumped, note, overlooked
+from .probe import Arrays, Asked, carry_on, failed, jumped, note, overlooked
 from .project import project, tangential
 from .redundancy import EPSILON, choose, judge, uniform_rows, watch
 from .rows import Nodes, residuals
@@ -315,7 +315,7 @@ def suspect(forces: Forces, nodes: Nodes, settings: Settings, run: Run, error: f
     """
     clock, counts = run.clock, run.counts
     clock[SEEN] = math.inf
-    if settings.gap == math.inf:
+    if settings.gap == math.inf or failed(run.functions):
         return False
     counts[REST] -= 1
     if not error <= 1.0:

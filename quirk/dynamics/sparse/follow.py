@@ -154,7 +154,8 @@ def approach(
         arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
     if not arrived:
         clock[AHEAD] = 0.5 * h
-        if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] + clock[AHEAD] > clock[REACHED]:
+        # Half of what the times can resolve may be rounded up to the whole of it.
+        if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] < clock[REACHED] + clock[AHEAD] < t:
             return STUCK
         factorise_at(constants, nodes, pattern, work, clock[REACHED], path.present)
         return AGAIN

@@ -121,6 +121,15 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 
 @kernel
+def failed(asked: Asked) -> bool:
+    """Whether a function returned no numbers in this step: the run then tells why it did, or takes a shorter step."""
+    total = 0.0
+    for o in range(asked.outputs.shape[0]):
+        total += 0.0 * at(asked.outputs, o)
+    return not total == 0.0
+
+
+@kernel
 def jumped(asked: Asked) -> bool:
     """Whether a function changes much more in this step than in the two before."""
     count = asked.limit.shape[0] // 2

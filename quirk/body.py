@@ -207,7 +207,10 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
         )
     excess = 1 - (moments[0] + moments[1]) / moments[2]
     if excess > max(tolerance, INERTIA_TOLERANCE):
-        cure = f"; or, if these are rounded numbers, allow for the {excess:.2g} of the largest that is too much by inertia_tolerance"
+        cure = (
+            f"; or, if these are rounded numbers, allow for the {excess:.2g} of the largest that is too much "
+            "by inertia_tolerance"
+        )
         cure = cure if excess <= LARGEST_TOLERANCE else ""
         raise InputError(
             f"{owner}: inertia violates the triangle inequality ({listed}): "

@@ -126,7 +126,7 @@ def failed(asked: Asked) -> bool:
     total = 0.0
     for o in range(asked.outputs.shape[0]):
         total += 0.0 * at(asked.outputs, o)
-    return not total == 0.0
+    return total != 0.0
 
 
 @kernel

@@ -14,7 +14,8 @@ from quirk.constraints.jets import BranchingError
 from quirk.constraints.relation import LANES, Function, Layout, Relation
 from quirk.motion import ADDRESS as MOTION_ADDRESS
 from quirk.motion import FUNCTION, MOTION_SIZE, Motion
-from quirk.pointers import address_of, pointer_to_compiled, pointer_to_filler, pointer_to_python
+from quirk.native import Native, native
+from quirk.pointers import address_of, pointer_to_filler, pointer_to_python
 from quirk.traced import traced
 
 from ..model import Model, PlacedRelation
@@ -87,7 +88,7 @@ class Related:
         relation = placed.relation
         if relation.compilable and not plain_python():
             try:
-                return compiled_relation(relation.function, relation.of_velocities, layout, self._resting)
+                return compiled_relation(relation.function, relation.of_velocities, layout, self._resting, not relation.of_user)
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
         first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
@@ -114,17 +115,11 @@ class Related:
 
 
 @functools.lru_cache(MOST_COMPILED)
-def compiled_relation(function: Function, of_velocities: bool, layout: Layout, resting: bool) -> Any:
-    """Return the C function of a relation, differentiated, compiled once in a process for all that share it."""
+def compiled_relation(function: Function, of_velocities: bool, layout: Layout, resting: bool, keep: bool) -> Native:
+    """Return a relation, differentiated, in machine code."""
     relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
 
     def fill(t: Any, inputs: Any, outputs: Any) -> None:
         relation.fill(layout, resting, t, inputs, outputs)
 
-    written = traced(fill, returns=False)
-    count_in, count_out = layout.inputs, layout.outputs
-
-    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
-        written(t, numba.carray(inputs, count_in), numba.carray(outputs, count_out))
-
-    return pointer_to_compiled(call)
+    return native(fill, keep=keep)

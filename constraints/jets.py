@@ -12,6 +12,7 @@ the same lines of a constraint serve both, as long as they do not compare jets, 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -233,38 +234,98 @@ class Jet:
         return format(self.value, form)
 
     def __bool__(self) -> bool:
-        return _number(self) != 0
+        return bool(_compared("!=", self, 0.0))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Jet | int | float) and _number(self) == _number(other)
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, Jet | int | float) and _compared("==", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return not isinstance(other, Jet | int | float) or _compared("!=", self, other)
 
     __hash__ = object.__hash__
 
-    def __lt__(self, other: Any) -> bool:
-        return _number(self) < _number(other)
+    def __lt__(self, other: Any) -> Any:
+        return _compared("<", self, other)
 
-    def __le__(self, other: Any) -> bool:
-        return _number(self) <= _number(other)
+    def __le__(self, other: Any) -> Any:
+        return _compared("<=", self, other)
 
-    def __gt__(self, other: Any) -> bool:
-        return _number(self) > _number(other)
+    def __gt__(self, other: Any) -> Any:
+        return _compared(">", self, other)
 
-    def __ge__(self, other: Any) -> bool:
-        return _number(self) >= _number(other)
+    def __ge__(self, other: Any) -> Any:
+        return _compared(">=", self, other)
 
-    def __abs__(self) -> Jet:
-        return -self if self < 0 else self
+    def __abs__(self) -> Any:
+        return where(self < 0.0, -self, self)
 
 
 class BranchingError(TypeError):
     """Raised where machine code is being written and a function asks how large a number will be."""
 
 
-def _number(x: Any) -> float:
-    value = x.value if isinstance(x, Jet) else x
-    if isinstance(value, Traced):
-        raise BranchingError("a comparison of jets while machine code is being written")
-    return float(value)
+class Condition:
+    """What a comparison of jets gives while machine code is being written: known when that runs, not before.
+
+    `where` takes it, and ``&``, ``|`` and ``~`` combine it; a branch cannot be taken on it.
+    """
+
+    def __init__(self, value: Traced) -> None:
+        self.value = value
+
+    def __bool__(self) -> bool:
+        raise BranchingError("a branch on a comparison of jets while machine code is being written")
+
+    def __invert__(self) -> Condition:
+        return Condition(self.value.logical("xor", True))
+
+    def __and__(self, other: Any) -> Condition:
+        return Condition(self.value.logical("and_", other.value if isinstance(other, Condition) else other))
+
+    def __or__(self, other: Any) -> Condition:
+        return Condition(self.value.logical("or_", other.value if isinstance(other, Condition) else other))
+
+    __rand__, __ror__ = __and__, __or__
+
+
+def _compared(operator: str, one: Any, two: Any) -> Any:
+    """A comparison of two values: True or False, or a condition."""
+    a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
+    if isinstance(a, Traced):
+        return Condition(a.compared(operator, b))
+    if isinstance(b, Traced):
+        return Condition(b.compared(_MIRRORED[operator], a))
+    return _COMPARISONS[operator](float(a), float(b))
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_COMPARISONS = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken."""
+    if not isinstance(condition, Condition):
+        return a if condition else b
+    one, two = (x if isinstance(x, Jet) else None for x in (a, b))
+    known = one or two
+    if known is None:
+        return condition.value.selected(a, b)
+    one, two = (x if isinstance(x, Jet) else known._constant(x) for x in (a, b))
+
+    def selected(x: Any, y: Any) -> Any:
+        return 0 if _is_zero(x) and _is_zero(y) else condition.value.selected(x, y)
+
+    def of_gradients(g: Any, h: Any) -> Any:
+        if g is None and h is None:
+            return None
+        return [selected(x, y) for x, y in zip(g or [0] * len(h), h or [0] * len(g), strict=True)]
+
+    return Jet(
+        [selected(x, y) for x, y in zip(one.taylor, two.taylor, strict=False)],
+        [of_gradients(g, h) for g, h in zip(one.gradient, two.gradient, strict=True)],
+    )
 
 
 def _is_zero(x: Any) -> bool:

@@ -211,7 +211,7 @@ def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inp
         for f, gradient in enumerate(jet.gradient):
             first = layout.first_gradient + LANES * terms * (r * layout.frames + f)
             for k, lanes in enumerate(gradient or [0] * terms):
-                store(outputs, first + LANES * k, _zeros(inputs) if type(lanes) is int else lanes)
+                store(outputs, first + LANES * k, zeros(inputs) if type(lanes) is int else lanes)
 
 
 def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, inputs: Any) -> MovingFrame:
@@ -233,7 +233,7 @@ def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, input
         return Jet(taylor, [gradient if body == f else None for body in range(layout.frames)])
 
     def along(lane: int) -> Any:
-        return replaced(_zeros(inputs), lane, 1.0)
+        return replaced(zeros(inputs), lane, 1.0)
 
     def constant(lane: int) -> list[Any]:
         return [along(lane), *[0] * layout.gradient_order]
@@ -244,12 +244,10 @@ def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, input
         # a' = omega x a, coefficient by coefficient
         column = [list(rotation[:, a])]
         for k in range(order):
-            parts = [_cross(spin[m], column[k - m]) for m in range(k + 1)]
+            parts = [cross(spin[m], column[k - m]) for m in range(k + 1)]
             column.append([sum(part[c] for part in parts) * (1 / (k + 1)) for c in range(3)])
-        by_turns = [_turned(inputs, *column[k]) for k in range(0 if velocities else layout.gradient_order + 1)]
-        columns.append(
-            [jet([term[c] for term in column], [turned[c] for turned in by_turns] or None) for c in range(3)]
-        )
+        by_turns = [turned(inputs, *column[k]) for k in range(0 if velocities else layout.gradient_order + 1)]
+        columns.append([jet([term[c] for term in column], [parts[c] for parts in by_turns] or None) for c in range(3)])
     frame = MovingFrame(np.array(points, dtype=object), np.array(columns, dtype=object).T, None, None)
     if velocities:
         rates = [jet([(k + 1) * position[k + 1][a] for k in range(order)], constant(TRANSLATION + a)) for a in range(3)]
@@ -258,23 +256,24 @@ def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, input
     return frame.carried(origin, axes)
 
 
-def _zeros(inputs: Any) -> Any:
+def zeros(inputs: Any) -> Any:
     """Lanes of zeros, of the same kind as the inputs."""
     return splat(inputs.zero) if isinstance(inputs, Traced) else np.zeros(LANES)
 
 
-def _turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
+def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
     """Lanes of each component of a vector (x, y, z) that turns with the body: its derivatives by a turn."""
     result = []
     for row in ((None, z, -y), (-z, None, x), (y, -x, None)):
-        lanes = _zeros(inputs)
+        lanes = zeros(inputs)
         for c, component in enumerate(row):
             lanes = lanes if component is None else replaced(lanes, TURN + c, component)
         result.append(lanes)
     return result
 
 
-def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+def cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    """Return the vector product of two vectors of numbers."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 

@@ -73,7 +73,7 @@ class Health:
 def health(result: Result, solver: Solver) -> Health:
     """Look at the constraints at all times of a result."""
     model, metric, count = result.model, Metric.uniform(result.model), len(result.time)
-    linear, angular, _ = result.dynamics
+    linear, angular = result.accelerations
     multipliers = multipliers_along(solver, result.time, result.state, result.angles_read)
     rank = np.zeros(count, dtype=int)
     smallest, power, balance = np.zeros((3, count))

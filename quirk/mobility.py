@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .dynamics.applied import exerted
 from .dynamics.metric import Metric
 from .dynamics.model import Model
 from .dynamics.projection import factorise
 from .dynamics.rows import residuals, spatial_rows
 from .dynamics.sparse.solver import Solver, Verdict
-from .forces import JointForce, JointTorque
+from .dynamics.towers import MotionTower
+from .forces import ForceElement, JointForce, JointTorque
 from .state import Kinematics, State
 
 UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
@@ -202,10 +204,14 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
     """The motors whose coordinates do not change in any of the free motions (f, n, 6)."""
     moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, JointTorque | JointForce)]
+
+    def rate(motor: ForceElement, rows: tuple[int, ...], kin: Kinematics) -> float:
+        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), 0.0, 0, {}).coordinates[0, 1]))
+
     return [
         motor.name
         for motor, rows in motors
-        if all(abs(motor.rate(kin, rows)) <= NO_SHARE * np.abs(m).max() for kin, m in zip(moving, motions, strict=True))
+        if all(rate(motor, rows, kin) <= NO_SHARE * np.abs(m).max() for kin, m in zip(moving, motions, strict=True))
     ]
 
 

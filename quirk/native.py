@@ -62,6 +62,7 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
     `keep` lets it stay on disk. Whatever the function raises is raised here.
     """
     context, pointer = cpu_target.target_context, DOUBLE.as_pointer()
+    context.refresh()
     module = ir.Module(PLACEHOLDER)
     written = ir.Function(module, ir.FunctionType(ir.VoidType(), [DOUBLE, pointer, pointer]), PLACEHOLDER)
     builder = ir.IRBuilder(written.append_basic_block())

@@ -14,12 +14,14 @@ from .constraints import Constraint
 from .constraints.planar import PlanarBody
 from .dynamics import energy
 from .dynamics.sparse.derivatives import Differentiator, Found, highest_order, require_order
-from .dynamics.sparse.motion import motion_along, residuals_along
+from .dynamics.sparse.motion import Motion, constraint_power_along, motion_along, multipliers_along, residuals_along
 from .dynamics.sparse.solver import Verdict
 from .dynamics.turns import Turns, angles_by_name
 from .errors import InputError
 from .integrators import Statistics
+from .power import Power, power_of
 from .state import Kinematics, State
+from .view_of_forces import ForceView
 from .views import BodyView, JointView, PlanarBodyView
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Energy:
 
     kinetic: np.ndarray
     potential: np.ndarray
+    potential_of: dict[str, np.ndarray]
 
     @property
     def total(self) -> np.ndarray:
@@ -109,7 +112,7 @@ class Result:
             return BodyView(self, self.system.bodies.index(item))
         if isinstance(item, Constraint):
             return JointView(self, item)
-        raise InputError(f"Result: {item} is neither a body nor a constraint, so it has no motion to show")
+        return ForceView(self, item)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"
@@ -137,11 +140,23 @@ class Result:
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
-        model = self.model
-        potential = energy.gravity_energy(model, self.state)
-        for element, rows in model.forces:
-            potential = potential + [element.potential_energy(kin, rows) for kin in self.kinematics]
-        return Energy(energy.kinetic_energy(model, self.state), potential)
+        model, potential_of = self.model, {"gravity": energy.gravity_energy(self.model, self.state)}
+        for element, _ in model.forces:
+            if element.has("potential"):
+                potential_of[element.name] = self.dynamics.forces[element.name].energy
+        return Energy(energy.kinetic_energy(model, self.state), sum(potential_of.values()), potential_of)
+
+    @cached_property
+    def power(self) -> Power:
+        """Power over time of every force, constraint and driver by name, of gravity, and the balance of all."""
+        return power_of(self)
+
+    @cached_property
+    def row_power(self) -> np.ndarray:
+        """Power (nt, m), W, of each constraint row."""
+        solver = self._solver()
+        multipliers = multipliers_along(solver, self.time, self.state, self.angles_read)
+        return constraint_power_along(solver, self.time, self.state, multipliers)
 
     @property
     def conservative(self) -> bool:
@@ -168,7 +183,7 @@ class Result:
     @property
     def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
-        return self.dynamics[:2]
+        return self.dynamics.linear, self.dynamics.angular
 
     @property
     def course(self) -> str:
@@ -180,8 +195,8 @@ class Result:
         )
 
     @cached_property
-    def dynamics(self) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
-        """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint."""
+    def dynamics(self) -> Motion:
+        """Accelerations, joint loads, and what forces exert, at all times."""
         return motion_along(self._solver(), self.time, self.state, self.angles_read)
 
     @cached_property

@@ -67,10 +67,11 @@ def checked_breaks(
         raise InputError(f"{owner}: breaks must be finite; got {given.tolist()}")
     checked = Breaks(start, start + duration, given, longest)
     _check_resolution(checked, duration, step)
-    for placed in system.model.relations:
-        for motion in placed.relation.motions:
-            for t in motion.kinks:
-                checked.add(t)
+    motions = [motion for placed in system.model.relations for motion in placed.relation.motions]
+    motions += [element.motion(name) for element in system.forces for name in element.motions]
+    for motion in motions:
+        for t in motion.kinks:
+            checked.add(t)
     return checked
 
 

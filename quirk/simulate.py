@@ -239,6 +239,9 @@ def _begun(
     for placed in system.model.relations:
         for motion in placed.relation.motions:
             motion.check(str(system[system.model.owner(placed.rows.start)]), start, settings.end)
+    for element in system.forces:
+        for name in element.motions:
+            element.motion(name).check(f"{element}", start, settings.end)
     check_consistent(system, state, start)
     flow: Flow | SparseFlow
     if solver == "dense":

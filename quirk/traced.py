@@ -137,6 +137,27 @@ class Traced:
         zero = ir.Constant(DOUBLE, 0.0)
         return self.like(types.float64, self.builder.select(small, zero, (1.0 / of).value))
 
+    def compared(self, operator: str, other: Any) -> Traced:
+        """Return whether this number is less than another, or in what relation else; not so if one is not a number."""
+        a, b = self.number().value, self._constant(other).number().value
+        # Unequal alone holds for what is not a number.
+        compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
+        return self.like(types.boolean, compare(operator, a, b))
+
+    def logical(self, operator: str, other: Any) -> Traced:
+        """Combine two truths by "and_", "or_" or "xor"."""
+        value = other.value if isinstance(other, Traced) else ir.Constant(ir.IntType(1), int(bool(other)))
+        return self.like(types.boolean, getattr(self.builder, operator)(self.value, value))
+
+    def selected(self, a: Any, b: Any) -> Traced:
+        """Return `a` where this truth holds and `b` where not, numbers or lanes."""
+        a, b = (self._constant(float(x) if isinstance(x, int) else x) for x in (a, b))
+        if LANES in (a.kind, b.kind):
+            a, b = a.splat(), b.splat()
+        else:
+            a, b = a.number(), b.number()
+        return self.like(a.kind, self.builder.select(self.value, a.value, b.value))
+
     def root(self) -> Traced:
         """Return square roots."""
         signature = ir.FunctionType(VECTOR, [VECTOR])

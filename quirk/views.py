@@ -234,7 +234,7 @@ class JointView:
         axes = self._axes(frame)
         if self.constraint.name not in self._result.model.joint_rows:
             return np.zeros((len(self._result.time), 3))
-        load = self._result.dynamics[2][self.constraint.name][which]
+        load = self._result.dynamics.joints[self.constraint.name][which]
         return load if axes is None else np.einsum("tji,tj->ti", axes[0], load)
 
     def _load_rate(self, which: int, frame: str) -> np.ndarray:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from quirk import rotation
-from quirk.constraints.jets import Jet
-from quirk.forces.element import Wrenches
 from quirk.state import Kinematics
 
+from .applied import exerted
 from .model import Model
-from .towers import MotionTower, factorials
+from .towers import MotionTower
 from .udwadia_kalaba import ROUND_OFF, ConstrainedMotion, constrained_motion
 
 
 def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
     """Gravity and all force elements: force (n, 3) in N, torque (n, 3) in body axes about the centres of mass."""
-    loads = Wrenches(len(model.mass))
-    loads.force[:-1] = model.mass[:, None] * model.gravity
-    for element, rows in model.forces:
-        element.add_load(t, kin, rows, loads)
-    return loads.force[:-1], np.einsum("nji,nj->ni", kin.rotation[:-1], loads.torque[:-1])
+    force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles)
+    return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
 
 
 def applied_derivative(
@@ -33,21 +28,13 @@ def applied_derivative(
 
     Needs the velocities of the motion to that order; `angles` as in `Kinematics`.
     """
-    n = len(model.mass)
-    loads = Wrenches(n, object)
-    if model.forces:
-        kin, time = replace(motion.jets(order), angles=angles), Jet([t, 1.0, *[0.0] * order][: order + 1], [])
-        for element, rows in model.forces:
-            element.add_load(time, kin, rows, loads)
-    constant = Jet([0.0] * (order + 1), [])
-    factor = factorials(order)[-1]
-
-    def derivative(load: np.ndarray) -> np.ndarray:
-        return np.array([[factor * (constant + x).taylor[order] for x in row] for row in load[:-1]], dtype=float)
-
-    force, torque = derivative(loads.force), derivative(loads.torque)
+    # The last row collects what acts on the ground.
+    loads = np.zeros((len(model.mass) + 1, 6))
+    for element, rows in model.forces:
+        np.add.at(loads, list(rows), exerted(element, rows, motion, t, order, angles).loads[:, order])
+    force, torque = loads[:-1, :3], loads[:-1, 3:]
     if order == 0:
-        force += model.mass[:, None] * model.gravity
+        force = force + model.mass[:, None] * model.gravity
     return force, torque
 
 

@@ -12,7 +12,7 @@ from quirk.constraints import Constraint
 from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
 from quirk.constraints.relation import TORQUE, Layout, Relation, frame_numbers
 from quirk.errors import InputError
-from quirk.forces import ForceElement, JointTorque
+from quirk.forces import ForceElement
 
 from .turns import CountedJoints
 
@@ -100,7 +100,7 @@ class Model:
     @property
     def reads_angles(self) -> bool:
         """Whether loads may depend on the turns that joints have made."""
-        return any(isinstance(force, JointTorque) and force.torque.function is not None for force, _ in self.forces)
+        return any(force.turning for force, _ in self.forces)
 
     @property
     def rows(self) -> int:

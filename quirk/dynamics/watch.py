@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from quirk.errors import InputError
-from quirk.forces.element import Wrenches
 from quirk.integrators import Breaks, Sampled
 from quirk.integrators.changes import IN_TIME, Values, located
 from quirk.integrators.step import Function
 from quirk.motion import FUNCTION
 from quirk.state import Kinematics, State
 
+from .applied import exerted
 from .model import Model
 from .rows import constraint_rows
+from .towers import MotionTower
 
 # Functions are asked at so many times of a step, if that is longer than the gap, that a short load leaves some as they
 # are.
@@ -40,8 +41,7 @@ def asked_values(
 
     `angles` tells about what the angles of joints are at a time, with their turns.
     """
-    laws = [(element, rows, element.law()) for element, rows in model.forces]
-    elements = [(element, rows) for element, rows, law in laws if law is None or law.function is not None]
+    elements = [(element, rows) for element, rows in model.forces if element.of_user or element.motions]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
     relations = [placed.rows for placed in model.relations if placed.relation.of_user]
     if not elements and not motions and not relations:
@@ -51,11 +51,11 @@ def asked_values(
         state = State.unpack(y)
         if model.reads_angles:
             state.angles = angles(t)
-        kin, loads = Kinematics.of(state), Wrenches(len(model.mass))
+        kin = Kinematics.of(state)
+        moving = MotionTower.of(kin, 1)
         try:
-            for element, rows in elements:
-                element.add_load(t, kin, rows, loads)
-            parts = [loads.force.ravel(), loads.torque.ravel(), *(m.derivatives(t)[1:] for m in motions)]
+            parts = [exerted(element, rows, moving, t, 0, kin.angles).loads.ravel() for element, rows in elements]
+            parts += [m.derivatives(t)[1:] for m in motions]
             if relations:
                 b = constraint_rows(model, kin, t).b
                 parts += [b[rows] for rows in relations]

@@ -1,74 +1,175 @@
-"""What a force is to the rest of QuIRK."""
+"""What a force is to the rest of QuIRK: where it acts, and its law."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from quirk.body import Body, Ground
+from quirk import validate
+from quirk.body import Body, Ground, checked_body
+from quirk.errors import InputError
+from quirk.frame import Frame
+from quirk.motion import Motion
 from quirk.sealed import Sealed
-from quirk.state import Kinematics
 
-from .law import Law
+from .law import Layout, Place
+from .value import Value
 
-
-class Wrenches:
-    """Loads summed up per body; the last row collects what acts on the ground.
-
-    Attributes
-    ----------
-    force : (n + 1, 3) in N
-    torque : (n + 1, 3) about the centres of mass, in N
-    """
-
-    def __init__(self, count: int, dtype: Any = float) -> None:
-        self.force = np.zeros((count + 1, 3), dtype=dtype)
-        self.torque = np.zeros((count + 1, 3), dtype=dtype)
-
-    def add_force(self, kin: Kinematics, body: int, force: np.ndarray, point: np.ndarray) -> None:
-        """Add a force at a point, (3,) each, in N."""
-        self.force[body] += force
-        self.torque[body] += np.cross(point - kin.position[body], force)
+FORMS = ("potential", "coordinate", "along", "load")
 
 
 class ForceElement(Sealed):
-    """A force or torque on one or two bodies.
+    """A force element: frames fixed in bodies, and a law that says what it exerts there.
 
-    Attributes
+    A subclass sets its parameters in `__init__`, calls that of this class, and writes its law once, by one or more of
+    these methods; their loads add up:
+
+    * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
+    * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such, and ``along(t, x, rate)`` the force
+      or torque that acts on it, positive where it makes x grow: one for each.
+    * ``load(t, *frames)`` returns a force and a torque for each frame, in N, at the origin of that frame; 0 for none.
+
+    They get the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin` are arrays
+    of quantities that know their derivatives: use + - * / **, @ and numpy's functions, `quirk.where(condition, a, b)`
+    in place of a branch on their values. Runs call the machine code that is made of them.
+
+    Parameters
     ----------
     name : str
         Unique in a system.
-    bodies : tuple of Body or GROUND
-        On which it acts; `add_load` gets their rows in the same order.
+    ends : pairs of Body or GROUND, and Frame in its coordinates
+        Where it acts; the law gets these frames in this order.
+
+    Attributes
+    ----------
+    parameters : names of attributes that are numbers or arrays of numbers, or a `Value`
+        All numbers on which the law depends, apart from those of its frames.
+    motions : names of attributes that are a `Motion`; in the law they stand for its value at the time
+    aside : names of attributes on which the law does not depend
+    coordinates : names of what `coordinate` returns, for views and plots
+    turning : which of the coordinates are angles whose turns count, by their numbers
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ()
+    motions: ClassVar[tuple[str, ...]] = ()
+    aside: ClassVar[tuple[str, ...]] = ()
+    coordinates: tuple[str, ...] = ()
+    turning: tuple[int, ...] = ()
+
     name: str
-    bodies: tuple[Body | Ground, ...]
+    ends: tuple[tuple[Body | Ground, Frame], ...]
 
-    @abstractmethod
-    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
-        """Add this element's loads at time `t` s to `loads`.
+    def __init__(self, name: str, *ends: tuple[Body | Ground, Frame]) -> None:
+        kind = type(self).__name__
+        owner = f'{kind} "{validate.name(kind, name)}"'
+        for body, frame in ends:
+            checked_body(owner, "body", body)
+            if not isinstance(frame, Frame):
+                raise InputError(f"{owner}: a frame must be a quirk.Frame in body coordinates; got {frame!r}")
+        if not ends:
+            raise InputError(f"{owner}: it acts nowhere: give it a body and a frame")
+        if not any(self.has(form) for form in FORMS):
+            raise InputError(f"{owner}: {kind} has no law: write its potential, coordinate and along, or load")
+        self.name, self.ends = name, tuple(ends)
 
-        Numbers may be jets, for the derivatives of loads along a motion: so use operators and numpy's functions.
-        """
+    def potential(self, t: Any, *frames: Place) -> Any:
+        """Return the stored energy, J."""
+        raise NotImplementedError
 
-    def law(self) -> Law | None:
-        """What compiled kernels are to do in place of `add_load`; without a law they call that."""
-        return None
+    def coordinate(self, t: Any, *frames: Place) -> Any:
+        """Return the lengths, m, or angles, rad, along which `along` acts."""
+        raise NotImplementedError
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return the force, N, or torque, N m, that acts on each coordinate."""
+        raise NotImplementedError
+
+    def load(self, t: Any, *frames: Place) -> Any:
+        """Return a force, N, and a torque, N m, for each frame."""
+        raise NotImplementedError
+
+    @property
+    def bodies(self) -> tuple[Body | Ground, ...]:
+        """On which it acts, one for each frame."""
+        return tuple(body for body, _ in self.ends)
 
     @property
     def conservative(self) -> bool:
-        """Whether all its work comes out of `potential_energy`."""
-        return False
+        """Whether all its work comes out of its potential."""
+        return not (self.has("along") or self.has("load"))
 
-    def potential_energy(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
-        """Stored energy, J; none unless the element says otherwise."""
-        return 0.0
+    def has(self, form: str) -> bool:
+        """Whether its class writes its law in this form."""
+        return getattr(type(self), form) is not getattr(ForceElement, form)
+
+    @property
+    def functions(self) -> list[Value]:
+        """The functions of a user that take part in the law."""
+        given = (getattr(self, name) for name in self.parameters)
+        return [value for value in given if isinstance(value, Value) and value.function is not None]
+
+    @property
+    def of_user(self) -> bool:
+        """Whether a user wrote the law or functions in it, which may depend on time in any way."""
+        return bool(self.functions) or not type(self).__module__.startswith("quirk.")
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Its parameters as one array, those that are functions left out."""
+        given = (getattr(self, name) for name in self.parameters)
+        known = (value.constant if isinstance(value, Value) else value for value in given)
+        return np.concatenate([np.zeros(0), *(np.ravel(value) for value in known if value is not None)]).astype(float)
+
+    def layout(self, order: int = 0) -> Layout:
+        """Return where inputs and outputs of its law lie for loads with so many derivatives."""
+        return Layout(
+            parameters=self.numbers.size,
+            turning=len(self.turning),
+            function_inputs=tuple(value.room for value in self.functions),
+            function_outputs=tuple(value.returns for value in self.functions),
+            motions=len(self.motions),
+            frames=len(self.ends),
+            coordinates=len(self.coordinates),
+            order=order,
+        )
+
+    def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
+        """Return near what each turning coordinate is, given the angles (3,) of joints by name."""
+        return [0.0 for _ in self.turning]
+
+    def motion(self, name: str) -> Motion:
+        """Return one of its motions."""
+        found: Motion = getattr(self, name)
+        return found
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Return what the law is run on: this element with other things in place of its parameters."""
+        made = object.__new__(type(self))
+        vars(made).update({**vars(self), **values})
+        return made
+
+    @property
+    def structure(self) -> tuple[Any, ...]:
+        """All besides numbers on which the law depends: elements alike in this share machine code."""
+        other = {"name", "ends", "_sealed", *self.parameters, *self.motions, *self.aside}
+        parts = sorted((name, value) for name, value in vars(self).items() if name not in other)
+        return type(self), *((name, _key(value)) for name, value in parts)
 
     def __str__(self) -> str:
         return f'{type(self).__name__} "{self.name}"'
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+def _key(value: Any) -> Any:
+    """What is equal for equal values, and can be looked up."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tobytes()
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value

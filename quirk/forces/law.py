@@ -1,43 +1,324 @@
-"""What a force element is to compiled kernels: a kind of law, two frames and a few numbers or a function."""
+"""A force element's law at work: from where its frames are and how they move to the loads on their bodies.
+
+The law is run on jets, and so gives loads with any number of derivatives, and the exact gradients of potentials and
+coordinates. The numbers inside are floats or, while machine code is being written, instructions (`quirk.traced`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk.frame import Frame
+from quirk.constraints.jets import Jet
+from quirk.constraints.relation import LANES, TRANSLATION, TURN, MovingFrame, cross, turned, zeros
+from quirk.lanes import at, put, replaced, store
 
-# A force at a point and a torque on body j, in N or in its axes; a torque about and a force along an axis of
-# joint frame i; a spring and damper between two points.
-FORCE, TORQUE, FORCE_IN_BODY, TORQUE_IN_BODY, JOINT_TORQUE, JOINT_FORCE, SPRING = range(7)
+from .value import Value
+
+if TYPE_CHECKING:
+    from .element import ForceElement
+
+# Of each frame, before the motion of its body: origin and axes in body coordinates.
+PLACEMENT = 12
+# Of each coordinate whose turns are counted: the angle and its rate at a time, from which it goes on.
+REFERENCE = 3
+# Of each coordinate: its value, its rate, and the multiplier that `along` returned.
+COORDINATE = 3
 
 
 @dataclass(frozen=True)
-class Law:
-    """A force law that kernels know.
+class Layout:
+    """Where the inputs and outputs of a law lie in flat arrays.
+
+    Inputs: the parameters; references of counted coordinates; room for users' functions; of each motion K + 2 Taylor
+    coefficients; of each frame its placement, and of its body the Taylor coefficients of the position (3 (K + 2)), the
+    rotation (9, by rows), the coefficients of the angular velocity in N (3 (K + 1)) and the quaternion (4).
+    Outputs: of each frame K + 1 Taylor coefficients of the load on its body, eight lanes each: force in N and moment
+    about the centre of mass in N; then the energy, three numbers of each coordinate, and room for functions.
 
     Attributes
     ----------
-    kind : one of the above
-    frame_i, frame_j : Frame
-        Where it acts, in the coordinates of its bodies; laws on one body use frame j alone.
-    axis : which axis of frame i, for joints
-    constants : (3,) the load, or stiffness, damping and rest length of a spring
-    function : Value or None
-        Called instead of constants with the time and the motion of the body, or angle and rate (displacement
-        and rate) of the joint; its attribute `function` is that of the user
+    order : K, of the loads
     """
 
-    kind: int
-    frame_i: Frame = field(default_factory=Frame)
-    frame_j: Frame = field(default_factory=Frame)
-    axis: int = 0
-    constants: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    function: Any = None
+    parameters: int
+    turning: int
+    function_inputs: tuple[int, ...]
+    function_outputs: tuple[int, ...]
+    motions: int
+    frames: int
+    coordinates: int
+    order: int = 0
 
     @property
-    def of_joint(self) -> bool:
-        """Whether the function is one of a joint's coordinate, not of a body's motion."""
-        return self.kind in (JOINT_TORQUE, JOINT_FORCE)
+    def first_function(self) -> int:
+        """First input of the functions."""
+        return self.parameters + REFERENCE * self.turning
+
+    @property
+    def first_motion(self) -> int:
+        """First input of the motions."""
+        return self.first_function + sum(self.function_inputs)
+
+    @property
+    def first_frame(self) -> int:
+        """First input of the frames."""
+        return self.first_motion + self.motions * (self.order + 2)
+
+    @property
+    def frame_size(self) -> int:
+        """Inputs of one frame."""
+        return PLACEMENT + 3 * (self.order + 2) + 9 + 3 * (self.order + 1) + 4
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs there are."""
+        return self.first_frame + self.frames * self.frame_size
+
+    @property
+    def energy(self) -> int:
+        """Output of the energy, behind the loads."""
+        return LANES * self.frames * (self.order + 1)
+
+    @property
+    def first_coordinate(self) -> int:
+        """First output of the coordinates."""
+        return self.energy + 1
+
+    @property
+    def function_output(self) -> int:
+        """First output of the functions."""
+        return self.first_coordinate + COORDINATE * self.coordinates
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are."""
+        return self.function_output + sum(self.function_outputs)
+
+
+class Place(MovingFrame):
+    """A frame of a force element along a motion, as its law gets it.
+
+    Besides what every `MovingFrame` has, of the body in which it is fixed:
+
+    Attributes
+    ----------
+    centre : (3,) jets, m, its centre of mass in N
+    centre_velocity : (3,) jets, m/s, in N
+    body_rotation : (3, 3) jets, its axes as columns, in N
+    quaternion : (4,) numbers
+        Its orientation now; `orientation` has the derivatives.
+    """
+
+    centre: np.ndarray
+    centre_velocity: np.ndarray
+    body_rotation: np.ndarray
+    quaternion: list[Any]
+
+    @property
+    def arm(self) -> np.ndarray:
+        """From the centre of mass of the body to the origin of the frame: (3,) jets in N."""
+        return self.position - self.centre
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """Angular velocity of the body in its own axes: (3,) jets."""
+        return self.body_rotation.T @ self.spin
+
+    @property
+    def orientation(self) -> np.ndarray:
+        """Orientation of the body (w, x, y, z), body to N: (4,) jets, from q' = spin q / 2."""
+        spin = [jet.taylor for jet in self.spin]
+        series = [list(self.quaternion)]
+        for k in range(len(spin[0])):
+            total: list[Any] = [0.0] * 4
+            for m in range(k + 1):
+                (w, x, y, z), (a, b, c) = series[k - m], (s[m] for s in spin)
+                term = -a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x
+                total = [old + new for old, new in zip(total, term, strict=True)]
+            series.append([part * (0.5 / (k + 1)) for part in total])
+        none = [None] * len(self.spin[0].gradient)
+        return np.array([Jet([term[c] for term in series], none) for c in range(4)], dtype=object)
+
+
+def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
+    """Fill `outputs` from `inputs`, arrays of floats or of machine code that is being written; see `Layout`.
+
+    `functions` stand for those of the user.
+    """
+    law = element.with_values(_values(element, layout, functions, inputs))
+    time = _jet(layout, [t, 1.0, *[0] * layout.order])
+    graded = element.has("potential") or element.has("coordinate")
+    frames = [_place(layout, f, inputs, graded) for f in range(layout.frames)]
+    loads = [[zeros(inputs) for _ in range(layout.order + 1)] for _ in frames]
+    energy: Any = 0.0
+    if law.has("potential"):
+        potential = law.potential(time, *frames)
+        energy = potential.value if isinstance(potential, Jet) else potential
+        _add(loads, potential, -1.0)
+    if law.has("coordinate"):
+        coordinates = _continued(element, layout, time, _listed(law.coordinate(time, *frames)), inputs)
+        rates = [x.rate for x in coordinates]
+        along: list[Any] = [0.0] * len(rates)
+        if law.has("along"):
+            # Multipliers are not differentiated by poses.
+            x = [Jet(jet.taylor, rate.gradient) for jet, rate in zip(coordinates, rates, strict=True)]
+            along = _listed(law.along(time, *((x[0], rates[0]) if len(x) == 1 else (x, rates))))
+            for x, multiplier in zip(coordinates, along, strict=True):
+                _add(loads, x, multiplier)
+        for c, (x, multiplier) in enumerate(zip(coordinates, along, strict=True)):
+            first = layout.first_coordinate + COORDINATE * c
+            for k, value in enumerate((x.taylor[0], x.taylor[1], multiplier)):
+                put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
+    if law.has("load"):
+        # Loads given outright are not differentiated by poses.
+        bare = [_place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
+        for f, given in enumerate(_pairs(law.load(time, *bare), layout.frames)):
+            _add_given(loads[f], frames[f], *given, zeros(inputs))
+    for f, of_frame in enumerate(loads):
+        for k, lanes in enumerate(of_frame):
+            store(outputs, LANES * (f * (layout.order + 1) + k), lanes)
+    put(outputs, layout.energy, 1.0 * energy)
+
+
+def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:
+    """What stands for the element's parameters, users' functions and motions in its law."""
+    values: dict[str, Any] = {}
+    place, free = 0, iter(functions)
+    for name in element.parameters:
+        given = getattr(element, name)
+        if isinstance(given, Value) and given.function is not None:
+            values[name] = next(free)
+            continue
+        numbers = given.constant if isinstance(given, Value) else np.asarray(given, dtype=float)
+        jets = [_jet(layout, [at(inputs, place + k), *[0] * (layout.order + 1)]) for k in range(numbers.size)]
+        parameter = np.array(jets, dtype=object).reshape(numbers.shape) if numbers.ndim else jets[0]
+        values[name] = (lambda *arguments, constant=parameter: constant) if isinstance(given, Value) else parameter
+        place += numbers.size
+    terms = layout.order + 2
+    for m, name in enumerate(element.motions):
+        first = layout.first_motion + m * terms
+        values[name] = _jet(layout, [at(inputs, first + k) for k in range(terms)])
+    return values
+
+
+def _jet(layout: Layout, taylor: list[Any], gradient: Sequence[Any] | None = None) -> Jet:
+    return Jet(taylor, [None] * layout.frames if gradient is None else gradient)
+
+
+def _listed(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, list | tuple | np.ndarray) else [x]
+
+
+def _pairs(given: Any, frames: int) -> list[tuple[Any, Any]]:
+    """Force and torque for each frame; one frame may get its pair alone."""
+    pairs = [given] if frames == 1 and len(given) == 2 and not _is_pair(given[0]) else list(given)
+    if len(pairs) != frames or not all(len(pair) == 2 for pair in pairs):
+        raise ValueError(f"its load must be a force and a torque for each of its {frames} frames")
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
+def _is_pair(x: Any) -> bool:
+    return isinstance(x, tuple | list) and len(x) == 2
+
+
+def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
+    """Add to the loads a multiplier times the gradient of x."""
+    if not isinstance(x, Jet):
+        return  # the same for all poses
+    for f, gradient in enumerate(x.gradient):
+        if gradient is None:
+            continue
+        factors = multiplier.taylor if isinstance(multiplier, Jet) else [multiplier]
+        for k in range(len(loads[f])):
+            for m in range(k + 1):
+                lanes = gradient[k - m] if k - m < len(gradient) else 0
+                if m < len(factors) and not (type(lanes) is int or (type(factors[m]) is int and factors[m] == 0)):
+                    loads[f][k] = loads[f][k] + lanes * factors[m]
+
+
+def _add_given(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
+    """Add to the load on a body a force at the origin of a frame and a torque, in N."""
+    if not _is_nothing(force):
+        force = np.asarray(force, dtype=object)
+        _add_vector(load, TRANSLATION, force, zero)
+        _add_vector(load, TURN, np.cross(frame.arm, force), zero)
+    if not _is_nothing(torque):
+        _add_vector(load, TURN, np.asarray(torque, dtype=object), zero)
+
+
+def _is_nothing(vector: Any) -> bool:
+    return vector is None or (isinstance(vector, int) and vector == 0)
+
+
+def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> None:
+    for k in range(len(load)):
+        lanes = zero
+        for c, x in enumerate(vector):
+            taylor = x.taylor if isinstance(x, Jet) else [x]
+            lanes = replaced(lanes, first + c, 1.0 * taylor[k] if k < len(taylor) else 0.0)
+        load[k] = load[k] + lanes
+
+
+def _continued(element: ForceElement, layout: Layout, time: Jet, coordinates: list[Jet], inputs: Any) -> list[Jet]:
+    """Coordinates, angles among them with the whole turns that they have made."""
+    coordinates = list(coordinates)
+    for place, c in enumerate(element.turning):
+        first = layout.parameters + REFERENCE * place
+        angle, rate, when = (at(inputs, first + k) for k in range(REFERENCE))
+        expected = angle + rate * (time.value - when)
+        coordinates[c] = (coordinates[c] - expected).wrapped(2 * np.pi).shifted(expected)
+    return coordinates
+
+
+def _place(layout: Layout, f: int, inputs: Any, graded: bool) -> Place:
+    """Frame f in motion, from the inputs; with gradients if `graded`."""
+    order, first = layout.order, layout.first_frame + f * layout.frame_size
+
+    def vector(start: int) -> list[Any]:
+        return [at(inputs, start + c) for c in range(3)]
+
+    def matrix(start: int) -> np.ndarray:
+        return np.array([vector(start + 3 * row) for row in range(3)], dtype=object)
+
+    origin, axes = vector(first), matrix(first + 3)
+    first += PLACEMENT
+    position = [vector(first + 3 * k) for k in range(order + 2)]
+    first += 3 * (order + 2)
+    rotation = matrix(first)
+    first += 9
+    spin = [vector(first + 3 * k) for k in range(order + 1)]
+    quaternion = [at(inputs, first + 3 * (order + 1) + c) for c in range(4)]
+
+    def jet(taylor: list[Any], gradient: Callable[[], Any] | None = None) -> Jet:
+        mine = gradient() if graded and gradient is not None else None
+        return Jet(taylor, [mine if body == f else None for body in range(layout.frames)])
+
+    def along(axis: int) -> list[Any]:
+        return [replaced(zeros(inputs), TRANSLATION + axis, 1.0), *[0] * order]
+
+    points = [jet([term[a] for term in position], lambda a=a: along(a)) for a in range(3)]
+    columns = [_column(rotation[:, a], spin, jet, inputs) for a in range(3)]
+    velocity = [jet([(k + 1) * position[k + 1][a] for k in range(order + 1)]) for a in range(3)]
+    turning = [jet([term[a] for term in spin]) for a in range(3)]
+    body = Place(*(np.array(part, dtype=object) for part in (points, np.transpose(columns), velocity, turning)))
+    place = Place(*vars(body.carried(origin, axes)).values())
+    place.centre, place.centre_velocity, place.body_rotation = body.position, body.velocity, body.rotation
+    place.quaternion = quaternion
+    return place
+
+
+def _column(start: Any, spin: list[list[Any]], jet: Callable[..., Jet], inputs: Any) -> list[Jet]:
+    """An axis of the body as jets: a' = spin x a, coefficient by coefficient, with its gradient by turns."""
+    terms = [list(start)]
+    for k in range(len(spin)):
+        parts = [cross(spin[m], terms[k - m]) for m in range(k + 1)]
+        terms.append([sum(part[c] for part in parts) * (1 / (k + 1)) for c in range(3)])
+
+    def by_turns(c: int) -> list[Any]:
+        return [turned(inputs, *term)[c] for term in terms[: len(spin)]]
+
+    return [jet([term[c] for term in terms], lambda c=c: by_turns(c)) for c in range(3)]

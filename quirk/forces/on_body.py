@@ -8,17 +8,28 @@ from quirk import validate
 from quirk.body import Body
 from quirk.errors import InputError
 from quirk.frame import Frame
-from quirk.state import Kinematics
 
-from .element import ForceElement, Wrenches
-from .law import FORCE, FORCE_IN_BODY, TORQUE, TORQUE_IN_BODY, Law
+from .element import ForceElement
+from .law import Place
 from .value import Value
 
 FRAMES = ("inertial", "body")
 CALL = "f(t, position, orientation, velocity, angular_velocity)"
+SIZES = (3, 4, 3, 3)
 
 
-class Force(ForceElement):
+class _OnBody(ForceElement):
+    """What forces and torques on one body have in common."""
+
+    def of_motion(self, value: Any, t: Any, place: Place) -> Any:
+        """Return what a value is for the motion of the body, in N."""
+        given = value(t, place.centre, place.orientation, place.centre_velocity, place.angular_velocity)
+        return place.rotation @ given if self.frame == "body" else given
+
+    frame: str
+
+
+class Force(_OnBody):
     """A force at a point of a body.
 
     Parameters
@@ -32,27 +43,23 @@ class Force(ForceElement):
         In which axes `force` is given.
     """
 
+    parameters = ("force",)
+
     def __init__(self, name: str, body: Body, force: Any, point: Any = (0, 0, 0), frame: str = "inertial") -> None:
-        owner = _checked_owner("Force", name, body)
-        self.name, self.bodies = name, (body,)
-        self.force = Value(owner, "force", force, (3,), CALL)
+        owner = checked_owner("Force", name, body)
+        self.force = Value(owner, "force", force, (3,), CALL, SIZES)
         self.point = validate.array(owner, "point", point, (3,))
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
+        super().__init__(name, (body, Frame(self.point)))
 
-    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
-        """Add the force at its point."""
-        (b,) = rows
-        R = kin.rotation[b]
-        force = self.force(t, *_motion(kin, b))
-        loads.add_force(kin, b, R @ force if self.frame == "body" else force, kin.position[b] + R @ self.point)
+    aside = ("point",)
 
-    def law(self) -> Law:
-        """Return the force for kernels."""
-        kind = FORCE_IN_BODY if self.frame == "body" else FORCE
-        return Law(kind, frame_j=Frame(self.point), constants=self.force.numbers, function=_function(self.force))
+    def load(self, t: Any, place: Place) -> Any:
+        """Return the force at its point."""
+        return self.of_motion(self.force, t, place), 0
 
 
-class Torque(ForceElement):
+class Torque(_OnBody):
     """A torque on a body.
 
     Parameters
@@ -63,37 +70,21 @@ class Torque(ForceElement):
         In which axes `torque` is given.
     """
 
+    parameters = ("torque",)
+
     def __init__(self, name: str, body: Body, torque: Any, frame: str = "body") -> None:
-        owner = _checked_owner("Torque", name, body)
-        self.name, self.bodies = name, (body,)
-        self.torque = Value(owner, "torque", torque, (3,), CALL)
+        owner = checked_owner("Torque", name, body)
+        self.torque = Value(owner, "torque", torque, (3,), CALL, SIZES)
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
+        super().__init__(name, (body, Frame()))
 
-    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
-        """Add the torque."""
-        (b,) = rows
-        torque = self.torque(t, *_motion(kin, b))
-        loads.torque[b] += kin.rotation[b] @ torque if self.frame == "body" else torque
-
-    def law(self) -> Law:
-        """Return the torque for kernels."""
-        kind = TORQUE_IN_BODY if self.frame == "body" else TORQUE
-        return Law(kind, constants=self.torque.numbers, function=_function(self.torque))
+    def load(self, t: Any, place: Place) -> Any:
+        """Return the torque."""
+        return 0, self.of_motion(self.torque, t, place)
 
 
-def _function(value: Value) -> Value | None:
-    return value if value.function else None
-
-
-def _motion(kin: Kinematics, b: int) -> tuple[Any, ...]:
-    """Copies, so that a user's function cannot alter the state."""
-    return (
-        kin.position[b].copy(), kin.orientation[b].copy(),
-        kin.velocity[b].copy(), kin.angular_velocity[b].copy(),
-    )  # fmt: skip
-
-
-def _checked_owner(kind: str, name: str, body: Any) -> str:
+def checked_owner(kind: str, name: str, body: Any) -> str:
+    """Return what messages call the element, if it acts on a body."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(body, Body):
         raise InputError(f"{owner}: body must be a quirk.Body; got {body!r}")

@@ -9,12 +9,11 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.constraints.constraint import checked_ends, initial_point
-from quirk.errors import InputError
+from quirk.constraints.jets import where
 from quirk.frame import Frame
-from quirk.state import Kinematics
 
-from .element import ForceElement, Wrenches
-from .law import SPRING, Law
+from .element import ForceElement
+from .law import Place
 
 
 class Spring(ForceElement):
@@ -33,6 +32,9 @@ class Spring(ForceElement):
         L0, m, not negative; default: the length at the initial poses.
     """
 
+    parameters = ("stiffness", "damping", "rest_length")
+    coordinates = ("length",)
+
     def __init__(
         self,
         name: str,
@@ -46,49 +48,42 @@ class Spring(ForceElement):
         rest_length: float | None = None,
     ) -> None:
         owner = checked_ends("Spring", name, body_i, body_j)
-        self.name, self.bodies = name, (body_i, body_j)
-        self.frames = (
-            Frame(validate.array(owner, "point_i", point_i, (3,))),
-            Frame(validate.array(owner, "point_j", point_j, (3,))),
-        )
+        ends = [
+            (body_i, Frame(validate.array(owner, "point_i", point_i, (3,)))),
+            (body_j, Frame(validate.array(owner, "point_j", point_j, (3,)))),
+        ]
         self.stiffness = validate.non_negative(owner, "stiffness", stiffness)
         self.damping = validate.non_negative(owner, "damping", damping)
         if rest_length is None:
-            end_i, end_j = (initial_point(b, f.origin) for b, f in zip(self.bodies, self.frames, strict=True))
-            rest_length = float(np.linalg.norm(end_j - end_i))
+            p_i, p_j = (initial_point(body, frame.origin) for body, frame in ends)
+            rest_length = float(np.linalg.norm(p_j - p_i))
         self.rest_length = validate.non_negative(owner, "rest_length", rest_length)
+        # Without rest length it pulls smoothly through zero length, where a length has no derivatives.
+        self.through_zero = self.rest_length <= 0
+        super().__init__(name, *ends)
 
-    def add_load(self, t: Any, kin: Kinematics, rows: tuple[int, ...], loads: Wrenches) -> None:
-        """Add the tension at both ends."""
-        (p_i, v_i), (p_j, v_j) = (kin.point(b, f.origin) for b, f in zip(rows, self.frames, strict=True))
-        line = p_j - p_i
-        length = np.sqrt(line @ line)
-        if length > 0:
-            rate = line @ (v_j - v_i) / length
-            # k (L - L0) e, written so that a spring without rest length passes smoothly through L = 0.
-            force = self.stiffness * line
-            force += (self.damping * rate - self.stiffness * self.rest_length) / length * line
-        elif self.rest_length == 0:
-            # dL/dt is |v_j - v_i| in the direction of departure.
-            force = self.stiffness * line + self.damping * (v_j - v_i)
-        else:
-            raise InputError(
-                f"{self}: its ends coincide at t = {t:g} s, so its force has no direction; "
-                "move the end points apart or give rest_length=0"
-            )
-        loads.add_force(kin, rows[0], force, p_i)
-        loads.add_force(kin, rows[1], -force, p_j)
+    def coordinate(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the length."""
+        d = j.position - i.position
+        return np.sqrt(d @ d)
 
-    def law(self) -> Law:
-        """Return the spring for kernels."""
-        return Law(SPRING, *self.frames, constants=np.array([self.stiffness, self.damping, self.rest_length]))
+    def potential(self, t: Any, i: Place, j: Place) -> Any:
+        """Return k (L - L0)^2 / 2."""
+        d = j.position - i.position
+        if self.through_zero:
+            return 0.5 * self.stiffness * (d @ d)
+        stretch = np.sqrt(d @ d) - self.rest_length
+        return 0.5 * self.stiffness * stretch * stretch
+
+    def load(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the damper's force: along the line, and where that has no direction along that of departure."""
+        d, u = j.position - i.position, j.velocity - i.velocity
+        square, along = d @ d, d @ u
+        safe = where(square > 0.0, square, 1.0)
+        force = np.array([-self.damping * where(square > 0.0, d[c] * along / safe, u[c]) for c in range(3)])
+        return (-force, 0), (force, 0)
 
     @property
     def conservative(self) -> bool:
         """Whether there is no damper."""
         return self.damping <= 0
-
-    def potential_energy(self, kin: Kinematics, rows: tuple[int, ...]) -> float:
-        """K (L - L0)^2 / 2, J."""
-        (p_i, _), (p_j, _) = (kin.point(b, f.origin) for b, f in zip(rows, self.frames, strict=True))
-        return 0.5 * self.stiffness * (float(np.linalg.norm(p_j - p_i)) - self.rest_length) ** 2

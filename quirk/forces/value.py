@@ -11,12 +11,17 @@ from numpy.polynomial import chebyshev
 from quirk import validate
 from quirk.constraints.jets import Jet
 from quirk.errors import InputError
+from quirk.traceable import traceable
 
 # Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
 # good as this: its last coefficients are this part of the largest.
 INTERVALS, RESOLVED = 0.25 ** np.arange(17), 1e-11
 # Nodes of an interpolation beyond the derivatives that are asked for.
 MORE_NODES = 10
+
+
+# What a call leaves: three numbers at most, and whether a function compiled by numba has failed.
+RETURNS, FAILED = 4, 3
 
 
 class Value:
@@ -29,7 +34,9 @@ class Value:
     ----------
     owner, argument : who asks for it, for messages
     value : array of `shape`, or function
+    shape : of what it returns, () or (3,)
     call : how the function is called
+    sizes : of its arguments after the time: 0 for a number, else the length of an array
 
     Attributes
     ----------
@@ -37,18 +44,28 @@ class Value:
     function : the user's function, or None
     """
 
-    def __init__(self, owner: str, argument: str, value: Any, shape: tuple[int, ...], call: str) -> None:
-        self.owner, self.argument, self.shape, self.form = owner, argument, shape, call
+    returns = RETURNS
+
+    def __init__(
+        self, owner: str, argument: str, value: Any, shape: tuple[int, ...], call: str, sizes: tuple[int, ...] = ()
+    ) -> None:
+        self.owner, self.argument, self.shape, self.form, self.sizes = owner, argument, shape, call, sizes
         self.function = value if callable(value) else None
         self.constant = None if callable(value) else validate.array(owner, argument, value, shape)
 
-    def __call__(self, t: Any, *arguments: Any) -> np.ndarray:
-        """Return the load at one state, or as jets along a motion."""
-        if self.function is None:
-            assert self.constant is not None
-            return self.constant
-        if isinstance(t, Jet):
-            return self._along(t, arguments)
+    @property
+    def count(self) -> int:
+        """How many numbers its arguments are."""
+        return sum(max(size, 1) for size in self.sizes)
+
+    @property
+    def room(self) -> int:
+        """Numbers that a call in machine code takes: two addresses, the arguments, and as many for a copy."""
+        return 2 + 2 * self.count
+
+    def __call__(self, t: float, *arguments: Any) -> np.ndarray:
+        """Return what the function returns at one state."""
+        assert self.function is not None
         try:
             returned = self.function(t, *arguments)
         except Exception as error:
@@ -59,25 +76,59 @@ class Value:
         what = f"what its {self.argument} function returns"
         return validate.array(f"{self.owner}, at t = {t:g} s", what, returned, self.shape)
 
-    def _along(self, t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-        """Jets of the load: from the function itself or, where it takes floats alone, by interpolation."""
-        try:
-            returned = getattr(self.function, "py_func", self.function)(t, *arguments)  # type: ignore[misc]
-            load = np.asarray(returned, dtype=object)
-            coefficients = [x.taylor if isinstance(x, Jet) else [float(x)] for x in load.ravel()]
-            if load.shape == self.shape and all(np.isfinite(c).all() for c in coefficients):
-                return load
-        except Exception:  # whatever it is in it that does not take jets
-            pass
-        return by_interpolation(self, t, arguments)
+    def arguments(self, numbers: np.ndarray) -> list[Any]:
+        """Return its arguments from as many numbers: floats and arrays of its own, which it may keep."""
+        parts, place = [], 0
+        for size in self.sizes:
+            parts.append(numbers[place : place + size].copy() if size else float(numbers[place]))
+            place += max(size, 1)
+        return parts
 
-    @property
-    def numbers(self) -> np.ndarray:
-        """The constant as three numbers; zeros for a function."""
-        numbers = np.zeros(3)
-        if self.constant is not None:
-            numbers[: self.constant.size] = self.constant
-        return numbers
+    def along(self, order: int, t: Jet, *arguments: Any) -> Any:
+        """Return the value at one state, or as jets along a motion with so many derivatives.
+
+        From the function itself or, where it takes floats alone, by interpolation.
+        """
+        graded = any(g is not None for x in arguments for jet in np.ravel(x) for g in jet.gradient)
+        if order == 0 and not graded:
+            found = self(float(t.value), *(_floats(x) for x in arguments))
+            return found if self.shape else float(found)
+        short = [_truncated(x, order) for x in (t, *arguments)]
+        try:
+            load = self.shaped(traceable(self.function)(*short))
+        except Exception as error:  # whatever it is in it that does not take jets
+            if graded:
+                raise InputError(
+                    f"{self.owner}: its {self.argument} function, called as {self.form}, cannot be differentiated at "
+                    f"t = {t:g} s ({type(error).__name__}: {error}): use + - * / ** and numpy's functions alone"
+                ) from error
+            load = None
+        if load is None or not all(np.isfinite(x.taylor).all() for x in np.ravel(load) if isinstance(x, Jet)):
+            load = by_interpolation(self, short[0], tuple(short[1:]))
+            for jet in np.ravel(load):
+                jet.gradient = [None] * len(t.gradient)
+        return load if self.shape else np.ravel(load)[0]
+
+    def shaped(self, returned: Any) -> np.ndarray:
+        """Return what the function returned for jets as an array of jets and numbers, or raise ValueError."""
+        load = np.asarray(returned, dtype=object)
+        if load.shape != self.shape or not all(isinstance(x, Jet | int | float | np.number) for x in load.ravel()):
+            raise ValueError(f"it returned {returned!r}")
+        return load
+
+
+def _floats(x: Any) -> Any:
+    """The values of jets."""
+    if isinstance(x, np.ndarray):
+        return np.array([float(entry.value) for entry in x])
+    return float(x.value if isinstance(x, Jet) else x)
+
+
+def _truncated(x: Any, order: int) -> Any:
+    """Jets with no more than so many derivatives."""
+    if isinstance(x, np.ndarray):
+        return np.array([_truncated(entry, order) for entry in x], dtype=object)
+    return Jet(x.taylor[: order + 1], x.gradient)
 
 
 def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:

@@ -295,8 +295,8 @@ def whole_step(settings: Settings, run: Run) -> float:
 def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
     """Arrays that functions of each kind get their inputs from, and write their outputs to."""
     relations = nodes.relations
-    ins = forces.inputs, forces.whole_inputs, relations.inputs, relations.outputs
-    return ins, (forces.outputs, forces.whole_outputs, relations.outputs, relations.inputs)
+    ins = forces.inputs, forces.outputs, relations.inputs, relations.outputs
+    return ins, (forces.outputs, forces.inputs, relations.outputs, relations.inputs)
 
 
 @kernel

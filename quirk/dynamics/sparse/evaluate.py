@@ -53,11 +53,11 @@ def evaluate(
     `alpha` and `beta` are Baumgarte's rates.
     """
     passes = int(work.summary[PASSES])
-    if forces.kind.shape[0] > 0:
+    if forces.entries.shape[0] > 0:
         poses(constants, y, work.kin)
         applied_loads(forces, t, y, work.kin)
     if passes > 1:
-        if forces.kind.shape[0] == 0:
+        if forces.entries.shape[0] == 0:
             poses(constants, y, work.kin)
         # Applied loads and those of constraints are summed up per body before anything is divided by its mass.
         take_loads(constants, y, work.kin, work.wrench)
@@ -66,7 +66,7 @@ def evaluate(
         factorise_rows(pattern, work)
         impose(constants, nodes, pattern, work, passes)
     else:
-        if forces.kind.shape[0] > 0:
+        if forces.entries.shape[0] > 0:
             free_accelerations(constants, y, work.kin)
         else:
             free_motion(constants, y, work.kin)

@@ -1,7 +1,9 @@
-"""Force elements as kernels see them, and the pointers through which users' functions are called."""
+"""Force elements as kernels see them, and the pointers through which laws and users' functions are called."""
 
 from __future__ import annotations
 
+import functools
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,79 +11,86 @@ from typing import Any
 import numpy as np
 
 from quirk.compiled import plain_python
+from quirk.constraints.jets import BranchingError
 from quirk.errors import InputError
-from quirk.forces import JointTorque
-from quirk.forces.element import Wrenches
-from quirk.forces.law import Law
-from quirk.forces.value import Value
+from quirk.forces import ForceElement
+from quirk.forces.calls import ADDRESS as FUNCTION_ADDRESS
+from quirk.forces.calls import ARGUMENTS, CHECKED, written_calls
+from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
+from quirk.forces.value import FAILED, Value
 from quirk.interruption import Held
-from quirk.pointers import address_of, pointer_to_python
-from quirk.state import STATE_SIZE, Kinematics, State
+from quirk.motion import ADDRESS as MOTION_ADDRESS
+from quirk.motion import FUNCTION, MOTION_SIZE, Motion, MotionTable
+from quirk.native import MOST_COMPILED, Native, native
+from quirk.pointers import address_of, pointer_to_filler, pointer_to_python
+from quirk.state import STATE_SIZE
 
+from ..applied import Exerted, fill, fixed_inputs, read
 from ..model import Model
 from .functions import compiled_pointer, is_compiled
-from .layout import KINEMATICS_SIZE, WRENCH_SIZE, Slots
-from .loads import FAILED, INPUT_ROOM, INPUTS, OUTPUTS, PYTHON, Forces
+from .layout import KINEMATICS_SIZE, Slots
+from .loads import ADDRESS, ELEMENT_SIZE, Forces
 
 
 class Applied:
-    """The force table of a model, with all it needs to stay alive.
+    """The force elements of a model, with all they need to stay alive.
 
     Attributes
     ----------
     table : Forces
+    layouts : of each element
     stop : (1,) set when compiled code is to return soon
     latest : what a function raised last, even if it returned since
+    in_python : of each function that runs in Python: what messages call it, its calls and the time they took, s
     """
 
     def __init__(self, model: Model, slots: Slots) -> None:
         self.stop = np.zeros(1, dtype=np.int64)
         self.latest: BaseException | None = None
+        self.in_python: dict[str, list[float]] = {}
         self._fatal: BaseException | None = None
         self._calls_python = False
         self._troubles: dict[Callable[[float], None], BaseException] = {}
-        self._slots = slots
-        laws = [(element, rows, element.law()) for element, rows in model.forces]
-        self._python = [(element, rows) for element, rows, law in laws if law is None]
-        known = [(rows, law) for _, rows, law in laws if law is not None]
-        count = len(known) + bool(self._python)
-        table = Forces(
-            kind=np.full(count, PYTHON),
-            state=np.zeros(2 * count, dtype=np.int64),
-            kinematics=np.zeros(2 * count, dtype=np.int64),
-            point=np.zeros(6 * count),
-            frame=np.zeros(18 * count),
-            axis=np.zeros(count, dtype=np.int64),
-            constants=np.zeros(3 * count),
-            address=np.zeros(count, dtype=np.int64),
-            checked=np.zeros(count, dtype=np.int64),
-            inputs=np.zeros(INPUT_ROOM * count),
-            outputs=np.zeros(OUTPUTS * count),
-            reference=np.zeros(3 * count),
-            whole_inputs=np.zeros(slots.lanes * STATE_SIZE if self._python else 0),
-            whole_outputs=np.zeros(slots.lanes * WRENCH_SIZE if self._python else 0),
-        )
-        self.table = table
-        # Joints whose angles functions get: the element, the joint and the axis.
-        self._angles = [
-            (e, model.joints.number[element.joint.name], element.joint.rotation_axis)
-            for e, element in enumerate(element for element, _, law in laws if law is not None)
-            if isinstance(element, JointTorque) and element.torque.function is not None
-        ]
         self._pointers: list[Any] = []
-        for e, (rows, law) in enumerate(known):
-            i, j = rows if len(rows) == 2 else (slots.bodies, rows[0])
-            table.kind[e] = law.kind
-            table.axis[e] = law.axis
-            table.state[2 * e : 2 * e + 2] = [slots.offset(b, STATE_SIZE) for b in (i, j)]
-            table.kinematics[2 * e : 2 * e + 2] = [slots.offset(b, KINEMATICS_SIZE) for b in (i, j)]
-            table.point[6 * e : 6 * e + 6] = [*law.frame_i.origin, *law.frame_j.origin]
-            table.frame[18 * e : 18 * e + 18] = [*law.frame_i.matrix.T.ravel(), *law.frame_j.matrix.T.ravel()]
-            table.constants[3 * e : 3 * e + 3] = law.constants
-            if law.function is not None:
-                self._point(e, law)
-        if self._python:
-            table.address[-1] = self._keep(pointer_to_python(self.watched(self._all_python)))
+        self._elements = [element for element, _ in model.forces]
+        self.layouts = [element.layout() for element in self._elements]
+        self.table = self._laid_out(model, slots)
+        # Angles that go on: the element, which of its angles, and where its reference is.
+        self._turning = [
+            (element, k, int(self.table.entries[ELEMENT_SIZE * e + 1]) + layout.parameters + REFERENCE * k)
+            for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True))
+            for k in range(layout.turning)
+        ]
+        self._joints = model.joints
+        for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
+            self._place_functions(e, element, layout)
+            self.table.entries[ELEMENT_SIZE * e + ADDRESS] = self._law(e, element, layout)
+        for m, motion in enumerate(_motions(model)):
+            if motion.kind == FUNCTION:
+                pointer = pointer_to_filler(_filler(motion), 2, self.watched)
+                self.table.motions.entries[MOTION_SIZE * m + MOTION_ADDRESS] = self._keep(pointer)
+
+    @staticmethod
+    def _laid_out(model: Model, slots: Slots) -> Forces:
+        entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
+        first_in = first_out = first_side = first_motion = 0
+        for element, rows in model.forces:
+            layout = element.layout()
+            last_side, last_motion = first_side + layout.frames, first_motion + layout.motions
+            entries.append((
+                0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
+                first_motion, last_motion, first_side, last_side,
+            ))  # fmt: skip
+            sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
+            turns += [
+                (first_in + layout.parameters + REFERENCE * k, first_out + layout.first_coordinate + COORDINATE * c)
+                for k, c in enumerate(element.turning)
+            ]
+            inputs.append(fixed_inputs(element, layout))
+            first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
+            first_side, first_motion = last_side, last_motion
+        whole = [np.array(part, dtype=np.int64).ravel() for part in (entries, sides, turns)]
+        return Forces(*whole, MotionTable.of(_motions(model)), np.concatenate(inputs), np.zeros(first_out))
 
     @property
     def trouble(self) -> BaseException | None:
@@ -93,11 +102,23 @@ class Applied:
         if self.trouble is not None:
             raise self.trouble
 
+    def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
+        """Return what each element exerted, by name, from all outputs at some times (nt, outputs)."""
+        found, first = {}, 0
+        for element, layout in zip(self._elements, self.layouts, strict=True):
+            found[element.name] = read(layout, outputs[:, first : first + layout.outputs])
+            first += layout.outputs
+        return found
+
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
         """Let the angles (K, 3) of joints go on from these, at time t, with rates (K, 3) or at rest."""
-        for e, k, axis in self._angles:
-            rate = 0.0 if rates is None else rates[k, axis]
-            self.table.reference[3 * e : 3 * e + 3] = angles[k, axis], rate, t
+        if not self._turning:
+            return
+        by_name = {name: angles[k] for name, k in self._joints.number.items()}
+        speeds = {name: np.zeros(3) if rates is None else rates[k] for name, k in self._joints.number.items()}
+        for element, k, place in self._turning:
+            reference = element.turns_near(by_name)[k], element.turns_near(speeds)[k], t
+            self.table.inputs[place : place + REFERENCE] = reference
 
     @contextmanager
     def calling(self) -> Iterator[None]:
@@ -114,46 +135,18 @@ class Applied:
         if self._fatal is not None:
             raise self._fatal
 
-    def _keep(self, pointer: Any) -> int:
-        self._pointers.append(pointer)
-        return address_of(pointer)
-
-    def _point(self, e: int, law: Law) -> None:
-        """Let element e call its function."""
-        value: Value = law.function
-        address = self._keep(pointer_to_python(self.watched(self._checked(e, law))))
-        self.table.address[e] = address
-        if is_compiled(value.function) and not plain_python():
-            pointer = compiled_pointer(value.function, law.of_joint)
-            if pointer is not None:
-                self.table.address[e], self.table.checked[e] = self._keep(pointer), address
-
-    def _checked(self, e: int, law: Law) -> Callable[[float], None]:
-        """Return what calls the function of element e from Python, with checks."""
-        value: Value = law.function
-        inputs = self.table.inputs[INPUT_ROOM * e : INPUT_ROOM * e + INPUTS]
-        outputs = self.table.outputs[OUTPUTS * e : OUTPUTS * (e + 1)]
-
-        def call_joint(t: float) -> None:
-            outputs[0] = value(t, float(inputs[0]), float(inputs[1]))
-            outputs[FAILED] = 0.0
-
-        def call_body(t: float) -> None:
-            # Copies, so that a function may keep what it gets.
-            outputs[:3] = value(t, *(part.copy() for part in np.split(inputs, (3, 7, 10))))
-            outputs[FAILED] = 0.0
-
-        return call_joint if law.of_joint else call_body
-
     def watched(self, function: Callable[[float], Any]) -> Callable[[float], None]:
-        """Catch what must not pass through compiled code; a load that fails is not a number."""
+        """Catch what must not pass through compiled code; a load that fails is not a number.
+
+        A function that returns False says that it was not asked, since its inputs were not finite; then what it raised
+        before stands.
+        """
         self._calls_python = True
 
         def watched(t: float) -> None:
             if self._fatal is not None:  # the end has come, and nobody is asked any more
                 return
             try:
-                # What returns False was not asked, and its last trouble stands.
                 if function(t) is not False:
                     self._troubles.pop(function, None)
             except BaseException as error:
@@ -164,13 +157,124 @@ class Applied:
 
         return watched
 
-    def _all_python(self, t: float) -> bool:
-        if not np.isfinite(self.table.whole_inputs).all():  # a step went astray; it will be taken again
-            return False
-        state = State.unpack(self._slots.state_from_lanes(self.table.whole_inputs))
-        loads = Wrenches(self._slots.bodies)
-        kin = Kinematics.of(state)
-        for element, rows in self._python:
-            element.add_load(t, kin, rows, loads)
-        self.table.whole_outputs[:] = self._slots.to_lanes(np.concatenate([loads.force, loads.torque], axis=1)[:-1])
-        return True
+    def _keep(self, pointer: Any) -> int:
+        self._pointers.append(pointer)
+        return pointer.address if isinstance(pointer, Native) else address_of(pointer)
+
+    def _parts(self, e: int, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and outputs of an element."""
+        _, first_in, first_out = self.table.entries[ELEMENT_SIZE * e : ELEMENT_SIZE * e + 3]
+        return (
+            self.table.inputs[first_in : first_in + layout.inputs],
+            self.table.outputs[first_out : first_out + layout.outputs],
+        )
+
+    def _law(self, e: int, element: ForceElement, layout: Layout) -> int:
+        """Return the address of what runs the law of an element."""
+        if not plain_python():
+            try:
+                return self._keep(_compiled(element, layout))
+            except BranchingError:
+                pass  # its way depends on numbers, which machine code for all numbers cannot follow
+        inputs, outputs = self._parts(e, layout)
+        moving = inputs[layout.first_motion :]
+
+        def law(t: float) -> bool:
+            if not np.isfinite(moving).all():  # a step went astray; it will be taken again
+                return False
+            fill(element, layout, t, inputs, outputs)
+            return True
+
+        return self._keep(pointer_to_python(self.watched(self._timed(f"{element}", law))))
+
+    def _place_functions(self, e: int, element: ForceElement, layout: Layout) -> None:
+        """Write the addresses of a user's functions where the law finds them."""
+        inputs, outputs = self._parts(e, layout)
+        addresses = inputs.view(np.int64)
+        first_in, first_out = layout.first_function, layout.function_output
+        for value in element.functions:
+            arguments = inputs[first_in + ARGUMENTS : first_in + ARGUMENTS + value.count]
+            returned = outputs[first_out : first_out + value.returns]
+            checked = self._keep(
+                pointer_to_python(self.watched(self._timed(_said(value), _call(value, arguments, returned))))
+            )
+            addresses[first_in + FUNCTION_ADDRESS] = addresses[first_in + CHECKED] = checked
+            if is_compiled(value.function) and not plain_python():
+                pointer = compiled_pointer(value.function, value.sizes)
+                if pointer is not None:
+                    addresses[first_in + FUNCTION_ADDRESS] = self._keep(pointer)
+            first_in, first_out = first_in + value.room, first_out + value.returns
+
+    def _timed(self, who: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
+        """Count the calls of a function and the time that they take."""
+        spent = self.in_python.setdefault(who, [0, 0.0])
+
+        def timed(t: float) -> Any:
+            began = time.perf_counter()
+            try:
+                return function(t)
+            finally:
+                spent[0] += 1
+                spent[1] += time.perf_counter() - began
+
+        return timed
+
+
+def _said(value: Value) -> str:
+    return f"{value.owner}, {value.argument}"
+
+
+def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
+    """Return what calls a user's function from Python, with checks."""
+    size = max(1, int(np.prod(value.shape, dtype=int)))
+
+    def call(t: float) -> None:
+        returned[:size] = value(t, *value.arguments(arguments))
+        returned[FAILED] = 0.0
+
+    return call
+
+
+def _motions(model: Model) -> list[Motion]:
+    """The motions of all elements, one after the other."""
+    return [element.motion(name) for element, _ in model.forces for name in element.motions]
+
+
+def _filler(motion: Motion) -> Callable[[float, np.ndarray], None]:
+    def value_and_rate(t: float, outputs: np.ndarray) -> None:
+        outputs[:] = motion.derivatives(t, 1)
+
+    return value_and_rate
+
+
+def _compiled(element: ForceElement, layout: Layout) -> Native:
+    """Return the law of an element in machine code."""
+    if element.functions:
+        # They may do something else than the last time: what they read may have changed.
+        return _written(element, layout, keep=False)
+    return _shared(element.structure, layout, _Law(element))
+
+
+class _Law:
+    """An element that stands for all of the same structure."""
+
+    def __init__(self, element: ForceElement) -> None:
+        self.element = element
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Law)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(structure: tuple[Any, ...], layout: Layout, law: _Law) -> Native:
+    return _written(law.element, layout, keep=structure[0].__module__.startswith("quirk."))
+
+
+def _written(element: ForceElement, layout: Layout, keep: bool) -> Native:
+    def law(t: Any, inputs: Any, outputs: Any) -> None:
+        run(element, layout, written_calls(element.functions, layout, inputs, outputs), t, inputs, outputs)
+
+    return native(law, keep=keep)

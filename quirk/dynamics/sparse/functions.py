@@ -16,9 +16,13 @@ from numba import types
 from numba.core.errors import NumbaError
 from numba.extending import overload
 
+from quirk.forces.value import FAILED
 from quirk.pointers import pointer_to_compiled
 
-from .loads import FAILED, INPUT_ROOM, INPUTS
+# Sizes of the arguments of functions of a body's motion, and of a joint's coordinate and rate.
+OF_BODY, OF_JOINT = (3, 4, 3, 3), (0, 0)
+INPUTS = sum(OF_BODY)
+INPUT_ROOM = 2 * INPUTS
 
 
 def is_compiled(function: Any) -> bool:
@@ -27,13 +31,14 @@ def is_compiled(function: Any) -> bool:
 
 
 @functools.cache
-def compiled_pointer(function: Any, of_joint: bool) -> Any:
+def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
     """Return the C function of a user's numba function, compiled once for all runs.
 
-    None if it cannot be compiled for these arguments, or returns what is not sure to be numbers.
+    None if it cannot be compiled for arguments of these sizes, or returns what is not sure to be numbers.
     """
+    made = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:
-        return pointer_to_compiled(_of_joint(function) if of_joint else _of_body(function))
+        return None if made is None else pointer_to_compiled(made(function))
     except NumbaError:
         return None
 

@@ -1,4 +1,4 @@
-"""Applied loads of all force elements at one state, in kernels; functions of a user are called by pointer."""
+"""Applied loads of all force elements at one state, in kernels; the law of each is called by pointer."""
 
 from __future__ import annotations
 
@@ -7,56 +7,47 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel
-from quirk.constraints.relative import nearest
-from quirk.forces.law import FORCE, FORCE_IN_BODY, JOINT_TORQUE, SPRING, TORQUE, TORQUE_IN_BODY
-from quirk.lanes import at, load, put, splat, store
+from quirk.compiled import kernel
+from quirk.constraints.relation import LANES
+from quirk.forces.law import PLACEMENT
+from quirk.lanes import at, put, splat, store
+from quirk.motion import MotionTable, motion_taylor
 from quirk.pointers import call
 
-from .layout import FORCE as APPLIED_FORCE
-from .layout import KINEMATICS_SIZE, POSITION, SPIN, VELOCITY, WRENCH_SIZE
-from .layout import TORQUE as APPLIED_TORQUE
-from .vectors import add3, cross, dot, minus, plus, three, times, turned
+from .layout import FORCE, KINEMATICS_SIZE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY
 
 KIN = 8 * KINEMATICS_SIZE
-WRENCH = 8 * WRENCH_SIZE
 
-# Numbers that a user's function gets at most: the 13 of a body.
-INPUTS = 13
-# Room for these and for a copy, which is what a compiled function gets.
-INPUT_ROOM = 2 * INPUTS
-# What it leaves: three numbers, and whether a compiled function has failed.
-FAILED, OUTPUTS = 3, 4
+# Entries of each element: address of its law, where its inputs and outputs start, first input of its motions and of its
+# frames, its motions among those of all, and its frames likewise.
+ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END = range(9)
+ELEMENT_SIZE = 9
 
-# The elements that are Python objects without a law, all together.
-PYTHON = 7
+# Entries of each frame: where its body starts in arrays of states and of kinematics.
+STATE, KINEMATICS = range(2)
+SIDE_ENTRIES = 2
+
+# Entries of each counted coordinate: where its reference starts among the inputs, and itself among the outputs.
+REFERENCE_AT, COORDINATE_AT = range(2)
+TURN_ENTRIES = 2
+
+# Inputs of a frame behind its placement (`quirk.forces.law.Layout` of order 0), and their number.
+BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN, BODY_QUATERNION = (PLACEMENT + k for k in (0, 3, 6, 15, 18))
+FRAME_SIZE = PLACEMENT + 22
 
 
 class Forces(NamedTuple):
-    """Force elements as kernels see them; E elements, each with room for a user's function.
+    """Force elements as kernels see them; few arrays, since each takes time to compile.
 
-    kind (E,) · state, kinematics (2 E,) where bodies i and j start · point (6 E,) in body coordinates · frame
-    (18 E,) axes of both frames by columns, one after the other, in body coordinates · axis (E,) of frame i ·
-    constants (3 E,) · address (E,) of the function, 0 if there is none · checked (E,) address of what calls a
-    compiled function from Python · inputs (26 E,), outputs (4 E,) of functions · reference (3 E,) angle and rate of a
-    joint at a time, from which its angle goes on · whole_inputs, whole_outputs: the state and the loads of all bodies,
-    for PYTHON elements.
+    entries, sides, turns: integers as above · motions: of all laws · inputs, outputs: see `quirk.forces.law.Layout`.
     """
 
-    kind: np.ndarray
-    state: np.ndarray
-    kinematics: np.ndarray
-    point: np.ndarray
-    frame: np.ndarray
-    axis: np.ndarray
-    constants: np.ndarray
-    address: np.ndarray
-    checked: np.ndarray
+    entries: np.ndarray
+    sides: np.ndarray
+    turns: np.ndarray
+    motions: MotionTable
     inputs: np.ndarray
     outputs: np.ndarray
-    reference: np.ndarray
-    whole_inputs: np.ndarray
-    whole_outputs: np.ndarray
 
 
 @kernel
@@ -64,143 +55,48 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
     """Fill FORCE and TORQUE of the kinematics."""
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
-            store(kin, block * KIN + 8 * (APPLIED_FORCE + c), splat(0.0))
-    for e in range(forces.kind.shape[0]):
-        kind = forces.kind[e]
-        if kind == PYTHON:
-            _whole(forces, e, t, y, kin)
-            continue
-        si, sj = forces.state[2 * e], forces.state[2 * e + 1]
-        ki, kj = forces.kinematics[2 * e], forces.kinematics[2 * e + 1]
-        o = 6 * e
-        s_i = turned(kin, ki, (at(forces.point, o), at(forces.point, o + 1), at(forces.point, o + 2)))
-        s_j = turned(kin, kj, (at(forces.point, o + 3), at(forces.point, o + 4), at(forces.point, o + 5)))
-        if kind in (FORCE, TORQUE, FORCE_IN_BODY, TORQUE_IN_BODY):
-            if forces.address[e] != 0:
-                for c in range(INPUTS):
-                    put(forces.inputs, INPUT_ROOM * e + c, at(y, sj + 8 * c))
-            a = _value(forces, e, t)
-            if kind in (FORCE_IN_BODY, TORQUE_IN_BODY):
-                a = turned(kin, kj, a)
-            if kind in (FORCE, FORCE_IN_BODY):
-                add3(kin, kj + 8 * APPLIED_FORCE, a, 1.0)
-                a = cross(s_j, a)
-            add3(kin, kj + 8 * APPLIED_TORQUE, a, 1.0)
-            continue
-        d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_j, s_i))
-        w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
-        u = minus(three(y, sj + 8 * VELOCITY), three(y, si + 8 * VELOCITY))
-        u = plus(u, minus(cross(w_j, s_j), cross(w_i, s_i)))
-        if kind == SPRING:
-            force, arm_i = _spring(forces, e, d, u), s_i
-        else:
-            axis = turned(kin, ki, _axis(forces, e))
-            if forces.address[e] != 0:
-                if kind == JOINT_TORQUE:
-                    angle = nearest(_angle(forces, e, kin, ki, kj), _expected(forces, e, t))
-                    put(forces.inputs, INPUT_ROOM * e, angle)
-                    put(forces.inputs, INPUT_ROOM * e + 1, dot(axis, minus(w_j, w_i)))
-                else:
-                    put(forces.inputs, INPUT_ROOM * e, dot(axis, d))
-                    put(forces.inputs, INPUT_ROOM * e + 1, dot(axis, minus(u, cross(w_i, d))))
-            value = _value(forces, e, t)[0]
-            force, arm_i = times(axis, value), plus(s_i, d)
-            if kind == JOINT_TORQUE:
-                add3(kin, kj + 8 * APPLIED_TORQUE, force, 1.0)
-                add3(kin, ki + 8 * APPLIED_TORQUE, force, -1.0)
-                continue
-        add3(kin, kj + 8 * APPLIED_FORCE, force, 1.0)
-        add3(kin, ki + 8 * APPLIED_FORCE, force, -1.0)
-        add3(kin, kj + 8 * APPLIED_TORQUE, cross(s_j, force), 1.0)
-        add3(kin, ki + 8 * APPLIED_TORQUE, cross(arm_i, force), -1.0)
-
-
-@inlined
-def _value(forces: Forces, e: int, t: float) -> tuple[float, float, float]:
-    """The constant, or what the function returns."""
-    if forces.address[e] == 0:
-        return at(forces.constants, 3 * e), at(forces.constants, 3 * e + 1), at(forces.constants, 3 * e + 2)
-    o, finite = OUTPUTS * e, 0.0
-    for c in range(3):
-        put(forces.outputs, o + c, math.nan)  # what a function that fails leaves
-    for c in range(INPUTS):
-        finite += 0.0 * at(forces.inputs, INPUT_ROOM * e + c)
-    if finite == 0.0:  # else the step went astray, and will be taken again
-        call(forces.address[e], t, forces.inputs, INPUT_ROOM * e, forces.outputs, o)
-        if at(forces.outputs, o + FAILED) != 0.0:
-            call(forces.checked[e], t, forces.inputs, INPUT_ROOM * e, forces.outputs, o)
-    return at(forces.outputs, o), at(forces.outputs, o + 1), at(forces.outputs, o + 2)
-
-
-@inlined
-def _axis(forces: Forces, e: int) -> tuple[float, float, float]:
-    """Axis of frame i in body coordinates."""
-    o = 18 * e + 3 * forces.axis[e]
-    return at(forces.frame, o), at(forces.frame, o + 1), at(forces.frame, o + 2)
+            store(kin, block * KIN + 8 * (FORCE + c), splat(0.0))
+    for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
+        o = ELEMENT_SIZE * e
+        hand_over(forces, e, t, y, kin)
+        first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
+        for s in range(first, forces.entries[o + SIDE_END]):
+            store(forces.outputs, out + LANES * (s - first), splat(math.nan))  # what a law that fails leaves
+        call(forces.entries[o + ADDRESS], t, forces.inputs, forces.entries[o + INPUT], forces.outputs, out)
+        for s in range(first, forces.entries[o + SIDE_END]):
+            k = forces.sides[SIDE_ENTRIES * s + KINEMATICS]
+            for c in range(3):
+                load, moment = out + LANES * (s - first) + c, out + LANES * (s - first) + 3 + c
+                kin[k + 8 * (FORCE + c)] += at(forces.outputs, load)
+                kin[k + 8 * (TORQUE + c)] += at(forces.outputs, moment)
 
 
 @kernel
-def _spring(
-    forces: Forces, e: int, d: tuple[float, float, float], u: tuple[float, float, float]
-) -> tuple[float, float, float]:
-    """Force on body j: minus k (L - L0) + c dL/dt along the line d, of which u is the rate."""
-    stiffness, damping = at(forces.constants, 3 * e), at(forces.constants, 3 * e + 1)
-    rest_length = at(forces.constants, 3 * e + 2)
-    length = math.sqrt(dot(d, d))
-    if length > 0.0:
-        # Written so that a spring without rest length passes smoothly through L = 0.
-        rate = dot(d, u) / length
-        return times(d, -(stiffness + (damping * rate - stiffness * rest_length) / length))
-    # dL/dt is |u| in the direction of departure; with a rest length the force has no direction.
-    return times(u, -damping if rest_length == 0.0 else math.nan)
-
-
-@inlined
-def _expected(forces: Forces, e: int, t: float) -> float:
-    """About what the angle of a joint is by now."""
-    o = 3 * e
-    return at(forces.reference, o) + at(forces.reference, o + 1) * (t - at(forces.reference, o + 2))
+def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
+    """Write the inputs of element e that depend on time and state."""
+    o = ELEMENT_SIZE * e
+    begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
+    for m in range(begin, forces.entries[o + MOTION_END]):
+        motion_taylor(forces.motions, m, t, 1, forces.inputs, place + 2 * (m - begin))
+    place = forces.entries[o + FRAMES]
+    for s in range(forces.entries[o + SIDE], forces.entries[o + SIDE_END]):
+        state, k = forces.sides[SIDE_ENTRIES * s + STATE], forces.sides[SIDE_ENTRIES * s + KINEMATICS]
+        for c in range(3):
+            put(forces.inputs, place + BODY_POSITION + c, at(y, state + 8 * (POSITION + c)))
+            put(forces.inputs, place + BODY_VELOCITY + c, at(y, state + 8 * (VELOCITY + c)))
+            put(forces.inputs, place + BODY_SPIN + c, at(kin, k + 8 * (SPIN + c)))
+        for c in range(9):
+            put(forces.inputs, place + BODY_ROTATION + c, at(kin, k + 8 * (ROTATION + c)))
+        for c in range(4):
+            put(forces.inputs, place + BODY_QUATERNION + c, at(y, state + 8 * (ORIENTATION + c)))
+        place += FRAME_SIZE
 
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
     """Let angles go on from those of the last evaluation, which was at time t."""
-    for e in range(forces.kind.shape[0]):
-        if forces.kind[e] == JOINT_TORQUE and forces.address[e] != 0:
-            put(forces.reference, 3 * e, at(forces.inputs, INPUT_ROOM * e))
-            put(forces.reference, 3 * e + 1, at(forces.inputs, INPUT_ROOM * e + 1))
-            put(forces.reference, 3 * e + 2, t)
-
-
-@kernel
-def _angle(forces: Forces, e: int, kin: np.ndarray, ki: int, kj: int) -> float:
-    """Angle of joint frame j relative to i about the axis about which it turns; see `relative.angle_about`."""
-    o = 18 * e
-    x_i = turned(kin, ki, (at(forces.frame, o), at(forces.frame, o + 1), at(forces.frame, o + 2)))
-    y_i = turned(kin, ki, (at(forces.frame, o + 3), at(forces.frame, o + 4), at(forces.frame, o + 5)))
-    z_i = turned(kin, ki, (at(forces.frame, o + 6), at(forces.frame, o + 7), at(forces.frame, o + 8)))
-    x_j = turned(kin, kj, (at(forces.frame, o + 9), at(forces.frame, o + 10), at(forces.frame, o + 11)))
-    y_j = turned(kin, kj, (at(forces.frame, o + 12), at(forces.frame, o + 13), at(forces.frame, o + 14)))
-    z_j = turned(kin, kj, (at(forces.frame, o + 15), at(forces.frame, o + 16), at(forces.frame, o + 17)))
-    axis = forces.axis[e]
-    if axis == 1:
-        cosine = math.hypot(dot(x_i, x_j), dot(x_i, y_j))
-        return math.atan2(dot(x_i, z_j), math.copysign(cosine, dot(x_i, x_j)))
-    a = math.atan2(-dot(y_i, z_j), dot(z_i, z_j))
-    if axis == 0:
-        return a
-    sine, cosine = math.sin(a), math.cos(a)
-    return math.atan2(cosine * dot(y_i, x_j) + sine * dot(z_i, x_j), cosine * dot(y_i, y_j) + sine * dot(z_i, y_j))
-
-
-@kernel
-def _whole(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Let Python add what elements without a law exert on all bodies."""
-    for o in range(0, y.shape[0], 8):
-        store(forces.whole_inputs, o, load(y, o))
-    put(forces.whole_outputs, 0, math.nan)
-    call(forces.address[e], t, forces.whole_inputs, 0, forces.whole_outputs, 0)
-    for block in range(kin.shape[0] // KIN):
-        for c in range(6):
-            o = block * KIN + 8 * (APPLIED_FORCE + c)
-            store(kin, o, load(kin, o) + load(forces.whole_outputs, block * WRENCH + 8 * c))
+    for n in range(forces.turns.shape[0] // TURN_ENTRIES):
+        o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
+        put(forces.inputs, o, at(forces.outputs, x))
+        put(forces.inputs, o + 1, at(forces.outputs, x + 1))
+        put(forces.inputs, o + 2, t)

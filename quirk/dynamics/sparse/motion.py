@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from quirk import rotation
 from quirk.state import STATE_SIZE, Kinematics, State
 
+from ..applied import Exerted
 from ..udwadia_kalaba import ConstrainedMotion, quaternion_mass
 from .joint_loads import JointLoads
 from .solver import Solver
@@ -37,10 +39,25 @@ def constrained_motion(
     )
 
 
-def motion_along(
-    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """Linear (nt, n, 3) and angular accelerations, and force and torque (nt, 3) in N of each joint.
+@dataclass(frozen=True)
+class Motion:
+    """What follows from the states of a run at its times (nt,).
+
+    Attributes
+    ----------
+    linear, angular : (nt, n, 3) accelerations, in N and in body axes
+    joints : of each joint force and torque (nt, 3) in N
+    forces : of each force element what it exerts
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+    joints: dict[str, tuple[np.ndarray, np.ndarray]]
+    forces: dict[str, Exerted]
+
+
+def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> Motion:
+    """Return accelerations, joint loads, and what forces exert, at all times.
 
     Of the angles (nt, K, 3) of joints, where functions of loads get them, the turns count.
     """
@@ -48,6 +65,7 @@ def motion_along(
     loads = JointLoads(solver, solver.related)
     forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
+    exerted = np.empty((len(times), len(solver.applied.table.outputs)))
     with solver.applied.calling():
         for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
             accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
@@ -55,8 +73,9 @@ def motion_along(
             R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
             multipliers = [solver.multipliers()]
             (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
+            exerted[row] = solver.applied.table.outputs
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
-    return accelerations[..., :3], accelerations[..., 3:], by_joint
+    return Motion(accelerations[..., :3], accelerations[..., 3:], by_joint, solver.applied.exerted(exerted))
 
 
 def multipliers_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> np.ndarray:
@@ -93,3 +112,13 @@ def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndar
             found[row] = solver.residuals(solver.slots.state_to_lanes(parts[row].ravel()), t)
             solver.applied.check()
     return found
+
+
+def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
+    """Power (nt, m), W, of each row at all times, lambda A v, from multipliers (nt, m).
+
+    A v is what velocities make of Phi's rate, which without them is that of a driver's motion alone.
+    """
+    at_rest = replace(states, velocity=np.zeros_like(states.velocity), angular_velocity=np.zeros_like(states.velocity))
+    rates, driven = (residuals_along(solver, times, found)[..., 1] for found in (states, at_rest))
+    return multipliers * (rates - driven)

@@ -15,14 +15,14 @@ from quirk.compiled import kernel
 from quirk.lanes import at, put
 from quirk.pointers import call
 
-# Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start and
-# how many there are, and where what it writes starts; the first output that is looked at, how many are, and the
-# distance between two of these; where its inputs and outputs start in a record.
-KIND, ADDRESS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, PLACE_IN, PLACE_OUT = range(10)
-ASKED_SIZE = 10
+# Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start, which
+# of them change and how many do, and where what it writes starts; the first output that is looked at, how many are, and
+# the distance between two of these; where its inputs and outputs start in a record.
+KIND, ADDRESS, READS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, PLACE_IN, PLACE_OUT = range(11)
+ASKED_SIZE = 11
 
 # Whose a function is; each kind is called with arrays of its own.
-OF_FORCE, OF_ELEMENT, OF_RELATION, OF_MOTION = range(4)
+OF_FORCE, OF_PROFILE, OF_RELATION, OF_MOTION = range(4)
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 # Values that differ from the interpolation by less than this part of the largest may do so by round-off.
@@ -190,7 +190,7 @@ def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> boo
     out, stride = asked.entries[e + FIRST_OUT], asked.entries[e + STRIDE]
     for c in range(asked.entries[e + OUTS]):
         put(returned, out + c * stride, math.nan)
-    call(asked.entries[e + ADDRESS], time, given, first, returned, asked.entries[e + WRITES])
+    call(asked.entries[e + ADDRESS], time, given, asked.entries[e + READS], returned, asked.entries[e + WRITES])
     # Some are constants, which an interpolation changes by round-off, and angles go on from those of the step's end.
     place = record_in(asked, asked.stages[nodes - 1]) + asked.entries[e + PLACE_IN]
     for c in range(asked.entries[e + INS]):

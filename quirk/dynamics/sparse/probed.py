@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk.compiled import plain
-from quirk.forces.law import JOINT_FORCE, JOINT_TORQUE
 from quirk.integrators import Tableau
 from quirk.motion import ADDRESS as MOTION_ADDRESS
 from quirk.motion import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
 
 from .advance import called_with
-from .loads import INPUT_ROOM, INPUTS, OUTPUTS, PYTHON
+from .loads import ELEMENT_SIZE, PROFILES
+from .loads import MOTION as LAW_MOTION
 from .probe import (
     ADDRESS,
     ASKED_SIZE,
@@ -23,13 +23,14 @@ from .probe import (
     FIRST_OUT,
     INS,
     KIND,
-    OF_ELEMENT,
     OF_FORCE,
     OF_MOTION,
+    OF_PROFILE,
     OF_RELATION,
     OUTS,
     PLACE_IN,
     PLACE_OUT,
+    READS,
     STRIDE,
     WRITES,
     Asked,
@@ -46,20 +47,27 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver) -> list[list[int]]:
-    table = solver.applied.table
-    entries = []
-    for e in np.flatnonzero((table.address != 0) & (table.kind != PYTHON)):
-        ins, outs = (2, 1) if table.kind[e] in (JOINT_TORQUE, JOINT_FORCE) else (INPUTS, 3)
-        out = OUTPUTS * e
-        entries.append([OF_FORCE, table.address[e], INPUT_ROOM * e, ins, out, out, outs, 1])
+    """Laws in which functions of a user take part: what is looked at are their loads."""
+    applied, entries = solver.applied, []
+    for e, (element, _) in enumerate(solver.model.forces):
+        if element.of_user:
+            o, layout = ELEMENT_SIZE * e, applied.layouts[e]
+            address, first, out, _, frames = applied.table.entries[o : o + 5]
+            ins = layout.frames * layout.frame_size
+            entries.append([OF_FORCE, address, first, frames, ins, out, out, layout.energy, 1])
     return entries
 
 
-def _of_elements(solver: Solver) -> list[list[int]]:
-    """Elements without a law, all at once."""
-    table = solver.applied.table
-    sizes = table.whole_inputs.size, table.whole_outputs.size
-    return [[OF_ELEMENT, a, 0, sizes[0], 0, 0, sizes[1], 1] for a in table.address[table.kind == PYTHON]]
+def _of_profiles(solver: Solver) -> list[list[int]]:
+    """Motions that laws follow: what is looked at is their value."""
+    table, entries = solver.applied.table, []
+    for e, (element, _) in enumerate(solver.model.forces):
+        first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
+        for m, name in enumerate(element.motions):
+            if element.motion(name).kind == FUNCTION:
+                address = table.motions.entries[MOTION_SIZE * (motion + m) + MOTION_ADDRESS]
+                entries.append([OF_PROFILE, address, 0, 0, 0, first + 2 * m, first + 2 * m, 1, 1])
+    return entries
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
@@ -68,7 +76,8 @@ def _of_relations(solver: Solver) -> list[list[int]]:
     for r, placed in enumerate(solver.model.relations):
         if placed.relation.of_user:
             layout, out = solver.related.layouts[r], table.entry(r, OUTPUT)
-            given = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), layout.inputs]
+            given = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), table.entry(r, INPUT)]
+            given.append(layout.inputs)
             entries.append([*given, out, out + ORDER, layout.rows, ORDER + 1])
     return entries
 
@@ -81,7 +90,7 @@ def _of_motions(solver: Solver) -> list[list[int]]:
             if motion.kind == FUNCTION:
                 address = table.motions.entries[MOTION_SIZE * (table.entry(r, MOTION) + m) + MOTION_ADDRESS]
                 first = table.entry(r, INPUT) + table.entry(r, NUMBERS) + m * (ORDER + 1)
-                entries.append([OF_MOTION, address, 0, 0, first, first + 1, ORDER, 1])
+                entries.append([OF_MOTION, address, 0, 0, 0, first, first + 1, ORDER, 1])
     return entries
 
 
@@ -104,7 +113,7 @@ class Functions:
     def __init__(self, solver: Solver, tableau: Tableau, fixed: bool) -> None:
         self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
         self.fixed = fixed
-        entries = [e for of in (_of_forces, _of_elements, _of_relations, _of_motions) for e in of(solver)]
+        entries = [e for of in (_of_forces, _of_profiles, _of_relations, _of_motions) for e in of(solver)]
         self.count = len(entries)
         sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
         self.sizes, self.strikes = sizes.sum(axis=0), [0] * self.count
@@ -155,7 +164,7 @@ class Functions:
         kept = given[there].copy()
         given[there] = inputs
         returned[looked_at] = np.nan
-        call(int(e[ADDRESS]), t, given, int(e[FIRST_IN]), returned, int(e[WRITES]))
+        call(int(e[ADDRESS]), t, given, int(e[READS]), returned, int(e[WRITES]))
         given[there] = kept
         return returned[looked_at].copy()
 

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from quirk.compiled import plain_python
@@ -16,7 +15,6 @@ from quirk.motion import ADDRESS as MOTION_ADDRESS
 from quirk.motion import FUNCTION, MOTION_SIZE, Motion
 from quirk.native import Native, native
 from quirk.pointers import address_of, pointer_to_filler, pointer_to_python
-from quirk.traced import traced
 
 from ..model import Model, PlacedRelation
 from ..towers import factorials
@@ -88,7 +86,9 @@ class Related:
         relation = placed.relation
         if relation.compilable and not plain_python():
             try:
-                return compiled_relation(relation.function, relation.of_velocities, layout, self._resting, not relation.of_user)
+                return compiled_relation(
+                    relation.function, relation.of_velocities, layout, self._resting, not relation.of_user
+                )
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
         first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)

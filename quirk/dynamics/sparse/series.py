@@ -87,7 +87,7 @@ def apply_loads(
     forces: Forces, series: Series, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
 ) -> None:
     """Fill FORCE and TORQUE of one order with the applied loads."""
-    if k == 0 and forces.kind.shape[0] > 0 and not driven:
+    if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)
         return
     for block in range(present.shape[0] // KIN):

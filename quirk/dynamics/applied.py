@@ -1,0 +1,110 @@
+"""Loads of force elements on bodies, from their laws: the reference, run on floats or on jets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.constraints.relation import LANES, frame_numbers
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.forces.calls import NumberCall
+from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
+
+from .towers import MotionTower, factorials
+
+
+@dataclass(frozen=True)
+class Exerted:
+    """What a force element does, at an instant or over time.
+
+    Attributes
+    ----------
+    loads : (..., frames, K + 1, 6) force in N and moment about the centre of mass in N on each body, with derivatives
+    energy : (...) J
+    coordinates : (..., c, 3) value, rate and multiplier of each coordinate
+    """
+
+    loads: np.ndarray
+    energy: np.ndarray
+    coordinates: np.ndarray
+
+
+def exerted(
+    element: ForceElement,
+    rows: Sequence[int],
+    motion: MotionTower,
+    t: float,
+    order: int,
+    angles: Mapping[str, np.ndarray],
+) -> Exerted:
+    """Run the law of an element whose bodies have these rows in the motion, for loads with `order` derivatives.
+
+    `angles` (3,) of joints by name say which turn is meant. Needs the velocities of the motion to that order.
+    """
+    layout = element.layout(order)
+    outputs = np.zeros(layout.outputs)
+    fill(element, layout, t, law_inputs(element, layout, rows, motion, t, angles), outputs)
+    return read(layout, outputs)
+
+
+def fill(element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
+    """Run a law on floats; raise InputError if it fails."""
+    functions = [NumberCall(value, layout) for value in element.functions]
+    try:
+        run(element, layout, functions, t, inputs, outputs)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{element}: its law failed at t = {t:g} s: {type(error).__name__}: {error}") from error
+
+
+def read(layout: Layout, outputs: np.ndarray) -> Exerted:
+    """Return what laws left in their outputs (..., outputs), Taylor coefficients as derivatives."""
+    lead = outputs.shape[:-1]
+    loads = outputs[..., : layout.energy].reshape(*lead, layout.frames, layout.order + 1, LANES)[..., :6]
+    coordinates = outputs[..., layout.first_coordinate : layout.function_output].reshape(*lead, -1, COORDINATE)
+    return Exerted(loads * factorials(layout.order)[:, None], outputs[..., layout.energy].copy(), coordinates.copy())
+
+
+def fixed_inputs(element: ForceElement, layout: Layout) -> np.ndarray:
+    """Return the inputs of a law with the parameters and the places of its frames filled in."""
+    inputs = np.zeros(layout.inputs)
+    inputs[: layout.parameters] = element.numbers
+    for f, (_, frame) in enumerate(element.ends):
+        o = layout.first_frame + f * layout.frame_size
+        numbers = frame_numbers(frame)
+        inputs[o : o + numbers.size] = numbers
+    return inputs
+
+
+def law_inputs(
+    element: ForceElement,
+    layout: Layout,
+    rows: Sequence[int],
+    motion: MotionTower,
+    t: float,
+    angles: Mapping[str, np.ndarray],
+) -> np.ndarray:
+    """Return all inputs of a law; see `Layout`."""
+    inputs, order = fixed_inputs(element, layout), layout.order
+    for place, near in enumerate(element.turns_near(angles)):
+        o = layout.parameters + REFERENCE * place
+        inputs[o : o + REFERENCE] = near, 0.0, t
+    for m, name in enumerate(element.motions):
+        o = layout.first_motion + m * (order + 2)
+        inputs[o : o + order + 2] = element.motion(name).derivatives(t, order + 1) / factorials(order + 1)
+    scale = factorials(order + 1)[:, None]
+    for f, body in enumerate(rows):
+        o = layout.first_frame + f * layout.frame_size + frame_numbers(element.ends[f][1]).size
+        parts = (
+            motion.position[body, : order + 2] / scale,
+            motion.rotation[body],
+            motion.spin[body, : order + 1] / scale[:-1],
+            motion.orientation[body],
+        )
+        given = np.concatenate([part.ravel() for part in parts])
+        inputs[o : o + given.size] = given
+    return inputs

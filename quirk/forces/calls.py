@@ -1,0 +1,142 @@
+"""Users' functions in machine code of laws: written out where they can be, else called through a pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from quirk.constraints.jets import BranchingError, Jet
+from quirk.lanes import at, put
+from quirk.traceable import traceable
+from quirk.traced import DOUBLE, Traced
+
+from .law import Layout
+from .value import FAILED, Value
+
+# Where a function's room among the inputs starts with addresses: of what is called, and of what checks it in Python.
+ADDRESS, CHECKED, ARGUMENTS = range(3)
+
+FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
+
+
+class WrittenCall:
+    """Stands for a user's function in a law of which machine code is being written.
+
+    The function is run on the instructions. What it gives is used if it is finite when the code runs; if not, the same
+    call is made from Python, which says what is wrong. A function that cannot be run on instructions is called.
+
+    Parameters
+    ----------
+    value : of the user
+    inputs, outputs : arrays of the machine code
+    first_in, first_out : where the function's room starts
+
+    Attributes
+    ----------
+    written : whether the function itself became machine code
+    """
+
+    def __init__(self, value: Value, inputs: Traced, outputs: Traced, first_in: int, first_out: int) -> None:
+        self.value, self.inputs, self.outputs = value, inputs, outputs
+        self.first_in, self.first_out = first_in, first_out
+        self.written = False
+
+    def __call__(self, t: Jet, *arguments: Any) -> Any:
+        """Return the value at the time and arguments: a jet or an array of jets."""
+        numbers = [jet for argument in arguments for jet in np.ravel(argument)]
+        try:
+            returned = self.value.shaped(traceable(self.value.function)(t, *arguments))
+            self.written = True
+        except Exception as error:  # of whatever kind: then it is run in Python
+            if any(g is not None for jet in numbers for g in jet.gradient):
+                raise BranchingError(str(error)) from error
+            return self._called(t, numbers)
+        return self._checked(t, numbers, returned)
+
+    def _called(self, t: Jet, numbers: Sequence[Jet]) -> Any:
+        """Call the function by its address, and if it was compiled by numba and failed, once more from Python."""
+        build = self.inputs.builder
+        self._hand_over(numbers)
+        for k in range(self._size):
+            put(self.outputs, self.first_out + k, np.nan)
+        put(self.outputs, self.first_out + FAILED, 0.0)
+        # Where arguments are not finite the step went astray, and will be taken again.
+        with build.if_then(self._finite([x.value for x in numbers])):
+            self._call(t, ADDRESS)
+            failed = build.fcmp_unordered("!=", at(self.outputs, self.first_out + FAILED).value, _constant(0.0))
+            with build.if_then(failed):
+                self._call(t, CHECKED)
+        return self._result(t)
+
+    def _checked(self, t: Jet, numbers: Sequence[Jet], returned: np.ndarray) -> Any:
+        build, values = self.inputs.builder, np.ravel(returned)
+        found = [1.0 * (x.value if isinstance(x, Jet) else x) for x in values]
+        for k, x in enumerate(found):
+            put(self.outputs, self.first_out + k, x)
+        wrong = build.not_(self._finite(found))
+        with build.if_then(build.and_(wrong, self._finite([x.value for x in numbers]))):
+            self._hand_over(numbers)
+            self._call(t, CHECKED)
+        checked = [at(self.outputs, self.first_out + k) for k in range(self._size)]
+        jets = [x if isinstance(x, Jet) else Jet([x], [None] * len(t.gradient)) for x in values]
+        made = np.empty(len(jets), dtype=object)
+        for k, (jet, x) in enumerate(zip(jets, checked, strict=True)):
+            made[k] = Jet([x, *jet.taylor[1:]], jet.gradient)
+        return made.reshape(self.value.shape) if self.value.shape else made[0]
+
+    @property
+    def _size(self) -> int:
+        return int(np.prod(self.value.shape, dtype=int))
+
+    def _hand_over(self, numbers: Sequence[Jet]) -> None:
+        for k, x in enumerate(numbers):
+            put(self.inputs, self.first_in + ARGUMENTS + k, 1.0 * x.value)
+
+    def _result(self, t: Jet) -> Any:
+        jets = [Jet([at(self.outputs, self.first_out + k)], [None] * len(t.gradient)) for k in range(self._size)]
+        made = np.empty(len(jets), dtype=object)
+        made[:] = jets
+        return made.reshape(self.value.shape) if self.value.shape else made[0]
+
+    def _finite(self, numbers: Sequence[Any]) -> Any:
+        """A truth of the machine code: whether all are."""
+        total: Any = 0.0
+        for x in numbers:
+            total = total + x * 0.0
+        if not isinstance(total, Traced):
+            return ir.Constant(ir.IntType(1), int(total == 0.0))
+        return self.inputs.builder.fcmp_ordered("==", total.number().value, _constant(0.0))
+
+    def _call(self, t: Jet, which: int) -> None:
+        build = self.inputs.builder
+        place = build.bitcast(self.inputs.address(self.first_in + which), ir.IntType(64).as_pointer())
+        function = build.inttoptr(build.load(place), FUNCTION.as_pointer())
+        arrays = self.inputs.address(self.first_in + ARGUMENTS), self.outputs.address(self.first_out)
+        build.call(function, [t.value.value, *arrays])
+
+
+def _constant(x: float) -> ir.Constant:
+    return ir.Constant(DOUBLE, x)
+
+
+class NumberCall:
+    """Stands for a user's function in a law that is run on floats, or on jets of them."""
+
+    def __init__(self, value: Value, layout: Layout) -> None:
+        self.value, self.order = value, layout.order
+
+    def __call__(self, t: Jet, *arguments: Any) -> Any:
+        """Return the value, with derivatives where the loads are asked for with such."""
+        return self.value.along(self.order, t, *arguments)
+
+
+def written_calls(values: Sequence[Value], layout: Layout, inputs: Traced, outputs: Traced) -> list[WrittenCall]:
+    """Return what stands for the functions of an element while machine code is written."""
+    calls, first_in, first_out = [], layout.first_function, layout.function_output
+    for value in values:
+        calls.append(WrittenCall(value, inputs, outputs, first_in, first_out))
+        first_in, first_out = first_in + value.room, first_out + value.returns
+    return calls

@@ -1,0 +1,86 @@
+"""The books of a run: the power of all that does work, by name, and whether it balances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .dynamics.energy import kinetic_energy
+
+if TYPE_CHECKING:
+    from .result import Result
+
+GRAVITY = "gravity"
+# Of splines through powers: an odd one, at which times of output every hundredth of a second leave round-off.
+DEGREE = 7
+
+
+class Power(Mapping[str, np.ndarray]):
+    """Power (nt,), W, of each force and constraint by name, and of "gravity": what it does on the bodies.
+
+    Constraints whose points do not move on their own, and ideal joints between bodies, have none; drivers have that
+    which they put in. The kinetic energy grows at the rate `total`.
+
+    Attributes
+    ----------
+    of : the same as a dict
+    """
+
+    def __init__(self, of: dict[str, np.ndarray], time: np.ndarray, kinetic: np.ndarray, dissipative: set[str]) -> None:
+        self.of, self._time, self._kinetic, self._dissipative = of, time, kinetic, dissipative
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.of[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.of)
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    @property
+    def total(self) -> np.ndarray:
+        """The sum of all (nt,), W: the rate of the kinetic energy."""
+        return np.sum(list(self.of.values()), axis=0)
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (nt,), J, of each since the first time, by a spline of degree 7 through its power at the times."""
+        from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
+
+        degree = min(DEGREE, len(self._time) - 1)
+        if degree < 1:
+            return {name: np.zeros_like(power) for name, power in self.of.items()}
+        powers = np.stack(list(self.of.values()), axis=1)
+        work = make_interp_spline(self._time, powers, k=degree).antiderivative()(self._time)
+        return dict(zip(self.of, (work - work[0]).T, strict=True))
+
+    @property
+    def dissipated(self) -> np.ndarray:
+        """Work (nt,), J, that elements have taken out of the motion which store none of it."""
+        return -np.sum([self.work[name] for name in self._dissipative] or [np.zeros_like(self._time)], axis=0)
+
+    @property
+    def balance(self) -> np.ndarray:
+        """Change of the kinetic energy less all work (nt,), J: zero but for errors of integration and of `work`."""
+        return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
+
+
+def power_of(result: Result) -> Power:
+    """Return the power of everything in a run."""
+    model, state, motion = result.model, result.state, result.dynamics
+    nt, n = len(result.time), len(model.mass)
+    spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity in N; the ground comes last
+    spin[:, :n, :3] = state.velocity
+    rotation = np.array([kin.rotation[:-1] for kin in result.kinematics]).reshape(nt, n, 3, 3)
+    spin[:, :n, 3:] = np.einsum("tnij,tnj->tni", rotation, state.angular_velocity)
+    of = {GRAVITY: np.einsum("n,i,tni->t", model.mass, model.gravity, state.velocity)}
+    for element, rows in model.forces:
+        of[element.name] = np.einsum("tfc,tfc->t", motion.forces[element.name].loads[:, :, 0], spin[:, list(rows)])
+    by_row = result.row_power
+    for constraint, _ in model.joint_bodies:
+        of[constraint.name] = by_row[:, model.joint_rows[constraint.name]].sum(axis=1)
+    dissipative = {element.name for element, _ in model.forces if not element.has("potential")}
+    return Power(of, result.time, kinetic_energy(model, state), dissipative)

@@ -1,0 +1,274 @@
+"""A user's function made fit for other numbers than floats: jets, and instructions of machine code that is written.
+
+The function is copied with stand-ins for what it finds outside of itself: the functions of `math` and numpy that would
+turn their arguments into floats or branch on them, `min`, `max` and the like. What could make a call differ from the
+next one, or be noticed outside, is not let in: lists, dicts and objects are read-only, unknown objects are refused.
+So a copy that runs does nothing but arithmetic, and running it once tells what it does at any time.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+import types
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from quirk.constraints.jets import Jet, where
+
+# Each pass of a loop is written out.
+MOST_PASSES = 200
+
+
+class NotTraceableError(TypeError):
+    """Raised where a function uses what its copy cannot have."""
+
+
+def minimum(*values: Any) -> Any:
+    """The least of several."""
+    return reduce(lambda a, b: where(b < a, b, a), _several(values))
+
+
+def maximum(*values: Any) -> Any:
+    """The largest of several."""
+    return reduce(lambda a, b: where(b > a, b, a), _several(values))
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """The nearest value to x between two bounds."""
+    return minimum(maximum(x, low), high)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1."""
+    return where(x > 0, 1.0, where(x < 0, -1.0, 0.0))
+
+
+def heaviside(x: Any, at_zero: Any) -> Any:
+    """0 below zero, 1 above it."""
+    return where(x > 0, 1.0, where(x < 0, 0.0, at_zero))
+
+
+def norm(x: Any) -> Any:
+    """Length of a vector."""
+    return np.sqrt(np.dot(x, x))
+
+
+def _several(values: tuple[Any, ...]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """A function of numbers, for arrays as well."""
+    of_arrays = np.frompyfunc(function, count, 1)
+    return lambda *x: of_arrays(*x) if any(isinstance(part, np.ndarray) for part in x) else function(*x)
+
+
+def _method(name: str) -> Callable[[Any], Any]:
+    """A function of numpy that jets have as a method."""
+    return lambda x: getattr(np, name)(x)
+
+
+def _array(x: Any, dtype: Any = None) -> np.ndarray:
+    """An array of jets and numbers; of a type that jets do not have, none."""
+    made = np.array(x, dtype=object)
+    return made if any(isinstance(entry, Jet) for entry in made.ravel()) else np.array(x, dtype=dtype)
+
+
+def _zeros(shape: Any, dtype: Any = None) -> np.ndarray:
+    """An array of zeros in which jets can be put."""
+    made = np.empty(shape, dtype=object)
+    made.fill(0.0)
+    return made
+
+
+_HYPOT = _elementwise(lambda a, b: (a * a + b * b) ** 0.5, 2)
+_NUMPY = {
+    "where": lambda condition, a, b: where(condition, a, b) if np.ndim(condition) == 0 else _WHERE(condition, a, b),
+    "minimum": _elementwise(minimum, 2), "maximum": _elementwise(maximum, 2), "fmin": _elementwise(minimum, 2),
+    "fmax": _elementwise(maximum, 2), "clip": _elementwise(clip, 3), "sign": _elementwise(sign, 1),
+    "heaviside": _elementwise(heaviside, 2), "abs": abs, "absolute": abs, "fabs": abs, "square": lambda x: x * x,
+    "power": operator.pow, "hypot": _HYPOT, "array": _array, "asarray": _array, "zeros": _zeros,
+    "zeros_like": lambda x: _zeros(np.shape(x)), "logical_and": operator.and_, "logical_or": operator.or_,
+    "logical_not": operator.invert, "deg2rad": lambda x: x * (np.pi / 180), "radians": lambda x: x * (np.pi / 180),
+    "rad2deg": lambda x: x * (180 / np.pi), "degrees": lambda x: x * (180 / np.pi),
+}  # fmt: skip
+_WHERE = np.frompyfunc(where, 3, 1)
+# Of numpy as they are: they work on arrays of jets.
+_PLAIN = (
+    "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "cross",
+    "dot", "vdot", "outer", "sum", "add", "subtract", "multiply", "divide", "negative", "concatenate", "stack",
+    "hstack", "append", "eye", "ones", "pi", "e", "inf", "nan", "float64", "newaxis", "reciprocal", "inner",
+    "matmul", "prod",
+)  # fmt: skip
+_MATH = {
+    **{name: _method(name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")},
+    "asin": _method("arcsin"), "acos": _method("arccos"), "atan": _method("arctan"),
+    "atan2": lambda y, x: np.arctan2(y, x), "hypot": _HYPOT, "fabs": abs, "pow": operator.pow,
+    "radians": _NUMPY["radians"], "degrees": _NUMPY["degrees"],
+    **{name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")},
+}  # fmt: skip
+
+
+def _number(x: Any = 0.0) -> Any:
+    return x if isinstance(x, Jet) else float(x)
+
+
+def _range(*bounds: int) -> range:
+    """A range that is not so long that a copy of each pass would be too much."""
+    made = range(*bounds)
+    if len(made) > MOST_PASSES:
+        raise NotTraceableError(f"a loop of {len(made)} passes")
+    return made
+
+
+_BUILTINS: dict[str, Any] = {
+    **{name: getattr(builtins, name) for name in ("abs", "len", "enumerate", "zip", "tuple", "list", "sum",
+                                                  "pow", "int", "bool", "reversed", "isinstance", "True", "False",
+                                                  "None", "slice", "all", "any", "map") if hasattr(builtins, name)},
+    "min": minimum, "max": maximum, "float": _number, "range": _range,
+}  # fmt: skip
+
+
+class _Names:
+    """A module of which some names are known, and no others."""
+
+    def __init__(self, module: str, names: dict[str, Any]) -> None:
+        self._module, self._names = module, names
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._names:
+            raise NotTraceableError(f"{self._module}.{name}")
+        return self._names[name]
+
+
+class _ReadOnly:
+    """An object whose attributes can be read."""
+
+    def __init__(self, of: Any, copies: dict[int, Any]) -> None:
+        object.__setattr__(self, "_of", (of, copies))
+
+    def __getattr__(self, name: str) -> Any:
+        of, copies = object.__getattribute__(self, "_of")
+        return _stand_in(getattr(of, name), copies)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise NotTraceableError(f"{name} is set")
+
+
+_LINALG = _Names("numpy.linalg", {"norm": norm})
+_MODULES: dict[Any, Any] = {
+    math: _Names("math", _MATH),
+    np: _Names("numpy", {**{name: getattr(np, name) for name in _PLAIN}, **_NUMPY, "linalg": _LINALG}),
+    np.linalg: _LINALG,
+}
+# The same functions imported by their names.
+_FUNCTIONS: dict[int, Any] = {
+    **{id(getattr(math, name)): made for name, made in _MATH.items() if callable(made)},
+    **{id(getattr(np, name)): made for name, made in _NUMPY.items()},
+    **{id(getattr(np, name)): getattr(np, name) for name in _PLAIN if callable(getattr(np, name))},
+    **{id(getattr(builtins, name)): made for name, made in _BUILTINS.items() if callable(made)},
+    id(np.linalg.norm): norm,
+    id(where): where,
+}
+_CONSTANTS = (int, float, str, bool, type(None), np.number, np.bool_, Jet)
+
+
+def traceable(function: Any) -> Callable[..., Any]:
+    """Return a copy of a function that can be run on jets.
+
+    Raises
+    ------
+    NotTraceableError
+        If it is not written in Python, or uses what a copy cannot have; also when the copy is run.
+    """
+    made: Callable[..., Any] = _stand_in(function, {})
+    return made
+
+
+def _stand_in(x: Any, copies: dict[int, Any]) -> Any:
+    """What a copy finds in the place of x."""
+    x = getattr(x, "py_func", x)  # of numba
+    if id(x) in _FUNCTIONS:
+        return _FUNCTIONS[id(x)]
+    if isinstance(x, _CONSTANTS):
+        return x
+    if isinstance(x, types.ModuleType) and x in _MODULES:
+        return _MODULES[x]
+    if isinstance(x, types.MethodType):
+        return types.MethodType(_copied(x.__func__, copies), _ReadOnly(x.__self__, copies))
+    if isinstance(x, types.FunctionType):
+        return _copied(x, copies)
+    if isinstance(x, tuple | list):
+        return tuple(_stand_in(part, copies) for part in x)
+    if isinstance(x, dict):
+        return types.MappingProxyType({key: _stand_in(part, copies) for key, part in x.items()})
+    if isinstance(x, np.ndarray):
+        frozen = x.copy()
+        frozen.setflags(write=False)
+        return frozen
+    if isinstance(x, types.ModuleType | types.BuiltinFunctionType | type) or callable(x):
+        raise NotTraceableError(f"{x!r}")
+    return _ReadOnly(x, copies)
+
+
+def _copied(function: types.FunctionType, copies: dict[int, Any]) -> Any:
+    """Copy a function with stand-ins for its globals, its closure and its defaults."""
+    if id(function) in copies:
+        return copies[id(function)]
+    code = function.__code__
+    if code.co_flags & _GENERATES:
+        raise NotTraceableError(f"{function.__name__} is a generator")
+    names: dict[str, Any] = {"__builtins__": _BUILTINS}
+    cells = tuple(types.CellType() for _ in code.co_freevars)
+    copy = types.FunctionType(code, names, function.__name__, None, cells)
+    copies[id(function)] = copy
+    for name in _names(code):
+        if name in function.__globals__:
+            names[name] = _stand_in_or_refusal(function.__globals__[name], copies)
+    for cell, given in zip(cells, function.__closure__ or (), strict=True):
+        cell.cell_contents = _stand_in_or_refusal(given.cell_contents, copies)
+    copy.__defaults__ = tuple(_stand_in(x, copies) for x in function.__defaults__ or ()) or None
+    copy.__kwdefaults__ = {k: _stand_in(x, copies) for k, x in (function.__kwdefaults__ or {}).items()} or None
+    return copy
+
+
+# Flags of the code of generators and coroutines.
+_GENERATES = 0x20 | 0x80 | 0x200
+_WRITING = ("STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME")
+
+
+class _Refusal:
+    """In the place of what a copy cannot have, should it ask for it."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        raise self._error
+
+
+def _stand_in_or_refusal(x: Any, copies: dict[int, Any]) -> Any:
+    try:
+        return _stand_in(x, copies)
+    except NotTraceableError as error:
+        return _Refusal(error)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Global names that code may ask for, with those of functions inside it; code that writes such is refused."""
+    import dis
+
+    for instruction in dis.get_instructions(code):
+        outer = instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars
+        if instruction.opname in _WRITING or outer:
+            raise NotTraceableError(f"{code.co_name} sets {instruction.argval}")
+    inner = (_names(part) for part in code.co_consts if isinstance(part, types.CodeType))
+    return set(code.co_names).union(*inner)

@@ -1,0 +1,101 @@
+"""What a result shows of one force element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import validate
+from .dynamics.applied import Exerted
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from .forces import ForceElement
+    from .result import Result
+
+FRAMES = ("inertial", "i", "j")
+
+
+class ForceView:
+    """What a force element exerts over time (nt,), and the coordinates along which it acts.
+
+    Attributes
+    ----------
+    of : the element
+    """
+
+    def __init__(self, result: Result, element: ForceElement) -> None:
+        self._result, self.of = result, element
+
+    @property
+    def exerted(self) -> Exerted:
+        """All that the law gives: loads about centres of mass, energy, coordinates."""
+        return self._result.dynamics.forces[self.of.name]
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Stored energy (nt,), J; zero for elements that store none."""
+        return self.exerted.energy
+
+    @property
+    def power(self) -> np.ndarray:
+        """Power (nt,), W, of its loads on all its bodies."""
+        return self._result.power[self.of.name]
+
+    def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Force (nt, 3), N, on the body of one of its ends, the last by default; in N or in the axes of body i or j."""
+        return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
+
+    def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Torque (nt, 3), N m, on the body of one of its ends, about the origin of the element's frame there."""
+        end = self._end(end)
+        load = self.exerted.loads[:, end, 0]
+        return self._turned(load[:, 3:] - np.cross(self._arm(end), load[:, :3]), frame)
+
+    def coordinate(self, name: str | None = None) -> np.ndarray:
+        """Value (nt,) of a coordinate of the element, m or rad, by name; the only one by default."""
+        return self.exerted.coordinates[:, self._number(name), 0]
+
+    def rate(self, name: str | None = None) -> np.ndarray:
+        """Rate (nt,) of a coordinate, m/s or rad/s; as for `coordinate`."""
+        return self.exerted.coordinates[:, self._number(name), 1]
+
+    def along(self, name: str | None = None) -> np.ndarray:
+        """Force, N, or torque, N m, that acts on a coordinate (nt,), apart from that of a potential."""
+        return self.exerted.coordinates[:, self._number(name), 2]
+
+    @property
+    def length(self) -> np.ndarray:
+        """Length (nt,), m, of an element between two points."""
+        return self.coordinate("length")
+
+    def _number(self, name: str | None) -> int:
+        known = self.of.coordinates
+        if name is None and len(known) == 1:
+            return 0
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise InputError(f"{self.of}: it has no coordinate {name!r}; its coordinates: {listed}")
+        return known.index(name)
+
+    def _end(self, end: int) -> int:
+        count = len(self.of.ends)
+        if not isinstance(end, int | np.integer) or not -count <= end < count:
+            raise InputError(f"{self.of}: end must be the number of one of its {count} ends; got {end!r}")
+        return int(end) % count
+
+    def _arm(self, end: int) -> np.ndarray:
+        origin = self.of.ends[end][1].origin
+        return np.array([R @ origin for R in self._rotations(end)])
+
+    def _rotations(self, end: int) -> np.ndarray:
+        rows = next(rows for element, rows in self._result.model.forces if element is self.of)
+        return np.array([kin.rotation[rows[end]] for kin in self._result.kinematics])
+
+    def _turned(self, vectors: np.ndarray, frame: str) -> np.ndarray:
+        frame = validate.choice(f"{self.of}", "frame", frame, FRAMES)
+        if frame == "inertial":
+            return vectors
+        R = self._rotations(self._end({"i": 0, "j": 1}[frame]))
+        return np.einsum("tki,tk->ti", R, vectors)

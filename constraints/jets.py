@@ -309,7 +309,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(condition, Condition):
         return a if condition else b
     one, two = (x if isinstance(x, Jet) else None for x in (a, b))
-    known = one or two
+    known = one if one is not None else two
     if known is None:
         return condition.value.selected(a, b)
     one, two = (x if isinstance(x, Jet) else known._constant(x) for x in (a, b))

@@ -237,6 +237,45 @@ def _copied(function: types.FunctionType, copies: dict[int, Any]) -> Any:
     return copy
 
 
+def fingerprint(function: Any) -> Any:
+    """Return what is equal for functions that do the same: their code, and the values that they find outside.
+
+    None if that cannot be told, as for methods of objects, whose attributes may change.
+    """
+    try:
+        return _print(function, set())
+    except _UnknownError:
+        return None
+
+
+class _UnknownError(Exception):
+    """Raised where the values that a function finds cannot be listed."""
+
+
+def _print(x: Any, seen: set[int]) -> Any:
+    x = getattr(x, "py_func", x)
+    if id(x) in _FUNCTIONS or (isinstance(x, types.ModuleType) and x in _MODULES):
+        return x
+    if isinstance(x, _CONSTANTS):
+        return type(x), x
+    if isinstance(x, types.FunctionType):
+        if id(x) in seen:
+            return "itself"
+        seen.add(id(x))
+        code = x.__code__
+        found = [(name, x.__globals__[name]) for name in sorted(_names(code)) if name in x.__globals__]
+        found += [(name, cell.cell_contents) for name, cell in zip(code.co_freevars, x.__closure__ or (), strict=True)]
+        found += [("defaults", x.__defaults__), ("named", tuple((x.__kwdefaults__ or {}).items()))]
+        return code, tuple((name, _print(value, seen)) for name, value in found)
+    if isinstance(x, tuple | list):
+        return tuple(_print(part, seen) for part in x)
+    if isinstance(x, dict):
+        return tuple((key, _print(part, seen)) for key, part in x.items())
+    if isinstance(x, np.ndarray) and x.dtype != object:
+        return x.shape, x.dtype.str, x.tobytes()
+    raise _UnknownError
+
+
 # Flags of the code of generators and coroutines.
 _GENERATES = 0x20 | 0x80 | 0x200
 _WRITING = ("STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quirk.constraints.jets import Jet
-from quirk.constraints.relation import LANES, TRANSLATION, TURN, MovingFrame, cross, turned, zeros
+from quirk.constraints.relation import LANES, TRANSLATION, TURN, cross, turned, zeros
 from quirk.lanes import at, put, replaced, store
 
 from .value import Value
@@ -99,49 +100,143 @@ class Layout:
         return self.function_output + sum(self.function_outputs)
 
 
-class Place(MovingFrame):
-    """A frame of a force element along a motion, as its law gets it.
+class Place:
+    """A frame of a force element along a motion, as its law gets it; all in N unless said otherwise.
 
-    Besides what every `MovingFrame` has, of the body in which it is fixed:
+    Quantities are jets: they know their derivatives along the motion, and by the poses of the bodies where these are
+    asked for. Each is computed when the law first asks for it.
 
-    Attributes
+    Parameters
     ----------
-    centre : (3,) jets, m, its centre of mass in N
-    centre_velocity : (3,) jets, m/s, in N
-    body_rotation : (3, 3) jets, its axes as columns, in N
-    quaternion : (4,) numbers
-        Its orientation now; `orientation` has the derivatives.
+    layout, f, inputs : where the motion of the frame is written
+    graded : whether derivatives by poses are asked for
     """
 
-    centre: np.ndarray
-    centre_velocity: np.ndarray
-    body_rotation: np.ndarray
-    quaternion: list[Any]
+    def __init__(self, layout: Layout, f: int, inputs: Any, graded: bool) -> None:
+        self._layout, self._f, self._inputs, self._graded = layout, f, inputs, graded
+        self._first = layout.first_frame + f * layout.frame_size
+        self._motion = self._first + PLACEMENT
 
-    @property
+    @cached_property
+    def centre(self) -> np.ndarray:
+        """Centre of mass of the body, (3,) m."""
+        terms = [self._vector(self._motion + 3 * k) for k in range(self._layout.order + 2)]
+        zero = [0] * self._layout.order
+
+        def by_translation(axis: int) -> list[Any]:
+            return [replaced(zeros(self._inputs), TRANSLATION + axis, 1.0), *zero]
+
+        return self._jets(terms, by_translation)
+
+    @cached_property
     def arm(self) -> np.ndarray:
-        """From the centre of mass of the body to the origin of the frame: (3,) jets in N."""
-        return self.position - self.centre
+        """From the centre of mass of the body to the origin of the frame, (3,) m."""
+        return self.direction_in_body(self._vector(self._first))
 
-    @property
+    @cached_property
+    def position(self) -> np.ndarray:
+        """Origin of the frame, (3,) m."""
+        return self.centre + self.arm
+
+    @cached_property
+    def velocity(self) -> np.ndarray:
+        """Velocity of the origin, (3,) m/s."""
+        return _rates(self.position)
+
+    @cached_property
+    def centre_velocity(self) -> np.ndarray:
+        """Velocity of the centre of mass of the body, (3,) m/s."""
+        return _rates(self.centre)
+
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        """Axes of the frame as columns, (3, 3)."""
+        axes = self._matrix(self._first + 3)
+        return np.array([self.direction_in_body(axes[:, c]) for c in range(3)], dtype=object).T
+
+    @cached_property
+    def body_rotation(self) -> np.ndarray:
+        """Axes of the body as columns, (3, 3)."""
+        return np.array([self._fixed(self._rotation[:, c]) for c in range(3)], dtype=object).T
+
+    @cached_property
+    def spin(self) -> np.ndarray:
+        """Angular velocity of the body, (3,) rad/s."""
+        return self._jets(self._spin, None)
+
+    @cached_property
     def angular_velocity(self) -> np.ndarray:
-        """Angular velocity of the body in its own axes: (3,) jets."""
+        """Angular velocity of the body in its own axes, (3,) rad/s."""
         return self.body_rotation.T @ self.spin
 
-    @property
+    @cached_property
     def orientation(self) -> np.ndarray:
-        """Orientation of the body (w, x, y, z), body to N: (4,) jets, from q' = spin q / 2."""
-        spin = [jet.taylor for jet in self.spin]
-        series = [list(self.quaternion)]
-        for k in range(len(spin[0])):
+        """Orientation of the body (w, x, y, z), body to N, (4,); along the motion alone."""
+        first = self._motion + 3 * (self._layout.order + 2) + 9 + 3 * (self._layout.order + 1)
+        series = [[at(self._inputs, first + c) for c in range(4)]]
+        for k in range(self._layout.order + 1):
+            # q' = (0, spin) q / 2, coefficient by coefficient.
             total: list[Any] = [0.0] * 4
             for m in range(k + 1):
-                (w, x, y, z), (a, b, c) = series[k - m], (s[m] for s in spin)
+                (w, x, y, z), (a, b, c) = series[k - m], self._spin[m]
                 term = -a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x
                 total = [old + new for old, new in zip(total, term, strict=True)]
             series.append([part * (0.5 / (k + 1)) for part in total])
-        none = [None] * len(self.spin[0].gradient)
-        return np.array([Jet([term[c] for term in series], none) for c in range(4)], dtype=object)
+        return self._jets(series, None)
+
+    def point(self, local: Any) -> np.ndarray:
+        """Return the point at `local` (3,) of this frame."""
+        return self.position + self.direction(local)
+
+    def direction(self, local: Any) -> np.ndarray:
+        """Return the vector with components `local` (3,) in this frame."""
+        return self.rotation @ np.asarray(local, dtype=object)
+
+    def velocity_of(self, local: Any) -> np.ndarray:
+        """Return the velocity of the point at `local` (3,) of this frame."""
+        return self.velocity + np.cross(self.spin, self.direction(local))
+
+    def direction_in_body(self, local: Sequence[Any]) -> np.ndarray:
+        """Return the vector with components `local`, numbers, in the axes of the body."""
+        R = self._rotation
+        return self._fixed([sum(R[row, c] * local[c] for c in range(3)) for row in range(3)])
+
+    @cached_property
+    def _rotation(self) -> np.ndarray:
+        return self._matrix(self._motion + 3 * (self._layout.order + 2))
+
+    @cached_property
+    def _spin(self) -> list[list[Any]]:
+        first = self._motion + 3 * (self._layout.order + 2) + 9
+        return [self._vector(first + 3 * k) for k in range(self._layout.order + 1)]
+
+    def _fixed(self, vector: Sequence[Any]) -> np.ndarray:
+        """A vector fixed in the body: a' = spin x a, coefficient by coefficient, with its gradient by turns."""
+        terms = [list(vector)]
+        for k in range(self._layout.order + 1):
+            parts = [cross(self._spin[m], terms[k - m]) for m in range(k + 1)]
+            terms.append([sum(part[c] for part in parts) * (1 / (k + 1)) for c in range(3)])
+        by_turns = [turned(self._inputs, *term) for term in terms[:-1]] if self._graded else []
+        return self._jets(terms, lambda c: [parts[c] for parts in by_turns])
+
+    def _jets(self, terms: Sequence[Sequence[Any]], gradient: Callable[[int], list[Any]] | None) -> np.ndarray:
+        """Jets of the components of a vector, of which these are the Taylor coefficients."""
+        jets = np.empty(len(terms[0]), dtype=object)
+        for c in range(len(jets)):
+            mine = gradient(c) if self._graded and gradient is not None else None
+            of_frames = [mine if frame == self._f else None for frame in range(self._layout.frames)]
+            jets[c] = Jet([term[c] for term in terms], of_frames)
+        return jets
+
+    def _vector(self, start: int) -> list[Any]:
+        return [at(self._inputs, start + c) for c in range(3)]
+
+    def _matrix(self, start: int) -> np.ndarray:
+        return np.array([self._vector(start + 3 * row) for row in range(3)], dtype=object)
+
+
+def _rates(jets: np.ndarray) -> np.ndarray:
+    return np.array([jet.rate for jet in jets], dtype=object)
 
 
 def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
@@ -152,7 +247,7 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
     law = element.with_values(_values(element, layout, functions, inputs))
     time = _jet(layout, [t, 1.0, *[0] * layout.order])
     graded = element.has("potential") or element.has("coordinate")
-    frames = [_place(layout, f, inputs, graded) for f in range(layout.frames)]
+    frames = [Place(layout, f, inputs, graded) for f in range(layout.frames)]
     loads = [[zeros(inputs) for _ in range(layout.order + 1)] for _ in frames]
     energy: Any = 0.0
     if law.has("potential"):
@@ -175,7 +270,7 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
                 put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
     if law.has("load"):
         # Loads given outright are not differentiated by poses.
-        bare = [_place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
+        bare = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
         for f, given in enumerate(_pairs(law.load(time, *bare), layout.frames)):
             _add_given(loads[f], frames[f], *given, zeros(inputs))
     for f, of_frame in enumerate(loads):
@@ -272,53 +367,3 @@ def _continued(element: ForceElement, layout: Layout, time: Jet, coordinates: li
         expected = angle + rate * (time.value - when)
         coordinates[c] = (coordinates[c] - expected).wrapped(2 * np.pi).shifted(expected)
     return coordinates
-
-
-def _place(layout: Layout, f: int, inputs: Any, graded: bool) -> Place:
-    """Frame f in motion, from the inputs; with gradients if `graded`."""
-    order, first = layout.order, layout.first_frame + f * layout.frame_size
-
-    def vector(start: int) -> list[Any]:
-        return [at(inputs, start + c) for c in range(3)]
-
-    def matrix(start: int) -> np.ndarray:
-        return np.array([vector(start + 3 * row) for row in range(3)], dtype=object)
-
-    origin, axes = vector(first), matrix(first + 3)
-    first += PLACEMENT
-    position = [vector(first + 3 * k) for k in range(order + 2)]
-    first += 3 * (order + 2)
-    rotation = matrix(first)
-    first += 9
-    spin = [vector(first + 3 * k) for k in range(order + 1)]
-    quaternion = [at(inputs, first + 3 * (order + 1) + c) for c in range(4)]
-
-    def jet(taylor: list[Any], gradient: Callable[[], Any] | None = None) -> Jet:
-        mine = gradient() if graded and gradient is not None else None
-        return Jet(taylor, [mine if body == f else None for body in range(layout.frames)])
-
-    def along(axis: int) -> list[Any]:
-        return [replaced(zeros(inputs), TRANSLATION + axis, 1.0), *[0] * order]
-
-    points = [jet([term[a] for term in position], lambda a=a: along(a)) for a in range(3)]
-    columns = [_column(rotation[:, a], spin, jet, inputs) for a in range(3)]
-    velocity = [jet([(k + 1) * position[k + 1][a] for k in range(order + 1)]) for a in range(3)]
-    turning = [jet([term[a] for term in spin]) for a in range(3)]
-    body = Place(*(np.array(part, dtype=object) for part in (points, np.transpose(columns), velocity, turning)))
-    place = Place(*vars(body.carried(origin, axes)).values())
-    place.centre, place.centre_velocity, place.body_rotation = body.position, body.velocity, body.rotation
-    place.quaternion = quaternion
-    return place
-
-
-def _column(start: Any, spin: list[list[Any]], jet: Callable[..., Jet], inputs: Any) -> list[Jet]:
-    """An axis of the body as jets: a' = spin x a, coefficient by coefficient, with its gradient by turns."""
-    terms = [list(start)]
-    for k in range(len(spin)):
-        parts = [cross(spin[m], terms[k - m]) for m in range(k + 1)]
-        terms.append([sum(part[c] for part in parts) * (1 / (k + 1)) for c in range(3)])
-
-    def by_turns(c: int) -> list[Any]:
-        return [turned(inputs, *term)[c] for term in terms[: len(spin)]]
-
-    return [jet([term[c] for term in terms], lambda c=c: by_turns(c)) for c in range(3)]

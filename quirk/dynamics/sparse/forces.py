@@ -24,6 +24,7 @@ from quirk.motion import FUNCTION, MOTION_SIZE, Motion, MotionTable
 from quirk.native import MOST_COMPILED, Native, native
 from quirk.pointers import address_of, pointer_to_filler, pointer_to_python
 from quirk.state import STATE_SIZE
+from quirk.traceable import fingerprint
 
 from ..applied import Exerted, fill, fixed_inputs, read
 from ..model import Model
@@ -248,29 +249,34 @@ def _filler(motion: Motion) -> Callable[[float, np.ndarray], None]:
 
 
 def _compiled(element: ForceElement, layout: Layout) -> Native:
-    """Return the law of an element in machine code."""
-    if element.functions:
-        # They may do something else than the last time: what they read may have changed.
+    """Return the law of an element in machine code; elements that do the same share it."""
+    prints = [fingerprint(value.function) for value in element.functions]
+    try:
+        hash(tuple(prints))
+    except TypeError:
+        prints = [None]
+    if None in prints:
+        # Its functions may do something else than the last time.
         return _written(element, layout, keep=False)
-    return _shared(element.structure, layout, _Law(element))
+    return _shared(element.structure, tuple(prints), layout, _Alike(element))
 
 
-class _Law:
+class _Alike:
     """An element that stands for all of the same structure."""
 
     def __init__(self, element: ForceElement) -> None:
         self.element = element
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Law)
+        return isinstance(other, _Alike)
 
     def __hash__(self) -> int:
         return 0
 
 
 @functools.lru_cache(MOST_COMPILED)
-def _shared(structure: tuple[Any, ...], layout: Layout, law: _Law) -> Native:
-    return _written(law.element, layout, keep=structure[0].__module__.startswith("quirk."))
+def _shared(structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, one: _Alike) -> Native:
+    return _written(one.element, layout, keep=not one.element.of_user)
 
 
 def _written(element: ForceElement, layout: Layout, keep: bool) -> Native:

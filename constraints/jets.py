@@ -63,6 +63,11 @@ class Jet:
         return max((len(g) for g in self.gradient if g is not None), default=0)
 
     @property
+    def _ungraded(self) -> bool:
+        """Whether there is no gradient."""
+        return self.gradient.count(None) == len(self.gradient)
+
+    @property
     def _bare(self) -> Jet:
         """The same without a gradient."""
         return Jet(self.taylor, [None] * len(self.gradient))
@@ -82,7 +87,7 @@ class Jet:
         if not isinstance(other, Jet):
             return self.shifted(other)
         taylor = [_plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
-        return Jet(taylor, _added(self, other))
+        return Jet(taylor, self.gradient if self._ungraded and other._ungraded else _added(self, other))
 
     __radd__ = __add__
 
@@ -99,6 +104,8 @@ class Jet:
             return self._chain([_times(c, other) for c in self.taylor], [other])
         order = min(len(self.taylor), len(other.taylor))
         taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
+        if self._ungraded and other._ungraded:
+            return Jet(taylor, self.gradient)
         return Jet(taylor, _added(self._chain(taylor, other.taylor), other._chain(taylor, self.taylor)))
 
     __rmul__ = __mul__

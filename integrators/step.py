@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -76,6 +76,7 @@ class Statistics:
     corrections : steps of projections onto the constraints
     factorisations : those that projections needed beyond the one of each evaluation
     wall_time : s
+    in_python : of each function that compiled code called in Python its calls, and the time that they took, s
     """
 
     steps: int = 0
@@ -84,6 +85,7 @@ class Statistics:
     corrections: int = 0
     factorisations: int = 0
     wall_time: float = 0.0
+    in_python: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:

@@ -55,6 +55,10 @@ def summary(result: Result) -> str:
         lines += [f"{name:<{width}}   {force:12.5g}   {torque:12.5g}" for name, (force, torque) in shown.items()]
         if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
             lines.append(f"not unique, shared by least squares: {', '.join(result.mobility.shared)}")
+    called = result.statistics.in_python
+    if called:
+        listed = (f"{who}: {calls} calls, {spent:.2g} s" for who, (calls, spent) in called.items())
+        lines.append(f"functions that ran in Python, not as machine code: {'; '.join(listed)}")
     near = nearly_dependent(result.model, result.verdict)
     if near:
         lines.append(said_nearly(near))

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from quirk.constraints.jets import Jet, where
+from quirk.constraints.jets import BranchingError, Jet, where
 
 # Each pass of a loop is written out.
 MOST_PASSES = 200
 
 
-class NotTraceableError(TypeError):
+class NotTraceableError(BranchingError):
     """Raised where a function uses what its copy cannot have."""
 
 
@@ -190,12 +190,17 @@ def traceable(function: Any) -> Callable[..., Any]:
     return made
 
 
+def read_only(x: Any) -> Any:
+    """Return a stand-in for an object whose methods are to be run on jets."""
+    return _ReadOnly(x, {})
+
+
 def _stand_in(x: Any, copies: dict[int, Any]) -> Any:
     """What a copy finds in the place of x."""
     x = getattr(x, "py_func", x)  # of numba
     if id(x) in _FUNCTIONS:
         return _FUNCTIONS[id(x)]
-    if isinstance(x, _CONSTANTS):
+    if isinstance(x, _CONSTANTS) or getattr(type(x), "takes_jets", False):
         return x
     if isinstance(x, types.ModuleType) and x in _MODULES:
         return _MODULES[x]

@@ -127,15 +127,11 @@ class TestHiddenLoads:
 
     def test_of_elements_written_in_python(self):
         class Kick(quirk.forces.ForceElement):
-            def __init__(self, body):
-                self.name, self.bodies = "kick", (body,)
-
-            def add_load(self, t, kin, rows, loads):
-                force = np.array([100.0 if 3 <= t < 3.01 else 0.0, 0.0, 0.0])
-                loads.add_force(kin, rows[0], force, kin.position[rows[0]])
+            def load(self, t, place):
+                return np.array([100.0 if 3 <= t < 3.01 else 0.0, 0.0, 0.0]), 0
 
         body = ball()
-        result = quirk.simulate(quirk.System([body, Kick(body)]), 6.0)
+        result = quirk.simulate(quirk.System([body, Kick("kick", (body, quirk.Frame()))]), 6.0)
         assert result["ball"].velocity[-1, 0] == pytest.approx(1.0, abs=1e-9)
 
     def test_in_the_function_of_a_driver(self):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.dynamics.sparse.functions import compiled_pointer
+from quirk.dynamics.sparse.functions import OF_BODY, OF_JOINT, compiled_pointer
 from quirk.forces.value import Value
 
 LATE = 0.5
@@ -188,12 +188,12 @@ def test_machine_code_is_used_where_types_are_sure():
         infinite,
         lambda t, p, q, v, w: (1, np.float32(t), 0),
     ):
-        assert compiled_pointer(numba.njit(function), False) is not None
-    assert compiled_pointer(numba.njit(motor_raises), True) is not None
+        assert compiled_pointer(numba.njit(function), OF_BODY) is not None
+    assert compiled_pointer(numba.njit(motor_raises), OF_JOINT) is not None
     for function in (scalar, two, matrix, complex_numbers, truths, text, nothing):
-        assert compiled_pointer(numba.njit(function), False) is None
+        assert compiled_pointer(numba.njit(function), OF_BODY) is None
     for function in (motor_vector, motor_array, motor_complex, motor_truth):
-        assert compiled_pointer(numba.njit(function), True) is None
+        assert compiled_pointer(numba.njit(function), OF_JOINT) is None
 
 
 def test_compiled_functions_that_work_are_not_called_from_python(monkeypatch):

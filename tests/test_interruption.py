@@ -51,15 +51,16 @@ class Hook:
 
 
 class Element(ForceElement):
-    """A force element of a user, without a law."""
+    """A force element of a user, whose law does more than arithmetic."""
 
     def __init__(self, name, body, hook):
-        self.name, self.bodies, self.hook = name, (body,), hook
+        self.hook = hook
+        super().__init__(name, (body, quirk.Frame()))
 
-    def add_load(self, t, kin, rows, loads):
-        """Add a central force."""
+    def load(self, t, place):
+        """Return a central force."""
         self.hook(t)
-        loads.force[rows[0]] -= kin.position[rows[0]]
+        return -place.position, 0
 
 
 def systems(hook):

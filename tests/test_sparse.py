@@ -263,14 +263,13 @@ def test_redundant_rows_are_exchanged_when_they_come_close_to_dependent():
 
 
 class Wind(ForceElement):
-    """An element without a law for kernels: drag on all its bodies."""
+    """An element of a user: drag on all its bodies."""
 
     def __init__(self, name, *bodies):
-        self.name, self.bodies = name, bodies
+        super().__init__(name, *((body, quirk.Frame()) for body in bodies))
 
-    def add_load(self, t, kin, rows, loads):
-        for b in rows:
-            loads.add_force(kin, b, -0.3 * kin.velocity[b], kin.position[b])
+    def load(self, t, *places):
+        return [(-0.3 * place.velocity, 0) for place in places]
 
 
 def everything(rng):

@@ -39,6 +39,8 @@ class WrittenCall:
     written : whether the function itself became machine code
     """
 
+    takes_jets = True
+
     def __init__(self, value: Value, inputs: Traced, outputs: Traced, first_in: int, first_out: int) -> None:
         self.value, self.inputs, self.outputs = value, inputs, outputs
         self.first_in, self.first_out = first_in, first_out

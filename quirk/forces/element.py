@@ -113,7 +113,12 @@ class ForceElement(Sealed):
     @property
     def of_user(self) -> bool:
         """Whether a user wrote the law or functions in it, which may depend on time in any way."""
-        return bool(self.functions) or not type(self).__module__.startswith("quirk.")
+        return bool(self.functions) or not self.built_in
+
+    @property
+    def built_in(self) -> bool:
+        """Whether the class is one of QuIRK's."""
+        return type(self).__module__.startswith("quirk.")
 
     @property
     def numbers(self) -> np.ndarray:

@@ -16,6 +16,8 @@ import numpy as np
 from quirk.constraints.jets import Jet
 from quirk.constraints.relation import LANES, TRANSLATION, TURN, cross, turned, zeros
 from quirk.lanes import at, put, replaced, store
+from quirk.traceable import read_only
+from quirk.traced import Traced
 
 from .value import Value
 
@@ -245,6 +247,8 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
     `functions` stand for those of the user.
     """
     law = element.with_values(_values(element, layout, functions, inputs))
+    if isinstance(inputs, Traced) and not element.built_in:
+        law = read_only(law)  # what a user wrote may do more than arithmetic
     time = _jet(layout, [t, 1.0, *[0] * layout.order])
     graded = element.has("potential") or element.has("coordinate")
     frames = [Place(layout, f, inputs, graded) for f in range(layout.frames)]

@@ -177,6 +177,10 @@ class Applied:
                 return self._keep(_compiled(element, layout))
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
+            except Exception:
+                if element.built_in:
+                    raise
+                # What is wrong with the law of a user is said where it is run on numbers.
         inputs, outputs = self._parts(e, layout)
         moving = inputs[layout.first_motion :]
 

@@ -257,6 +257,8 @@ class CompiledRun:
         counts, statistics = self.run.counts, self.statistics
         statistics.steps, statistics.rejected = int(counts[STEPS]), int(counts[REJECTED])
         statistics.evaluations = self._flow.evaluations + int(counts[EVALUATIONS])
+        called = self.solver.applied.in_python
+        statistics.in_python = {who: (int(calls), spent) for who, (calls, spent) in called.items() if calls}
         statistics.corrections, statistics.factorisations = int(counts[CORRECTIONS]), int(counts[FACTORISATIONS])
 
     def _error(self, outcome: int) -> BaseException:

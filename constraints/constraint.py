@@ -198,6 +198,27 @@ def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
     return owner
 
 
+def end_points(
+    owner: str, body_i: Body | Ground, body_j: Body | Ground, point_i: Any, point_j: Any, points: Any
+) -> tuple[Frame, Frame]:
+    """Return frames at the ends of what acts between two points.
+
+    In body coordinates, by default the centres of mass, or as `points` (2, 3) in N at the initial poses.
+    """
+    if points is None:
+        i, j = (
+            validate.array(owner, argument, (0, 0, 0) if point is None else point, (3,))
+            for argument, point in (("point_i", point_i), ("point_j", point_j))
+        )
+        return Frame(i), Frame(j)
+    if point_i is not None or point_j is not None:
+        raise InputError(
+            f"{owner}: points are both ends in N; give them, or point_i and point_j in body coordinates, not both"
+        )
+    one, two = validate.array(owner, "points", points, (2, 3))
+    return Frame(body_i.local(one)), Frame(body_j.local(two))
+
+
 def placement(
     owner: str,
     given: dict[str, Any],

@@ -15,7 +15,7 @@ from quirk.frame import Frame
 from quirk.motion import Motion
 
 from .angle import angles_123, twist
-from .constraint import Constraint, Joint, checked_ends
+from .constraint import Constraint, Joint, checked_ends, end_points
 from .freedom import holds
 from .jets import Jet
 from .primitives import X, Y, Z
@@ -177,7 +177,9 @@ class DistanceDrive(Constraint):
     motion : Motion
         m, positive.
     point_i, point_j : (3,)
-        The ends in the coordinates of body i and j, m.
+        The ends in the coordinates of body i and j, m; default: the centres of mass.
+    points : (2, 3)
+        Both ends in N at the initial poses, m, instead.
     """
 
     def __init__(
@@ -187,13 +189,13 @@ class DistanceDrive(Constraint):
         body_j: Body | Ground,
         motion: Motion,
         *,
-        point_i: Any = (0, 0, 0),
-        point_j: Any = (0, 0, 0),
+        point_i: Any = None,
+        point_j: Any = None,
+        points: Any = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends("DistanceDrive", name, body_i, body_j)
-        frame_i = Frame(validate.array(owner, "point_i", point_i, (3,)))
-        frame_j = Frame(validate.array(owner, "point_j", point_j, (3,)))
+        frame_i, frame_j = end_points(owner, body_i, body_j, point_i, point_j, points)
         super().__init__(name, body_i, body_j, frame_i, frame_j, active)
         self.motion = checked_motion(owner, "motion", motion)
         self.primitives = (Relation(separation, ("distance",), (FORCE,), motions=(self.motion,)),)

@@ -13,9 +13,8 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
-from quirk.frame import Frame
 
-from .constraint import Constraint, Joint, TwoAxisJoint, checked_ends, initial_point
+from .constraint import Constraint, Joint, TwoAxisJoint, checked_ends, end_points, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
 # Cosine up to which typed axes of a cross count as perpendicular; the rest is left to the consistency check.
@@ -144,7 +143,9 @@ class Distance(Constraint):
     Parameters
     ----------
     point_i, point_j : (3,)
-        The ends in the coordinates of body i and j, m.
+        The ends in the coordinates of body i and j, m; default: the centres of mass.
+    points : (2, 3)
+        Both ends in N at the initial poses, m, instead.
     length : float, optional
         m, positive; default: the distance at the initial poses.
     """
@@ -155,14 +156,14 @@ class Distance(Constraint):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        point_i: Any = (0, 0, 0),
-        point_j: Any = (0, 0, 0),
+        point_i: Any = None,
+        point_j: Any = None,
+        points: Any = None,
         length: float | None = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends("Distance", name, body_i, body_j)
-        frame_i = Frame(validate.array(owner, "point_i", point_i, (3,)))
-        frame_j = Frame(validate.array(owner, "point_j", point_j, (3,)))
+        frame_i, frame_j = end_points(owner, body_i, body_j, point_i, point_j, points)
         super().__init__(name, body_i, body_j, frame_i, frame_j, active)
         if length is None:
             length = float(

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import rotation, validate
 from .errors import InputError
-from .frame import Frame
+from .frame import Frame, axes_with_z
 from .sealed import Sealed
 from .shapes import Box, Cylinder, Ellipsoid, Shape
 
@@ -23,7 +23,25 @@ LARGEST_TOLERANCE = 0.1
 LEAST_MOMENT = 1e-15
 
 
-class Body(Sealed):
+class Placed(Sealed):
+    """What stands somewhere at the start: a body or the ground."""
+
+    name: str
+    position: np.ndarray
+    orientation: np.ndarray
+
+    def local(self, point: Any) -> np.ndarray:
+        """Return the coordinates (3,), m, in this body of a point (3,) of N, with the body at its initial pose."""
+        point = validate.array(f"{self}", "point", point, (3,))
+        return rotation.matrix(self.orientation).T @ (point - self.position)
+
+    def direction(self, vector: Any) -> np.ndarray:
+        """Return the components (3,) in body axes of a vector (3,) of N, with the body at its initial pose."""
+        vector = validate.array(f"{self}", "vector", vector, (3,))
+        return rotation.matrix(self.orientation).T @ vector
+
+
+class Body(Placed):
     """A rigid body with its initial pose and velocity.
 
     Parameters
@@ -49,7 +67,8 @@ class Body(Sealed):
     frames : dict of Frame, optional
         Named frames fixed in the body; more with `add_frame`.
     shape : Shape, optional
-        What pictures draw; `Body.box` and its siblings set it.
+        What pictures draw, one of `quirk.shapes`: `Box`, `Cylinder` or `Ellipsoid` about the centre of mass. It has no
+        part in the motion; `Body.box` and its siblings set it.
 
     Raises
     ------
@@ -129,6 +148,21 @@ class Body(Sealed):
         return cls._solid(name, mass, shape, initial)
 
     @classmethod
+    def bar(cls, name: str, start: Any, end: Any, mass: float, *, radius: float | None = None, **initial: Any) -> Self:
+        """Return a solid cylinder between two points (3,) of N, m, its x axis from `start` to `end`.
+
+        `radius` is in m, by default a fortieth of the length. Other arguments as for `Body`, less the pose.
+        """
+        owner = f'Body "{name}"'
+        one, two = (validate.array(owner, key, point, (3,)) for key, point in (("start", start), ("end", end)))
+        length = float(np.linalg.norm(two - one))
+        if length <= validate.ZERO_LENGTH * max(np.abs(one).max(), np.abs(two).max()):
+            raise InputError(f"{owner}: start and end must differ; got {one.tolist()} and {two.tolist()}")
+        axes = axes_with_z((two - one) / length)[:, [2, 0, 1]]
+        pose = {"position": (one + two) / 2, "orientation": rotation.from_matrix(axes)}
+        return cls.cylinder(name, mass, length / 40 if radius is None else radius, length, axis="x", **pose, **initial)
+
+    @classmethod
     def sphere(cls, name: str, mass: float, radius: float, **initial: Any) -> Self:
         """Return a solid ball of `radius` m."""
         radius = validate.positive(f'Body "{name}"', "radius", radius)
@@ -151,7 +185,7 @@ class Body(Sealed):
         return f"<{self}: {self.mass:g} kg>"
 
 
-class Ground(Sealed):
+class Ground(Placed):
     """The inertial frame as something joints can hold on to; use `quirk.GROUND`."""
 
     def __init__(self) -> None:

@@ -33,6 +33,11 @@ class SealedMeta(ABCMeta):
         object.__setattr__(made, "_sealed", True)
         return made
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The arguments of the constructor, for help and tooltips; the metaclass would hide them."""
+        return construction(cls)
+
 
 @functools.cache
 def construction(cls: type) -> inspect.Signature:

@@ -106,7 +106,7 @@ class Scene:
             ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, _free_axis(constraint)])
             line.set_data_3d(*(ends @ R.T + r).T)
         for spring, line in zip(self.springs, self.spring_lines, strict=True):
-            ends = [self._end(b, f.origin)[frame] for b, f in zip(spring.bodies, spring.frames, strict=True)]
+            ends = [self._end(body, place.origin)[frame] for body, place in spring.ends]
             line.set_data_3d(*np.transpose(ends))
         for trail, line in zip(self.trails, self.trail_lines, strict=True):
             line.set_data_3d(*trail[: TRAIL_POINTS * frame + 1].T)

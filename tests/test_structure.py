@@ -11,18 +11,18 @@ import quirk.integrators
 import quirk
 
 FLOORS = [
-    {"compiled", "machine_code", "files", "traced"},
+    {"compiled", "machine_code", "native", "files", "traced"},
     {"lanes", "pointers", "interruption"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation", "progress"},
     {"frame", "shapes", "body", "state", "motion"},
     {"constraints"},
-    {"forces"},
+    {"traceable", "forces"},
     {"dynamics"},
     {"quantities", "system", "assembly", "joint_coordinates", "mobility", "contradiction"},
     {"paths"},
-    {"views"},
-    {"result"},
+    {"views", "view_of_forces"},
+    {"result", "power"},
     {"health"},
     {"simulate", "kinematics", "schedule"},
     {"figures", "scene", "plot", "plot_paths", "animate", "summary"},

@@ -46,7 +46,12 @@ def exerted(
     """
     layout = element.layout(order)
     outputs = np.zeros(layout.outputs)
-    fill(element, layout, t, law_inputs(element, layout, rows, motion, t, angles), outputs)
+    inputs = law_inputs(element, layout, rows, motion, t, angles)
+    fill(element, layout, t, inputs, outputs)
+    at_hand = list(rows)
+    known = motion.position[at_hand, :2], motion.spin[at_hand, :1]
+    if not np.isfinite(outputs[: layout.energy]).all() and all(np.isfinite(part).all() for part in known):
+        raise InputError(f"{element}: {element.undefined} at t = {t:g} s")
     return read(layout, outputs)
 
 
@@ -57,7 +62,7 @@ def fill(element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, ou
         run(element, layout, functions, t, inputs, outputs)
     except InputError:
         raise
-    except Exception as error:
+    except Exception as error:  # what a user wrote may raise any
         raise InputError(f"{element}: its law failed at t = {t:g} s: {type(error).__name__}: {error}") from error
 
 

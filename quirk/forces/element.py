@@ -57,6 +57,8 @@ class ForceElement(Sealed):
     aside: ClassVar[tuple[str, ...]] = ()
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
+    # Said where loads are not finite, with the time behind it.
+    undefined: ClassVar[str] = "its law gives a load that is not finite"
 
     name: str
     ends: tuple[tuple[Body | Ground, Frame], ...]

@@ -34,6 +34,7 @@ class Spring(ForceElement):
 
     parameters = ("stiffness", "damping", "rest_length")
     coordinates = ("length",)
+    undefined = "its ends coincide, so that its force has no direction,"
 
     def __init__(
         self,

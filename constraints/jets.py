@@ -275,22 +275,27 @@ class Condition:
     """What a comparison of jets gives while machine code is being written: known when that runs, not before.
 
     `where` takes it, and ``&``, ``|`` and ``~`` combine it; a branch cannot be taken on it.
+
+    Attributes
+    ----------
+    value : the truth
+    of : one of the jets that were compared
     """
 
-    def __init__(self, value: Traced) -> None:
-        self.value = value
+    def __init__(self, value: Traced, of: Jet) -> None:
+        self.value, self.of = value, of
 
     def __bool__(self) -> bool:
         raise BranchingError("a branch on a comparison of jets while machine code is being written")
 
     def __invert__(self) -> Condition:
-        return Condition(self.value.logical("xor", True))
+        return Condition(self.value.logical("xor", True), self.of)
 
     def __and__(self, other: Any) -> Condition:
-        return Condition(self.value.logical("and_", other.value if isinstance(other, Condition) else other))
+        return Condition(self.value.logical("and_", other.value if isinstance(other, Condition) else other), self.of)
 
     def __or__(self, other: Any) -> Condition:
-        return Condition(self.value.logical("or_", other.value if isinstance(other, Condition) else other))
+        return Condition(self.value.logical("or_", other.value if isinstance(other, Condition) else other), self.of)
 
     __rand__, __ror__ = __and__, __or__
 
@@ -299,9 +304,9 @@ def _compared(operator: str, one: Any, two: Any) -> Any:
     """A comparison of two values: True or False, or a condition."""
     a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
     if isinstance(a, Traced):
-        return Condition(a.compared(operator, b))
+        return Condition(a.compared(operator, b), one)
     if isinstance(b, Traced):
-        return Condition(b.compared(_MIRRORED[operator], a))
+        return Condition(b.compared(_MIRRORED[operator], a), two)
     return _COMPARISONS[operator](float(a), float(b))
 
 
@@ -315,11 +320,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken."""
     if not isinstance(condition, Condition):
         return a if condition else b
-    one, two = (x if isinstance(x, Jet) else None for x in (a, b))
-    known = one if one is not None else two
-    if known is None:
-        return condition.value.selected(a, b)
-    one, two = (x if isinstance(x, Jet) else known._constant(x) for x in (a, b))
+    one, two = (x if isinstance(x, Jet) else condition.of._constant(x) for x in (a, b))
 
     def selected(x: Any, y: Any) -> Any:
         return 0 if _is_zero(x) and _is_zero(y) else condition.value.selected(x, y)

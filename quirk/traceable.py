@@ -173,7 +173,7 @@ _FUNCTIONS: dict[int, Any] = {
     **{id(getattr(np, name)): getattr(np, name) for name in _PLAIN if callable(getattr(np, name))},
     **{id(getattr(builtins, name)): made for name, made in _BUILTINS.items() if callable(made)},
     id(np.linalg.norm): norm,
-    id(where): where,
+    **{id(made): made for made in (where, minimum, maximum, clip, sign, heaviside, norm)},
 }
 _CONSTANTS = (int, float, str, bool, type(None), np.number, np.bool_, Jet)
 
@@ -249,7 +249,7 @@ def fingerprint(function: Any) -> Any:
     """
     try:
         return _print(function, set())
-    except _UnknownError:
+    except (_UnknownError, NotTraceableError):
         return None
 
 

@@ -52,7 +52,7 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
     Amounts are lengths in m or angles in rad, rates are those per second.
     """
     model = system.model
-    solver = system.solver()
+    solver = system.solver.for_residuals
     phi, phi_dot = solver.residuals(solver.slots.state_to_lanes(state.pack()), t).T
     # A number behind the last one for rows without a primitive.
     kind = np.append(model.table.kind, -1)[model.row_primitive]

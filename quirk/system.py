@@ -47,12 +47,23 @@ class Solvers:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._tables: Tables | None = None
+        self._for_residuals: Solver | None = None
 
     def __call__(self) -> Solver:
         """Return a new solver."""
         if self._tables is None:
             self._tables = sparse_tables(self.model)
         return Solver(self.model, self._tables)
+
+    @property
+    def for_residuals(self) -> Solver:
+        """A solver that is kept, to ask how far a state is from the constraints: that leaves nothing behind in it.
+
+        Functions of a user in constraints may read what changes; with these it is a new one.
+        """
+        if self._for_residuals is None or any(placed.relation.of_user for placed in self.model.relations):
+            self._for_residuals = self()
+        return self._for_residuals
 
 
 class System:

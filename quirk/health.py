@@ -13,7 +13,6 @@ from .dynamics.equations import applied_loads
 from .dynamics.metric import Metric
 from .dynamics.projection import factorise
 from .dynamics.rows import tangent_rows
-from .dynamics.sparse.motion import multipliers_along
 from .dynamics.sparse.solver import Solver
 from .errors import SimulationError
 from .mobility import nearly_dependent, said_nearly
@@ -74,7 +73,7 @@ def health(result: Result, solver: Solver) -> Health:
     """Look at the constraints at all times of a result."""
     model, metric, count = result.model, Metric.uniform(result.model), len(result.time)
     linear, angular = result.accelerations
-    multipliers = multipliers_along(solver, result.time, result.state, result.angles_read)
+    multipliers = result.dynamics.multipliers
     rank = np.zeros(count, dtype=int)
     smallest, power, balance = np.zeros((3, count))
     near: dict[str, float] = {}

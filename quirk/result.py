@@ -14,7 +14,7 @@ from .constraints import Constraint
 from .constraints.planar import PlanarBody
 from .dynamics import energy
 from .dynamics.sparse.derivatives import Differentiator, Found, highest_order, require_order
-from .dynamics.sparse.motion import Motion, constraint_power_along, motion_along, multipliers_along, residuals_along
+from .dynamics.sparse.motion import Motion, constraint_power_along, motion_along, residuals_along
 from .dynamics.sparse.solver import Verdict
 from .dynamics.turns import Turns, angles_by_name
 from .errors import InputError
@@ -154,9 +154,7 @@ class Result:
     @cached_property
     def row_power(self) -> np.ndarray:
         """Power (nt, m), W, of each constraint row."""
-        solver = self._solver()
-        multipliers = multipliers_along(solver, self.time, self.state, self.angles_read)
-        return constraint_power_along(solver, self.time, self.state, multipliers)
+        return constraint_power_along(self._solver(), self.time, self.state, self.dynamics.multipliers)
 
     @property
     def conservative(self) -> bool:

@@ -24,6 +24,18 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+def _books(result: Result) -> list[str]:
+    """A line that says whether power and energy balance, where energy is put in or taken out."""
+    if result.conservative or len(result.time) < 2:
+        return []
+    power = result.power
+    left, largest = np.abs(power.balance).max(), max(np.abs(work).max() for work in power.work.values())
+    return [
+        f"power balance          {left:.1e} J left of work up to {largest:.6g} J, summed up between outputs to "
+        f"{power.uncertainty:.1e} J"
+    ]
+
+
 def summary(result: Result) -> str:
     """Return what was simulated, how well energy and constraints were kept, and the largest joint loads."""
     system, energy = result.system, result.energy
@@ -36,6 +48,7 @@ def summary(result: Result) -> str:
         f"energy drift           {energy.drift:.1e} of the largest kinetic energy, {energy.kinetic.max():.6g} J"
         if result.conservative
         else f"energy                 {energy.total[0]:.6g} J at the start, {energy.total[-1]:.6g} J at the end",
+        *_books(result),
         f"constraint residual    {result.residual.position.max():.1e} at position level, "
         f"{result.residual.velocity.max():.1e} at velocity level",
     ]

@@ -48,12 +48,14 @@ class Motion:
     linear, angular : (nt, n, 3) accelerations, in N and in body axes
     joints : of each joint force and torque (nt, 3) in N
     forces : of each force element what it exerts
+    multipliers : (nt, m) of all rows
     """
 
     linear: np.ndarray
     angular: np.ndarray
     joints: dict[str, tuple[np.ndarray, np.ndarray]]
     forces: dict[str, Exerted]
+    multipliers: np.ndarray
 
 
 def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> Motion:
@@ -66,6 +68,7 @@ def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.nd
     forces = np.empty((len(times), loads.count, 3))
     torques = np.empty_like(forces)
     exerted = np.empty((len(times), len(solver.applied.table.outputs)))
+    all_multipliers = np.empty((len(times), solver.model.rows))
     with solver.applied.calling():
         for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
             accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
@@ -74,15 +77,10 @@ def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.nd
             multipliers = [solver.multipliers()]
             (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
             exerted[row] = solver.applied.table.outputs
+            all_multipliers[row] = multipliers[0]
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
-    return Motion(accelerations[..., :3], accelerations[..., 3:], by_joint, solver.applied.exerted(exerted))
-
-
-def multipliers_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> np.ndarray:
-    """Multipliers (nt, m) at all times; `angles` as for `motion_along`."""
-    with solver.applied.calling():
-        multipliers = [solver.multipliers() for _ in _evaluated(solver, times, states, angles)]
-    return np.array(multipliers).reshape(len(times), solver.model.rows)
+    forces_by_name = solver.applied.exerted(exerted)
+    return Motion(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers)
 
 
 def _evaluated(

@@ -20,6 +20,8 @@ from .joints import (
     Spherical,
     Universal,
 )
+from .pulley import Pulley
+from .rack import RackPinion
 from .rolling import KnifeEdge, RollingDisk
 from .screw import Screw
 
@@ -43,6 +45,8 @@ __all__ = [
     "PointOnLine",
     "PointOnPlane",
     "Prismatic",
+    "Pulley",
+    "RackPinion",
     "Revolute",
     "RollingDisk",
     "Screw",

@@ -49,8 +49,6 @@ ARGUMENTS = {
     "point_i": lambda rng, size: 0.3 * size * random_unit(rng),
     "point_j": lambda rng, size: 0.3 * size * random_unit(rng),
     "lead": lambda rng, size: size * rng.uniform(0.2, 0.5),
-    "ratio": lambda rng, size: -5 / 12,
-    "radius": lambda rng, size: size * rng.uniform(0.3, 0.6),
 }
 
 
@@ -105,6 +103,27 @@ def _rolling_disk(rng, name, body_i, body_j, size):
     return quirk.RollingDisk(
         name, body_i, body_j, radius=radius, disk_axis=axis, plane_point=point, plane_normal=normal
     )
+
+
+def _gear(rng, name, body_i, body_j, size):
+    return quirk.Gear(name, body_i, body_j, ratio=-5 / 12, axis=random_unit(rng))
+
+
+def crossed_gear(rng, name, body_i, body_j, size):
+    """Axes that neither meet nor are parallel, 1 row."""
+    return quirk.Gear(name, body_i, body_j, ratio=-5 / 12, axis_i=random_unit(rng), axis_j=random_unit(rng))
+
+
+def _rack(rng, name, body_i, body_j, size):
+    where = {"direction": random_unit(rng), "axis": random_unit(rng)}
+    return quirk.RackPinion(name, body_i, body_j, radius=-0.4 * size, **where)
+
+
+def _pulley(rng, name, body_i, body_j, size):
+    """A rope that comes back to where it began, with a second fall between the last two points."""
+    places = 0.3 * size * rng.normal(size=(4, 3))
+    met = zip([body_i, body_j, body_i, body_j], places, strict=True)
+    return quirk.Pulley(name, list(met), weights=[1, 1, 2])
 
 
 def _generic(rng, name, body_i, body_j, size):
@@ -178,7 +197,7 @@ def _custom_rows(rng, name, body_i, body_j, size):
 # What these leave to whoever makes them.
 for _make, _rows in ((_generic, 4), (_implicit, 2), (_custom_rows, 3)):
     _make.rows = _rows
-VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities]
+VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities, crossed_gear]
 
 
 def point_of(body, local):
@@ -192,6 +211,9 @@ SPECIAL = {
     quirk.DistanceDrive: _distance_drive,
     quirk.TrajectoryDrive: _trajectory_drive,
     quirk.RollingDisk: _rolling_disk,
+    quirk.Gear: _gear,
+    quirk.RackPinion: _rack,
+    quirk.Pulley: _pulley,
     quirk.Generic: _generic,
     quirk.Implicit: _implicit,
     quirk.CustomRows: _custom_rows,

@@ -62,11 +62,12 @@ class Jet:
         return max((len(g) for g in self.gradient if g is not None), default=0)
 
     @property
-    def _bare(self) -> Jet:
+    def bare(self) -> Jet:
         """The same without a gradient."""
         return Jet(self.taylor, [None] * len(self.gradient))
 
-    def _constant(self, x: Any) -> Jet:
+    def constant(self, x: Any) -> Jet:
+        """Return a number that does not change, as a jet with as many derivatives."""
         return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
 
     def __neg__(self) -> Jet:
@@ -118,7 +119,7 @@ class Jet:
         if isinstance(exponent, int) and exponent < 0:
             return (self**-exponent).reciprocal()
         if isinstance(exponent, int):
-            power = self._constant(1.0)
+            power = self.constant(1.0)
             for _ in range(exponent):
                 power = power * self
             return power
@@ -196,9 +197,9 @@ class Jet:
 
     def arctan2(self, x: Any) -> Jet:
         """Angle of the point (x, self) from the first axis, in (-pi, pi]."""
-        x = x if isinstance(x, Jet) else self._constant(x)
+        x = x if isinstance(x, Jet) else self.constant(x)
         # (x^2 + y^2) angle' = x y' - y x', for rates and gradients alike.
-        along, across = x._bare, self._bare
+        along, across = x.bare, self.bare
         scale = (across * across + along * along).reciprocal()
         by_y, by_x = along * scale, -across * scale
         rate = by_y * self.rate + by_x * x.rate

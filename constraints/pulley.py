@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def slack(path: tuple[int, ...]) -> Function:
         length, weights = numbers[0], numbers[1 : 1 + count]
         local = np.array(numbers[1 + count :], dtype=object).reshape(-1, 3)
         points = [frames[f].point(x) for f, x in zip(path, local, strict=True)]
-        falls = [end - begin for begin, end in zip(points, points[1:], strict=False)]
+        falls = [end - begin for begin, end in itertools.pairwise(points)]
         return [length - sum(w * (d @ d).sqrt() for w, d in zip(weights, falls, strict=True))]
 
     return rope

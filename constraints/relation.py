@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -86,8 +86,36 @@ class MovingFrame:
         return MovingFrame(self.point(origin), rotation, self.velocity_of(origin), self.spin)
 
 
-# function(t, frames, numbers, motions) -> one jet for each row; numbers are jets that do not change
-Function = Callable[[Jet, list[MovingFrame], list[Jet], list[Jet]], Sequence[Jet]]
+class Numbers(Sequence[Jet]):
+    """The constants of a relation: jets that do not change, made when they are asked for.
+
+    Attributes
+    ----------
+    array : flat array, of floats or of a kernel
+        Among others the constants themselves, the k-th at element k: for functions that search a table of many.
+    """
+
+    def __init__(self, array: Any, count: int, order: int, frames: int) -> None:
+        self.array = array
+        self._count, self._rest, self._none = count, [0] * order, [None] * frames
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, k: int) -> Jet: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> list[Jet]: ...
+
+    def __getitem__(self, k: int | slice) -> Jet | list[Jet]:
+        if isinstance(k, slice):
+            return [self[one] for one in range(*k.indices(self._count))]
+        return Jet([at(self.array, range(self._count)[k]), *self._rest], self._none)
+
+
+# function(t, frames, numbers, motions) -> one jet for each row; numbers are `Numbers`, for most a list of jets
+Function = Callable[[Jet, list[MovingFrame], Any, list[Jet]], Sequence[Jet]]
 
 
 @dataclass(frozen=True)
@@ -188,7 +216,7 @@ def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inp
     """Run the function of a relation on jets; see `Relation.fill`."""
     order, velocities = layout.order, relation.of_velocities
     none: list[Any] = [None] * layout.frames
-    numbers = [Jet([at(inputs, k), *[0] * order], none) for k in range(layout.numbers)]
+    numbers = Numbers(inputs, layout.numbers, order, layout.frames)
     time = Jet([t, 1.0, *[0] * (order - 1)][: order + 1], none)
     motions = []
     for m in range(layout.motions):

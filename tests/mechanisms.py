@@ -6,6 +6,8 @@ import inspect
 
 import numpy as np
 
+from quirk.constraints.spline import Spline
+
 import quirk
 from quirk import rotation
 
@@ -126,6 +128,38 @@ def _pulley(rng, name, body_i, body_j, size):
     return quirk.Pulley(name, list(met), weights=[1, 1, 2])
 
 
+def _point_on_curve(rng, name, body_i, body_j, size):
+    """A gentle bend through a point of body j: one cubic, along which all is analytic."""
+    point = 0.3 * size * rng.normal(size=3)
+    here = rotation.matrix(body_i.orientation).T @ (point_of(body_j, point) - body_i.position)
+    axes = rotation.matrix(random_quaternion(rng))
+    x = np.array([-9.0, -3.0, 0.0, 9.0])
+    bends = np.column_stack([x, 0.02 * x**2, 0.002 * x**3])
+    return quirk.PointOnCurve(name, body_i, body_j, points=here + size * bends @ axes.T, point=point)
+
+
+def _curve_on_curve(rng, name, body_i, body_j, size):
+    """A gentle bend on which a round profile rolls and slides, in the plane of both; one turned to fit the other."""
+    x = np.array([-12.0, -3.0, 0.0, 12.0])
+    bend = size * np.column_stack([x, 0.004 * x**2])
+    turn = 2 * np.pi * np.arange(6) / 6
+    radius = 0.3 * size
+    profile = Spline(name, "profile", radius * np.column_stack([np.cos(turn), np.sin(turn)]), True, 2, 5)
+    # Contact is where profile j is lowest in a frame with z as body i: frame j is turned and placed accordingly.
+    s = profile.breaks[-1] * np.linspace(0, 1, 20001)
+    lowest = s[profile.derivatives(s)[0, :, 1].argmin()]
+    for _ in range(20):
+        _, tangent, second = profile.derivatives([lowest])[:, 0]
+        lowest = lowest - tangent[1] / second[1]
+    touch = profile.derivatives([lowest])[0, 0]
+    R_i, R_j = (rotation.matrix(b.orientation) for b in (body_i, body_j))
+    place = body_i.position + R_i @ [*(-touch), 0.0]
+    frame_j = quirk.Frame(R_j.T @ (place - body_j.position), rotation.from_matrix(R_j.T @ R_i))
+    return quirk.CurveOnCurve(
+        name, body_i, body_j, points_i=bend, closed_i=False, points_j=profile.points, frame_j=frame_j
+    )
+
+
 def _generic(rng, name, body_i, body_j, size):
     where = {"point": size * rng.uniform(-1, 1, size=3), "axis": random_unit(rng)}
     return quirk.Generic(name, body_i, body_j, constrained=[1, 0, 1, 0, 1, 1], **where)
@@ -214,6 +248,8 @@ SPECIAL = {
     quirk.Gear: _gear,
     quirk.RackPinion: _rack,
     quirk.Pulley: _pulley,
+    quirk.PointOnCurve: _point_on_curve,
+    quirk.CurveOnCurve: _curve_on_curve,
     quirk.Generic: _generic,
     quirk.Implicit: _implicit,
     quirk.CustomRows: _custom_rows,

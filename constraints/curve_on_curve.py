@@ -62,6 +62,12 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
     return [cross(tangent, d) * (tangent @ tangent).sqrt().reciprocal()]
 
 
+NOWHERE = (
+    "its profiles have no common normal near their nearest places, or touch at the end of an open one; give it further "
+    "points, or close it"
+)
+
+
 class CurveOnCurve(Constraint):
     """Two profiles in a common plane touch, each fixed in its body, 1 row; its load is along their common normal.
 
@@ -121,4 +127,4 @@ class CurveOnCurve(Constraint):
         self.curve_i = Spline(owner, "points_i", points_i, closed_i, 2, degree)
         self.curve_j = Spline(owner, "points_j", points_j, closed_j, 2, degree)
         numbers = self.curve_i.table + self.curve_j.table
-        self.primitives = (Relation(gap, ("gap",), (FORCE,), numbers),)
+        self.primitives = (Relation(gap, ("gap",), (FORCE,), numbers, undefined=NOWHERE),)

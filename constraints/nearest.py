@@ -29,7 +29,7 @@ PRECISION, MOST_STEPS = 1e-13, 60
 @shared
 def group_size(count: int) -> int:
     """How many of so many pieces share a group."""
-    return int(math.ceil(math.sqrt(count)))
+    return math.ceil(math.sqrt(count))
 
 
 @shared

@@ -52,6 +52,8 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
 # So many numbers are ahead of the table: a direction that is nowhere along the curve.
 SPACE_NUMBERS = 3
 
+ENDED = "its point is at the end of an open curve; give the curve further points, or close it"
+
 
 class PointOnCurve(Constraint):
     """A point of body j stays on a curve fixed in body i, free to run along it, 2 rows; its load is a force alone.
@@ -101,7 +103,8 @@ class PointOnCurve(Constraint):
         super().__init__(name, body_i, body_j, frame_i, frame_j, active)
         self.curve = Spline(owner, "points", points, closed, 3, degree)
         numbers = (*nowhere_along(owner, self.curve), *self.curve.table)
-        self.primitives = (Relation(off_curve, ("off the curve", "off the curve, across"), (FORCE,) * 2, numbers),)
+        labels = ("off the curve", "off the curve, across")
+        self.primitives = (Relation(off_curve, labels, (FORCE, FORCE), numbers, undefined=ENDED),)
 
 
 def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:

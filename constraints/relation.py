@@ -132,6 +132,7 @@ class Relation:
     of_velocities : whether the function relates velocities instead of poses
     scale : how much Phi changes with a length or angle of one; its multiplier times this is a force or torque
     of_user : whether a user wrote the function, which may depend on time in any way
+    undefined : what it means where the function is not a number
     """
 
     function: Function
@@ -142,6 +143,7 @@ class Relation:
     of_velocities: bool = False
     scale: float = 1.0
     of_user: bool = False
+    undefined: str = ""
 
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True

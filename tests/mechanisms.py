@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
-
 from quirk.constraints.spline import Spline
 
 import quirk
@@ -140,8 +139,9 @@ def _point_on_curve(rng, name, body_i, body_j, size):
 
 def _curve_on_curve(rng, name, body_i, body_j, size):
     """A gentle bend on which a round profile rolls and slides, in the plane of both; one turned to fit the other."""
-    x = np.array([-12.0, -3.0, 0.0, 12.0])
-    bend = size * np.column_stack([x, 0.004 * x**2])
+    x = np.array([-12.0, -4.0, 4.0, 12.0])
+    bend = Spline(name, "bend", size * np.column_stack([x, 0.004 * x**2]), False, 2, 5)
+    vertex = bend.derivatives([bend.breaks[-1] / 2])[0, 0]
     turn = 2 * np.pi * np.arange(6) / 6
     radius = 0.3 * size
     profile = Spline(name, "profile", radius * np.column_stack([np.cos(turn), np.sin(turn)]), True, 2, 5)
@@ -153,10 +153,10 @@ def _curve_on_curve(rng, name, body_i, body_j, size):
         lowest = lowest - tangent[1] / second[1]
     touch = profile.derivatives([lowest])[0, 0]
     R_i, R_j = (rotation.matrix(b.orientation) for b in (body_i, body_j))
-    place = body_i.position + R_i @ [*(-touch), 0.0]
+    place = body_i.position + R_i @ [*(vertex - touch), 0.0]
     frame_j = quirk.Frame(R_j.T @ (place - body_j.position), rotation.from_matrix(R_j.T @ R_i))
     return quirk.CurveOnCurve(
-        name, body_i, body_j, points_i=bend, closed_i=False, points_j=profile.points, frame_j=frame_j
+        name, body_i, body_j, points_i=bend.points, closed_i=False, points_j=profile.points, frame_j=frame_j
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.interpolation import interpolated
 
 from .jets import Jet
 from .nearest import TERMS, group_size
@@ -43,24 +44,20 @@ class Spline:
     """
 
     def __init__(self, owner: str, argument: str, points: Any, closed: bool, dimension: int, degree: int) -> None:
-        from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
-
         self.closed = validate.flag(owner, "closed", closed)
         if degree not in DEGREES:
             raise InputError(f"{owner}: degree must be 3 or 5; got {degree!r}")
         knots = self._checked(owner, argument, points, dimension)
-        self.points = knots[:-1] if closed else knots
+        self.points = knots[:-1] if self.closed else knots
         chords = np.linalg.norm(np.diff(knots, axis=0), axis=1)
         if chords.min() <= 0:
             k = int(chords.argmin())
             raise InputError(f"{owner}: {argument}[{k}] and the point after it coincide, at {knots[k].tolist()}")
         s = np.concatenate([[0.0], np.cumsum(chords)])
-        k = degree if closed else min(degree, len(s) - 1)
-        fitted = make_interp_spline(s, knots, k=k, bc_type="periodic" if closed else None)
-        self.breaks = np.unique(fitted.t[k : len(fitted.t) - k])
-        self.coefficients = np.zeros((len(self.breaks) - 1, dimension, TERMS))
-        for m in range(k + 1):
-            self.coefficients[..., m] = fitted(self.breaks[:-1], nu=m) / math.factorial(m)
+        k = degree if self.closed else min(degree, len(s) - 1)
+        self.breaks, fitted = interpolated(s, knots, k, self.closed)
+        self.coefficients = np.zeros((*fitted.shape[:2], TERMS))
+        self.coefficients[..., : k + 1] = fitted
 
     def _checked(self, owner: str, argument: str, points: Any, dimension: int) -> np.ndarray:
         """Return finite points, enough of them; of a closed curve the first once more at the end."""

@@ -69,7 +69,7 @@ def checked_breaks(
     _check_resolution(checked, duration, step)
     for placed in system.model.relations:
         for motion in placed.relation.motions:
-            for t in motion.kinks:
+            for t in motion.kinks_between(checked.start, checked.end):
                 checked.add(t)
     return checked
 

@@ -12,8 +12,9 @@ import numpy as np
 from quirk.compiled import plain_python
 from quirk.constraints.jets import BranchingError
 from quirk.constraints.relation import LANES, Function, Layout, Relation
-from quirk.motion import ADDRESS as MOTION_ADDRESS
-from quirk.motion import FUNCTION, MOTION_SIZE, Motion
+from quirk.motion import Motion
+from quirk.motion_table import ADDRESS as MOTION_ADDRESS
+from quirk.motion_table import FUNCTION, MOTION_SIZE
 from quirk.pointers import address_of, pointer_to_compiled, pointer_to_filler, pointer_to_python
 from quirk.traced import traced
 
@@ -105,10 +106,10 @@ class Related:
 
     def _motion_pointer(self, motion: Motion) -> Any:
         # What is not given is left out: then what depends on it is not a number.
-        known = int(min(self._order, motion.known))
+        known, alone = int(min(self._order, motion.known)), motion.alone
 
         def call(t: float, outputs: np.ndarray) -> None:
-            outputs[: known + 1] = motion.derivatives(t, known) / factorials(known)
+            outputs[: known + 1] = alone.derivatives(t, known) / factorials(known)
 
         return pointer_to_filler(call, self._order + 1, self._watch)
 

@@ -89,8 +89,8 @@ class Motion(Sealed):
         """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
 
         Of degree 5, so that its derivatives up to snap are continuous; of degree n - 1 with fewer than 6 points unless
-        periodic. A periodic one has the same value at its last time as at its first, goes on for ever before and after, and keeps
-        its derivatives there; it takes 4 points at least.
+        periodic. A periodic one has the same value at its last time as at its first, 4 points at least, and goes on
+        for ever before and after; its derivatives are continuous there, too.
         """
         owner = "Motion.spline"
         knots = validate.numbers(times)

@@ -17,8 +17,9 @@ from .implicit import solved
 from .jets import Jet
 from .lookup import Lookup
 from .nearest import TERMS
+from .numbers import Numbers
 from .primitives import X, Y, Z
-from .relation import FORCE, MovingFrame, Numbers, Relation
+from .relation import FORCE, MovingFrame, Relation
 from .spline import Spline, along
 from .touching import touching_pieces
 

@@ -17,7 +17,8 @@ from .implicit import solved
 from .jets import Jet
 from .lookup import Lookup
 from .nearest import TERMS, nearest_piece
-from .relation import FORCE, MovingFrame, Numbers, Relation
+from .numbers import Numbers
+from .relation import FORCE, MovingFrame, Relation
 from .spline import Spline, along
 
 NEAREST = Lookup(nearest_piece, 1 + 3 * TERMS)

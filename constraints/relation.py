@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from quirk.motion import Motion
 from quirk.traced import Traced
 
 from .jets import Jet
+from .numbers import Numbers
 
 FORCE, TORQUE = range(2)
 # Lanes of a gradient: three of a translation, three of a turn.
@@ -84,34 +85,6 @@ class MovingFrame:
         if self._velocity is None:
             return MovingFrame(self.point(origin), rotation, None, None)
         return MovingFrame(self.point(origin), rotation, self.velocity_of(origin), self.spin)
-
-
-class Numbers(Sequence[Jet]):
-    """The constants of a relation: jets that do not change, made when they are asked for.
-
-    Attributes
-    ----------
-    array : flat array, of floats or of a kernel
-        Among others the constants themselves, the k-th at element k: for functions that search a table of many.
-    """
-
-    def __init__(self, array: Any, count: int, order: int, frames: int) -> None:
-        self.array = array
-        self._count, self._rest, self._none = count, [0] * order, [None] * frames
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, k: int) -> Jet: ...
-
-    @overload
-    def __getitem__(self, k: slice) -> list[Jet]: ...
-
-    def __getitem__(self, k: int | slice) -> Jet | list[Jet]:
-        if isinstance(k, slice):
-            return [self[one] for one in range(*k.indices(self._count))]
-        return Jet([at(self.array, range(self._count)[k]), *self._rest], self._none)
 
 
 # function(t, frames, numbers, motions) -> one jet for each row; numbers are `Numbers`, for most a list of jets

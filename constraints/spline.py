@@ -15,6 +15,8 @@ from quirk.interpolation import interpolated
 from .jets import Jet
 from .nearest import TERMS, group_size
 
+# Points are the same if they are so close together, as part of the curve's length or size.
+SAME = 1e-12
 # Open curves go on for this part of their length beyond their ends: room for round-off and for steps towards them.
 MARGIN = 1e-6
 
@@ -50,7 +52,7 @@ class Spline:
         knots = self._checked(owner, argument, points, dimension)
         self.points = knots[:-1] if self.closed else knots
         chords = np.linalg.norm(np.diff(knots, axis=0), axis=1)
-        if chords.min() <= 0:
+        if chords.min() <= SAME * chords.sum():
             k = int(chords.argmin())
             raise InputError(f"{owner}: {argument}[{k}] and the point after it coincide, at {knots[k].tolist()}")
         s = np.concatenate([[0.0], np.cumsum(chords)])
@@ -64,8 +66,9 @@ class Spline:
         given, least = validate.numbers(points), 3 if self.closed else 2
         if given is None or given.ndim != 2 or given.shape[1] != dimension or not np.isfinite(given).all():
             raise InputError(f"{owner}: {argument} must be an array (n, {dimension}) of finite numbers; got {points!r}")
-        if self.closed and len(given) > 1 and not np.array_equal(given[0], given[-1]):
-            given = np.vstack([given, given[:1]])
+        if self.closed and len(given) > 1:
+            again = np.linalg.norm(given[-1] - given[0]) <= SAME * np.ptp(given, axis=0).max()
+            given = np.vstack([given[:-1] if again else given, given[:1]])
         if len(given) < least + self.closed:
             kind = "a closed" if self.closed else "an open"
             count = len(given) - self.closed

@@ -116,7 +116,7 @@ class CurveOnCurve(Constraint):
         for argument, frame in zip(("frame_i", "frame_j"), frames, strict=True):
             if not isinstance(frame, Frame):
                 raise InputError(f"{owner}: {argument} must be a quirk.Frame in body coordinates; got {frame!r}")
-        super().__init__(name, body_i, body_j, *frames, active)
+        super().__init__(name, body_i, body_j, frames[0], frames[1], active)
         bodies = body_i, body_j
         one, two = (rotation.matrix(b.orientation) @ f.matrix[:, Z] for b, f in zip(bodies, frames, strict=True))
         if np.linalg.norm(np.cross(one, two)) > PARALLEL:

@@ -123,7 +123,7 @@ class Gear(Constraint):
         What carries both bearings; a planet's arm.
     """
 
-    aligned_axes = (Z,)
+    aligned_axes: tuple[int, ...] = (Z,)
 
     def __init__(
         self,

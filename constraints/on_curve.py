@@ -44,7 +44,7 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
 
     (u,) = solved(foot, [point[0].constant(place)])
     c, tangent, _ = along(piece, u)
-    aside = np.cross(np.array(numbers[:SPACE_NUMBERS], dtype=object), tangent)
+    aside: Any = np.cross(np.array(numbers[:SPACE_NUMBERS], dtype=object), tangent)
     first = aside * (aside @ aside).sqrt().reciprocal()
     second = np.cross(tangent, first) * (tangent @ tangent).sqrt().reciprocal()
     return [first @ (point - c), second @ (point - c)]

@@ -101,7 +101,7 @@ class Spline:
         pieces = np.column_stack(
             [lengths, [_sphere(points, room) for points in hull], self.coefficients.reshape(len(hull), -1)]
         )
-        flat = [[len(hull), margin], pieces.ravel(), *(_sphere(points, room) for points in groups)]
+        flat = [np.array([len(hull), margin]), pieces.ravel(), *(_sphere(points, room) for points in groups)]
         return tuple(np.concatenate(flat).tolist())
 
 

@@ -54,7 +54,8 @@ class Motion(Sealed):
         self.kind, self.breaks, self.coefficients, self.functions = kind, breaks, coefficients, functions
         self.period, self.added, self._bounded = period, added, bounded
         start, end = (float(breaks[0]), float(breaks[-1])) if bounded else (-math.inf, math.inf)
-        self.start, self.end = max([start, *(m.start for m in added)]), min([end, *(m.end for m in added)])
+        self.start: float = max([start, *(m.start for m in added)])
+        self.end: float = min([end, *(m.end for m in added)])
 
     @classmethod
     def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:

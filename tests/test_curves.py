@@ -206,7 +206,7 @@ class TestEnds:
         system = quirk.System([bead, slot, pose, *drives])
         system.assemble()
         motion = quirk.kinematics(system, np.linspace(0, 0.9, 10))
-        np.testing.assert_allclose(motion["bead"].position[:, 2], 0.2 * motion.time**2, atol=1e-12)
+        np.testing.assert_allclose(motion["bead"].position[:, 2], 0.2 * motion.time**2, atol=1e-5)
         with pytest.raises(quirk.SimulationError, match=r'no position beyond t = 1.0.*"slot": its point is at the end'):
             quirk.kinematics(system, np.linspace(0, 1.5, 16))
 

@@ -2,6 +2,7 @@
 
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, Joint
+from .curve_on_curve import CurveOnCurve
 from .custom import CustomRows, Implicit
 from .drawing import Drawing
 from .drive import DistanceDrive, Drive, TrajectoryDrive
@@ -20,12 +21,16 @@ from .joints import (
     Spherical,
     Universal,
 )
+from .on_curve import PointOnCurve
+from .pulley import Pulley
+from .rack import RackPinion
 from .rolling import KnifeEdge, RollingDisk
 from .screw import Screw
 
 __all__ = [
     "ConstantVelocity",
     "Constraint",
+    "CurveOnCurve",
     "CustomRows",
     "Cylindrical",
     "Distance",
@@ -40,9 +45,12 @@ __all__ = [
     "Joint",
     "KnifeEdge",
     "Planar",
+    "PointOnCurve",
     "PointOnLine",
     "PointOnPlane",
     "Prismatic",
+    "Pulley",
+    "RackPinion",
     "Revolute",
     "RollingDisk",
     "Screw",

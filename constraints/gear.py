@@ -1,4 +1,4 @@
-"""Gears: a ratio between two angles about an axis fixed in a carrier."""
+"""Gears: a ratio between two angles, each about an axis fixed in a carrier."""
 
 from __future__ import annotations
 
@@ -37,6 +37,30 @@ def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motion
     return [axis @ (j.spin - carrier.spin) - axis @ (i.spin - carrier.spin) * ratio]
 
 
+# So many numbers tell how the second axis stands in the carrier.
+AXES = 9
+
+
+def axis_frame(carrier: MovingFrame, numbers: list[Jet]) -> MovingFrame:
+    """Return the carrier's frame turned to the second axis, from the first numbers of a relation."""
+    return carrier.carried([0, 0, 0], np.array(numbers[:AXES], dtype=object).reshape(3, 3))
+
+
+def mesh_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """The mesh of gears whose axes differ, each angle about its own."""
+    i, j, carrier = frames
+    ratio, offset, period = numbers[AXES:]
+    angle = twist(axis_frame(carrier, numbers), j, Z)
+    return [(angle - twist(carrier, i, Z) * ratio - offset).wrapped(period)]
+
+
+def rolling_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """The rate of the same."""
+    i, j, carrier = frames
+    axis_i, axis_j = carrier.rotation[:, Z], axis_frame(carrier, numbers).rotation[:, Z]
+    return [axis_j @ (j.spin - carrier.spin) - axis_i @ (i.spin - carrier.spin) * numbers[AXES]]
+
+
 def meshing(
     ratio: float,
     offset: float,
@@ -68,8 +92,15 @@ def checked_ratio(owner: str, ratio: Any) -> float:
     return ratio
 
 
+def checked_carrier(owner: str, carrier: Any, carried: tuple[Body | Ground, ...], names: str) -> None:
+    """Raise InputError unless `carrier` is a body or the ground, and none of what it carries, named in messages."""
+    checked_body(owner, "carrier", carrier)
+    if any(carrier is part for part in carried):
+        raise InputError(f"{owner}: carrier must be neither {names}; got {carrier}")
+
+
 class Gear(Constraint):
-    """A pair of gears, 1 row: (theta_j - theta_c) = ratio (theta_i - theta_c) about an axis fixed in the carrier.
+    """A pair of gears, 1 row: (theta_j - theta_c) = ratio (theta_i - theta_c), about axes fixed in a carrier.
 
     It relates angles alone: bearings are joints of their own, and carry no tooth force. The angles are counted from
     the initial poses. A ratio of whole numbers of teeth (up to 200 on a wheel) holds for angles, over any number of
@@ -80,14 +111,19 @@ class Gear(Constraint):
     body_i, body_j : Body or GROUND
         The gears; a fixed gear is GROUND, with a rotating carrier.
     ratio : float
-        Not zero: -r_i / r_j for external gears, r_i / r_j for an internal one.
+        Not zero. About a common axis -r_i / r_j for external gears, r_i / r_j for an internal one. About two axes the
+        number of teeth of i over that of j, or the starts of a worm over the teeth of its wheel; positive if both
+        turn by the right-hand rule about their axes as these are given.
     axis : (3,)
         Common direction of both gear axes, in N at the initial poses.
+    axis_i, axis_j : (3,)
+        Instead of it: the axis of each, for bevel, crossed and worm gears, in N at the initial poses. The load is the
+        torque on gear j about its axis; gear i gets -ratio times as much about its own, and the carrier the rest.
     carrier : Body or GROUND
         What carries both bearings; a planet's arm.
     """
 
-    aligned_axes = (Z,)
+    aligned_axes: tuple[int, ...] = (Z,)
 
     def __init__(
         self,
@@ -96,20 +132,33 @@ class Gear(Constraint):
         body_j: Body | Ground,
         *,
         ratio: float,
-        axis: Any,
+        axis: Any = None,
+        axis_i: Any = None,
+        axis_j: Any = None,
         carrier: Body | Ground = GROUND,
         active: bool = True,
     ) -> None:
         owner = checked_ends("Gear", name, body_i, body_j)
-        checked_body(owner, "carrier", carrier)
-        if carrier is body_i or carrier is body_j:
-            raise InputError(f"{owner}: carrier must be neither of the gears; got {carrier}")
-        axes = axes_with_z(validate.direction(owner, "axis", axis))
-        frames = [frame_in(body, body.position, axes) for body in (body_i, body_j, carrier)]
+        checked_carrier(owner, carrier, (body_i, body_j), "of the gears")
+        if (axis is None) == (axis_i is None and axis_j is None) or (axis_i is None) != (axis_j is None):
+            raise InputError(
+                f"{owner}: give either axis, if both gears turn about parallel axes, or axis_i and axis_j, in N at the "
+                "initial poses"
+            )
+        one, two = (
+            axes_with_z(validate.direction(owner, key, given))
+            for key, given in ([("axis", axis)] * 2 if axis_i is None else [("axis_i", axis_i), ("axis_j", axis_j)])
+        )
+        frames = [frame_in(body, body.position, axes) for body, axes in ((body_i, one), (body_j, two), (carrier, one))]
         super().__init__(name, body_i, body_j, frames[0], frames[1], active)
         self.carrier, self.frame_carrier = carrier, frames[2]
         self.ratio = checked_ratio(owner, ratio)
-        self.primitives = (meshing(self.ratio, 0.0),)
+        if axis_i is None:
+            self.primitives = (meshing(self.ratio, 0.0),)
+            return
+        self.aligned_axes = ()
+        numbers = tuple((one.T @ two).ravel().tolist())
+        self.primitives = (meshing(self.ratio, 0.0, (mesh_across, rolling_across), numbers),)
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:

@@ -68,11 +68,12 @@ class Jet:
         return self.gradient.count(None) == len(self.gradient)
 
     @property
-    def _bare(self) -> Jet:
+    def bare(self) -> Jet:
         """The same without a gradient."""
         return Jet(self.taylor, [None] * len(self.gradient))
 
-    def _constant(self, x: Any) -> Jet:
+    def constant(self, x: Any) -> Jet:
+        """Return a number that does not change, as a jet with as many derivatives."""
         return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
 
     def __neg__(self) -> Jet:
@@ -126,7 +127,7 @@ class Jet:
         if isinstance(exponent, int) and exponent < 0:
             return (self**-exponent).reciprocal()
         if isinstance(exponent, int):
-            power = self._constant(1.0)
+            power = self.constant(1.0)
             for _ in range(exponent):
                 power = power * self
             return power
@@ -204,9 +205,9 @@ class Jet:
 
     def arctan2(self, x: Any) -> Jet:
         """Angle of the point (x, self) from the first axis, in (-pi, pi]."""
-        x = x if isinstance(x, Jet) else self._constant(x)
+        x = x if isinstance(x, Jet) else self.constant(x)
         # (x^2 + y^2) angle' = x y' - y x', for rates and gradients alike.
-        along, across = x._bare, self._bare
+        along, across = x.bare, self.bare
         scale = (across * across + along * along).reciprocal()
         by_y, by_x = along * scale, -across * scale
         rate = by_y * self.rate + by_x * x.rate
@@ -320,7 +321,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken."""
     if not isinstance(condition, Condition):
         return a if condition else b
-    one, two = (x if isinstance(x, Jet) else condition.of._constant(x) for x in (a, b))
+    one, two = (x if isinstance(x, Jet) else condition.of.constant(x) for x in (a, b))
 
     def selected(x: Any, y: Any) -> Any:
         return 0 if _is_zero(x) and _is_zero(y) else condition.value.selected(x, y)

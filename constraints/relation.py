@@ -23,6 +23,7 @@ from quirk.motion import Motion
 from quirk.traced import Traced
 
 from .jets import Jet
+from .numbers import Numbers
 
 FORCE, TORQUE = range(2)
 # Lanes of a gradient: three of a translation, three of a turn.
@@ -86,8 +87,8 @@ class MovingFrame:
         return MovingFrame(self.point(origin), rotation, self.velocity_of(origin), self.spin)
 
 
-# function(t, frames, numbers, motions) -> one jet for each row; numbers are jets that do not change
-Function = Callable[[Jet, list[MovingFrame], list[Jet], list[Jet]], Sequence[Jet]]
+# function(t, frames, numbers, motions) -> one jet for each row; numbers are `Numbers`, for most a list of jets
+Function = Callable[[Jet, list[MovingFrame], Any, list[Jet]], Sequence[Jet]]
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Relation:
     of_velocities : whether the function relates velocities instead of poses
     scale : how much Phi changes with a length or angle of one; its multiplier times this is a force or torque
     of_user : whether a user wrote the function, which may depend on time in any way
+    undefined : what it means where the function is not a number
     """
 
     function: Function
@@ -114,6 +116,7 @@ class Relation:
     of_velocities: bool = False
     scale: float = 1.0
     of_user: bool = False
+    undefined: str = ""
 
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True
@@ -188,7 +191,7 @@ def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inp
     """Run the function of a relation on jets; see `Relation.fill`."""
     order, velocities = layout.order, relation.of_velocities
     none: list[Any] = [None] * layout.frames
-    numbers = [Jet([at(inputs, k), *[0] * order], none) for k in range(layout.numbers)]
+    numbers = Numbers(inputs, layout.numbers, order, layout.frames)
     time = Jet([t, 1.0, *[0] * (order - 1)][: order + 1], none)
     motions = []
     for m in range(layout.motions):

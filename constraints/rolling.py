@@ -52,6 +52,9 @@ def sideways(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: lis
     return [j.rotation[:, Z] @ (j.velocity - i.velocity - np.cross(i.spin, from_i))]
 
 
+LIES_FLAT = "its disk lies flat on the plane: no point of its rim is lowest"
+
+
 class RollingDisk(Constraint):
     """A thin disk that rolls on a plane without slipping, 3 rows: contact, and two of velocities (nonholonomic).
 
@@ -95,7 +98,7 @@ class RollingDisk(Constraint):
         disk = Frame(rotation=rotation.from_matrix(axes))
         super().__init__(name, body_i, body_j, plane, disk, active)
         self.primitives = (
-            Relation(contact, ("contact",), (FORCE,), (self.radius,)),
+            Relation(contact, ("contact",), (FORCE,), (self.radius,), undefined=LIES_FLAT),
             Relation(no_slip, ("slip along x", "slip along y"), (FORCE, FORCE), (self.radius,), of_velocities=True),
         )
 

@@ -663,6 +663,89 @@ def custom_rows():
     return s
 
 
+@scene
+def rack_pinion():
+    """Pinion on a rack."""
+    s = Sketch(flat=True, size=(5, 2.8))
+    c, r = np.array([0.0, 0.62, 0]), 0.57
+    pitch = 2 * np.pi * r / 18
+    x = np.linspace(-2.2, 2.2, 900)
+    top = 0.045 * np.clip(2.5 * np.sin(2 * np.pi * x / pitch + np.pi / 2), -1, 1)
+    s.fill(np.column_stack([[*x, 2.2, -2.2], [*top, -0.3, -0.3], np.zeros(902)]), I)
+    s.fill(wheel(c, r, 18, np.pi), J)
+    s.fill(s.circle(c, Z, 0.06), "w")
+    s.line([c, c + r * np.array([np.cos(0.5), np.sin(0.5), 0])], width=1.0)
+    s.turn(c, Z, 0.8, -20, 60)
+    s.arrow([0.9, -0.16, 0], [1.8, -0.16, 0])
+    s.text(c, "radius", (0.12, 0.24), size=11)
+    s.text([1.35, -0.16, 0], "direction", (0, -0.35), size=12)
+    s.text([-1.6, -0.15, 0], "i")
+    s.text(c, "j", (-0.25, -0.2))
+    return s
+
+
+@scene
+def pulley():
+    """Rope over two sheaves and a loose block."""
+    s = Sketch(flat=True, size=(4, 3.6))
+    s.fill([[-1.6, 1.4, 0], [1.6, 1.4, 0], [1.6, 1.6, 0], [-1.6, 1.6, 0]], I)
+    s.line([[-0.9, 1.4, 0], [-0.25, -0.1, 0], [0.4, 1.1, 0], [1.1, 1.1, 0], [1.1, -0.3, 0]], DARK, 1.8)
+    for x in (0.4, 1.1):
+        s.line([[x, 1.4, 0], [x, 1.1, 0]], DARK, 2.5)
+        s.fill(s.circle([x, 1.1, 0], Z, 0.1), "w")
+    s.fill([[-0.6, -0.85, 0], [0.1, -0.85, 0], [0.1, -0.25, 0], [-0.6, -0.25, 0]], "#8fb4dd")
+    s.fill(s.circle([-0.25, -0.1, 0], Z, 0.1), "w")
+    s.fill([[0.85, -0.8, 0], [1.35, -0.8, 0], [1.35, -0.3, 0], [0.85, -0.3, 0]], J)
+    s.arrow([-0.25, -0.95, 0], [-0.25, -1.45, 0])
+    s.arrow([1.1, -0.9, 0], [1.1, -1.4, 0])
+    s.text([-0.9, 1.4, 0], "i", (-0.1, -0.22))
+    s.text([1.1, -0.55, 0], "j")
+    return s
+
+
+@scene
+def point_on_curve():
+    """Bead on a bent wire."""
+    s = Sketch(elevation=24)
+    t = np.linspace(0, 2 * np.pi, 200)
+    wire = np.column_stack([1.7 * np.cos(t), np.sin(t), 0.3 * np.cos(2 * t) + 0.15 * np.sin(t)])
+    s.box([0, 0, -1.2], [1.6, 1.0, 0.14], I)
+    for k in (40, 100, 180):
+        s.line([[0.4 * wire[k, 0], 0.3 * wire[k, 1], -1.13], wire[k]], "#8a8a8a", 2.5)
+    s.line(wire, "#8a8a8a", 3.5)
+    k = 145
+    R = turn_about(Y, -15)
+    s.box(wire[k] + R @ [0, 0, -0.36], [0.26, 0.26, 0.5], J, R)
+    s.ball(wire[k], 0.12, J)
+    up = np.array([0, 0, 0.24])
+    s.arrow(wire[k - 26] + up, wire[k - 8] + up)
+    s.arrow(wire[k + 8] + up, wire[k + 24] + up)
+    s.text([0.8, -0.2, -1.2], "i", (0.25, 0))
+    s.text(wire[k] + R @ [0, -0.13, -0.38], "j")
+    return s
+
+
+@scene
+def curve_on_curve():
+    """Cam and roller."""
+    s = Sketch(flat=True, size=(4, 3.4))
+    t = np.linspace(0, 2 * np.pi, 200)
+    r = 0.75 + 0.22 * np.cos(2 * (t - 0.9)) + 0.1 * np.cos(t - 0.9)
+    cam = np.column_stack([r * np.cos(t), r * np.sin(t), 0 * t])
+    s.fill(cam, I)
+    gap = np.sqrt(np.clip(0.28**2 - cam[:, 0] ** 2, 0, None))
+    top = np.where(np.abs(cam[:, 0]) < 0.28, cam[:, 1] + gap, -1).max()
+    c = np.array([0, top, 0])
+    s.fill([c + [-0.1, 0, 0], c + [0.1, 0, 0], c + [0.1, 0.95, 0], c + [-0.1, 0.95, 0]], J)
+    s.fill(s.circle(c, Z, 0.28), J)
+    s.fill(s.circle([0, 0, 0], Z, 0.06), "w")
+    s.turn([0, 0, 0], Z, 0.45, -120, 120, both=False)
+    s.arrow(c + [0.45, 0.2, 0], c + [0.45, 0.85, 0])
+    s.text([0, 0, 0], "i", (-0.2, -0.22))
+    s.text(c, "j", (0, 0.0))
+    return s
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in sys.argv[1:] or SCENES:

@@ -138,6 +138,24 @@ def two_plates(s):
 
 
 @scene
+def prismatic():
+    """A slider on a rail."""
+    s, origin = Page(), np.array([-1.0, -0.5])
+    s.stadium(at(origin, 18, -0.6), at(origin, 18, 2.7), 0.16, I)
+    p = at(origin, 18, 1.2)
+    s.plate(p, [0.9, 0.55], J, 18)
+    s.disk(p, 0.05, "k")
+    s.disk(origin, 0.04, "k")
+    s.arrow(at(p, 18, -0.9, 0.45), at(p, 18, 0.9, 0.45))
+    s.vector(at(origin, 18, -0.1, -0.3), at(origin, 18, 0.6, -0.3), "$a_i$", (0.06, -0.2), width=2.0)
+    s.text(origin, "$P_i$", (-0.2, 0.16), size=13, style="italic")
+    s.text(p, "$P_j$", (0.26, -0.02), size=13, style="italic")
+    s.text(at(origin, 18, 2.7), "i", (0.2, 0.05))
+    s.text(at(p, 18, -0.3), "j", (0, 0.02))
+    return s
+
+
+@scene
 def double_revolute():
     """A massless rod."""
     s = Page()

@@ -14,6 +14,7 @@ from .dynamics.metric import Metric
 from .dynamics.model import Model
 from .dynamics.projection import ROUND_OFF_ULPS, displaced, factorise, project, with_projected_velocity
 from .dynamics.rows import residuals
+from .dynamics.undefined import without_value
 from .errors import AssemblyError, InconsistentStateError
 from .state import Kinematics, State
 
@@ -87,6 +88,9 @@ def check_consistent(system: System, state: State, t: float) -> None:
     if not system.model.rows:
         return
     length, reach, spin = system.model.length, np.abs(state.position).max(), np.abs(state.angular_velocity).max()
+    undefined = without_value(system.model, state, t)
+    if undefined is not None:
+        raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the initial poses")
     amount, rate, angular = violations(system, state, t)
     cure = "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints"
     over = turned_over(system, state)
@@ -132,7 +136,10 @@ def assemble(system: System, start: State, t: float) -> State:
     for _ in range(MAX_STEPS):
         kin = Kinematics.of(state)
         if not np.isfinite(residuals(model, kin, t, 1)).all():
-            raise AssemblyError("System.assemble: there are poses on the way where a constraint has no value")
+            raise AssemblyError(
+                "System.assemble: there are poses on the way where a constraint has no value: "
+                f"{without_value(model, state, t)}"
+            )
         pseudo_inverse = factorise(model, metric, kin, t, limit=_rank(model, uniform, kin, t))
         normal = pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0])
         away = metric.coordinates(*_gradient(system, start, state))

@@ -15,6 +15,7 @@ from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest
 from .dynamics.sparse.follow import INTERRUPTED, SINGULAR, TOO_MANY
 from .dynamics.sparse.solver import Solver
 from .dynamics.turns import Turns, angles_at
+from .dynamics.undefined import lost_ahead
 from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics
@@ -173,6 +174,9 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
         return _hurried(system, trouble, before, asked)
     if trouble.cause is not None:
         return f"there is no position beyond t = {trouble.time:.9g} s, where a function fails ({trouble.cause})"
+    lost = lost_ahead(system.model, state, trouble.time, 0.0)
+    if lost is not None:
+        return f"there is no position beyond t = {trouble.time:.9g} s: {lost}"
     amount, _, angular = violations(system, state, asked)
     worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
     return (

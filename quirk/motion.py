@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from . import validate
-from .compiled import kernel, plain
+from .compiled import plain
 from .errors import InputError
-from .pointers import call
+from .interpolation import interpolated, kinks
+from .motion_table import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
 from .sealed import Sealed
-
-PIECES, SINUSOID, FUNCTION = range(3)
 
 # Where derivatives of a function are tried, as parts of a run; with differences over this part of it; and what is
 # wrong, as a part of their size.
 TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
 DIFFERENCE, WRONG = 1e-5, 0.05
-# Pieces that meet differ by enough to matter if it is by more than this part of how far a motion goes.
-KINK = 1e-10
+# A periodic spline has so many points at least, and ends where it began up to this part of how far it goes.
+FEWEST_PERIODIC, SAME = 4, 1e-12
 # Differences over less than this part of the time itself are round-off.
 RESOLUTION = 1e-8
 
@@ -29,7 +28,7 @@ RESOLUTION = 1e-8
 class Motion(Sealed):
     """A prescribed quantity c(t), in m or rad, and its derivatives.
 
-    Made by `constant_rate`, `polynomial`, `sinusoid`, `spline` or `function`.
+    Made by `constant_rate`, `polynomial`, `sinusoid`, `spline` or `function`. The sum of two is one, too: ``a + b``.
 
     Attributes
     ----------
@@ -38,6 +37,8 @@ class Motion(Sealed):
     coefficients : (p, d) of each piece, by ascending powers of the time since its start; or (4,) of a sinusoid
     functions : f and its derivatives, or empty
     start, end : s, between which it is defined
+    period : s, after which a piecewise polynomial begins again; zero if it does not
+    added : further motions whose sum with this one it is
     """
 
     def __init__(
@@ -47,9 +48,14 @@ class Motion(Sealed):
         coefficients: np.ndarray,
         functions: tuple[Callable[[float], float] | None, ...] = (),
         bounded: bool = False,
+        period: float = 0.0,
+        added: tuple[Motion, ...] = (),
     ) -> None:
         self.kind, self.breaks, self.coefficients, self.functions = kind, breaks, coefficients, functions
-        self.start, self.end = (float(breaks[0]), float(breaks[-1])) if bounded else (-math.inf, math.inf)
+        self.period, self.added, self._bounded = period, added, bounded
+        start, end = (float(breaks[0]), float(breaks[-1])) if bounded else (-math.inf, math.inf)
+        self.start: float = max([start, *(m.start for m in added)])
+        self.end: float = min([end, *(m.end for m in added)])
 
     @classmethod
     def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:
@@ -80,13 +86,13 @@ class Motion(Sealed):
         return cls(SINUSOID, np.zeros(2), np.array([numbers]))
 
     @classmethod
-    def spline(cls, times: Any, values: Any) -> Motion:
+    def spline(cls, times: Any, values: Any, periodic: bool = False) -> Motion:
         """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
 
-        Of degree 5, so that its derivatives up to snap are continuous; of degree n - 1 with fewer than 6 points.
+        Of degree 5, so that its derivatives up to snap are continuous; of degree n - 1 with fewer than 6 points unless
+        periodic. A periodic one has the same value at its last time as at its first, 4 points at least, and goes on
+        for ever before and after; its derivatives are continuous there, too.
         """
-        from scipy.interpolate import PPoly, make_interp_spline  # takes 0.2 s to import
-
         owner = "Motion.spline"
         knots = validate.numbers(times)
         if knots is None or knots.ndim != 1 or knots.size < 2 or not np.isfinite(knots).all():
@@ -94,9 +100,19 @@ class Motion(Sealed):
         if (np.diff(knots) <= 0).any():
             raise InputError(f"{owner}: times must increase strictly; got {knots.tolist()}")
         heights = validate.array(owner, "values", values, knots.shape)
-        pieces = PPoly.from_spline(make_interp_spline(knots, heights, k=min(5, len(knots) - 1)))
-        real = np.diff(pieces.x) > 0
-        return cls(PIECES, np.append(pieces.x[:-1][real], pieces.x[-1]), pieces.c.T[real, ::-1].copy(), bounded=True)
+        periodic = validate.flag(owner, "periodic", periodic)
+        if periodic and knots.size < FEWEST_PERIODIC:
+            raise InputError(f"{owner}: times of a periodic one must be {FEWEST_PERIODIC} or more; got {knots.size}")
+        if periodic and abs(heights[-1] - heights[0]) > SAME * np.ptp(heights):
+            raise InputError(
+                f"{owner}: values of a periodic one must be the same at the last time, where it begins again, as at "
+                f"the first; got {heights[0]:g} and {heights[-1]:g}"
+            )
+        heights[-1] = heights[0] if periodic else heights[-1]
+        degree = 5 if periodic else min(5, len(knots) - 1)
+        breaks, powers = interpolated(knots, heights, degree, periodic)
+        period = float(breaks[-1] - breaks[0]) if periodic else 0.0
+        return cls(PIECES, breaks, powers, bounded=not periodic, period=period)
 
     @classmethod
     def function(
@@ -117,6 +133,32 @@ class Motion(Sealed):
                 raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
         return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
 
+    def __add__(self, other: Motion) -> Motion:
+        """Return the sum of two motions, where both are defined."""
+        if not isinstance(other, Motion):
+            return NotImplemented
+        parts = [*self.parts, *other.parts]
+        functions = [part for part in parts if part.kind == FUNCTION]
+        others = [part for part in parts if part.kind != FUNCTION]
+        # What is called comes first and writes; what kernels know is added to it.
+        first, *added = [_sum_of_functions(functions), *others] if functions else others
+        return first._with(tuple(added))
+
+    def _with(self, added: tuple[Motion, ...]) -> Motion:
+        return Motion(
+            self.kind, self.breaks, self.coefficients, self.functions, self._bounded, period=self.period, added=added
+        )
+
+    @property
+    def alone(self) -> Motion:
+        """The same without what is added."""
+        return self._with(()) if self.added else self
+
+    @property
+    def parts(self) -> tuple[Motion, ...]:
+        """What it is the sum of."""
+        return self.alone, *self.added
+
     @property
     def known(self) -> float:
         """How many derivatives can be asked for; infinity for all but functions."""
@@ -129,25 +171,32 @@ class Motion(Sealed):
         """Times at which pieces meet whose derivatives differ by enough to matter to steps that pass over them.
 
         Splines of degree 5 keep derivatives up to the fourth; steps of high order still lose digits where the fifth
-        jumps. It matters if over one piece it makes more than a part KINK of how far the motion goes.
+        jumps. Of what is periodic only those of the first period are named.
         """
-        order, pieces = self.coefficients.shape[1], len(self.breaks) - 1
-        if self.kind != PIECES or pieces < 2:
-            return np.zeros(0)
-        lengths = np.diff(self.breaks)
-        shift = [[math.comb(m, k) if m >= k else 0 for m in range(order)] for k in range(order)]
-        # Each term is what a derivative makes over the piece behind; those of both pieces at the time where they meet.
-        behind = self.coefficients[:-1] * lengths[:-1, None] ** np.arange(order)
-        ahead = self.coefficients[1:] * lengths[:-1, None] ** np.arange(order)
-        jumps = np.abs(behind @ np.transpose(shift) - ahead)
-        shorter = np.minimum(1.0, lengths[1:] / lengths[:-1])[:, None] ** np.arange(order)
-        moved = np.ptp(self.coefficients[:, 0])
-        return self.breaks[1:-1][(jumps * shorter).max(axis=1) > KINK * moved]
+        return np.unique(np.concatenate([part._own_kinks() for part in self.parts]))
+
+    def kinks_between(self, start: float, end: float) -> np.ndarray:
+        """Return all of these between two times."""
+        found = []
+        for part in self.parts:
+            times = part._own_kinks()
+            if part.period and times.size:
+                first, last = ((t - part.breaks[-1]) // part.period for t in (start, end))
+                times = (times + part.period * np.arange(first, last + 2)[:, None]).ravel()
+            found.append(times)
+        times = np.unique(np.concatenate(found))
+        return times[(times >= start) & (times <= end)]
+
+    def _own_kinks(self) -> np.ndarray:
+        return kinks(self.breaks, self.coefficients, self.period > 0) if self.kind == PIECES else np.zeros(0)
 
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
         """Return c and its first `order` derivatives at time t, (order + 1,)."""
         if not self.start <= t <= self.end:
             raise InputError(f"{self!r}: is defined from {self.start:g} to {self.end:g} s; asked for at {t:g} s")
+        return np.sum([part._own_derivatives(t, order) for part in self.parts], axis=0)
+
+    def _own_derivatives(self, t: float, order: int) -> np.ndarray:
         if self.kind == FUNCTION:
             return np.array([self._value(k, t) for k in range(order + 1)])
         table, taylor = MotionTable.of([self]), np.zeros(order + 1)
@@ -196,73 +245,32 @@ class Motion(Sealed):
         return float(self.derivatives(t, 0)[0])
 
     def __repr__(self) -> str:
+        return f"Motion({' + '.join(part._own_name() for part in self.parts)})"
+
+    def _own_name(self) -> str:
         if self.kind == SINUSOID:
             a, w, phase, offset = self.coefficients[0]
-            return f"Motion({offset:g} + {a:g} sin({w:g} t + {phase:g}))"
+            return f"{offset:g} + {a:g} sin({w:g} t + {phase:g})"
         if self.kind == FUNCTION:
-            return f"Motion({getattr(self.functions[0], '__name__', 'function')})"
+            return str(getattr(self.functions[0], "__name__", "function"))
+        if self.period:
+            return f"periodic spline of {len(self.coefficients)} pieces over {self.period:g} s"
         if math.isfinite(self.end):
-            return f"Motion(spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s)"
-        return f"Motion({' + '.join(f'{c:g} t^{k}' for k, c in enumerate(self.coefficients[0]))})"
+            return f"spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s"
+        return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))
 
 
-# Entries of each motion in a table of integers: its kind, where its breaks and coefficients start among the numbers,
-# how many pieces it has and of how many coefficients, and the address of its function.
-KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS = range(6)
-MOTION_SIZE = 6
+def _sum_of_functions(motions: list[Motion]) -> Motion:
+    """Return the sum of motions given by functions; it has those derivatives that all have."""
+    if len(motions) == 1:
+        return motions[0]
 
+    def total(of: tuple[Callable[[float], float], ...]) -> Callable[[float], float]:
+        def functions(t: float) -> float:
+            return sum(f(t) for f in of)
 
-class MotionTable(NamedTuple):
-    """Motions as kernels see them: integers as above, and all breaks and coefficients."""
+        return functions
 
-    entries: np.ndarray
-    numbers: np.ndarray
-
-    @classmethod
-    def of(cls, motions: list[Motion]) -> MotionTable:
-        """Lay out motions; the addresses of functions are left to whoever keeps these alive."""
-        entries, numbers = np.zeros(MOTION_SIZE * len(motions), dtype=np.int64), [np.zeros(1)]
-        used = 1
-        for m, motion in enumerate(motions):
-            breaks, coefficients = motion.breaks[:-1], motion.coefficients
-            entry = [motion.kind, used, used + breaks.size, len(coefficients), coefficients.shape[1], 0]
-            entries[MOTION_SIZE * m : MOTION_SIZE * (m + 1)] = entry
-            numbers += [breaks, coefficients.ravel()]
-            used += breaks.size + coefficients.size
-        return cls(entries, np.concatenate(numbers))
-
-
-@kernel
-def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Write the Taylor coefficients c, c', c''/2, ... of motion m at time t from element `first` of `out` on."""
-    e = MOTION_SIZE * m
-    numbers, o = table.numbers, table.entries[e + COEFFICIENTS]
-    if table.entries[e + KIND] == FUNCTION:
-        out[first] = math.nan
-        call(table.entries[e + ADDRESS], t, numbers, 0, out, first)
-        return
-    if table.entries[e + KIND] == SINUSOID:
-        amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
-        power = amplitude
-        for k in range(order + 1):
-            # The k-th derivative of the sine is the sine a quarter turn further on.
-            angle = frequency * t + phase
-            wave = math.sin(angle) if k % 2 == 0 else math.cos(angle)
-            out[first + k] = power * (wave if k % 4 < 2 else -wave)
-            power *= frequency / (k + 1.0)
-        out[first] += numbers[o + 3]
-        return
-    piece, breaks, terms = 0, table.entries[e + BREAKS], table.entries[e + TERMS]
-    for p in range(1, table.entries[e + COUNT]):
-        piece = p if numbers[breaks + p] <= t else piece
-    since = t - numbers[breaks + piece]
-    o += terms * piece
-    for k in range(order + 1):
-        # Horner's rule on the k-th derivative over k!: binomials times coefficients.
-        total = 0.0
-        for power in range(terms - 1, k - 1, -1):
-            binomial = 1.0
-            for r in range(k):
-                binomial = binomial * (power - r) / (r + 1.0)
-            total = total * since + binomial * numbers[o + power]
-        out[first + k] = total
+    given = zip(*(motion.functions for motion in motions), strict=True)
+    summed = tuple(None if None in of else total(of) for of in given)
+    return Motion(FUNCTION, np.zeros(2), np.zeros((1, 0)), summed)

@@ -26,6 +26,7 @@ from .compiled import EntryLibrary
 from .machine_code import folders, read, reason, say, write
 from .traced import DOUBLE, Traced
 
+FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
 ARRAY = types.Array(types.float64, 1, "C")
 
 # Stands for the name of a function in its code: within a process, functions of the same name would be one.
@@ -61,10 +62,10 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
 
     `keep` lets it stay on disk. Whatever the function raises is raised here.
     """
-    context, pointer = cpu_target.target_context, DOUBLE.as_pointer()
+    context = cpu_target.target_context
     context.refresh()
     module = ir.Module(PLACEHOLDER)
-    written = ir.Function(module, ir.FunctionType(ir.VoidType(), [DOUBLE, pointer, pointer]), PLACEHOLDER)
+    written = ir.Function(module, FUNCTION, PLACEHOLDER)
     builder = ir.IRBuilder(written.append_basic_block())
     t, inputs, outputs = written.args
     arrays = (TracedPointer(context, builder, array) for array in (inputs, outputs))
@@ -100,3 +101,10 @@ def _compiled(code: str, keep: bool) -> Native:
             write(folder / file, identity, pickle.dumps(library.serialize_using_object_code()))
             break
     return made
+
+
+def call_address(array: Traced, index: int, t: Traced, inputs: Any, outputs: Any) -> None:
+    """Write a call of the function whose address is kept, as an integer, in the place of one element of an array."""
+    build = array.builder
+    place = build.bitcast(array.address(index), ir.IntType(64).as_pointer())
+    build.call(build.inttoptr(build.load(place), FUNCTION.as_pointer()), [t.value, inputs, outputs])

@@ -70,7 +70,7 @@ def checked_breaks(
     motions = [motion for placed in system.model.relations for motion in placed.relation.motions]
     motions += [element.motion(name) for element in system.forces for name in element.motions]
     for motion in motions:
-        for t in motion.kinks:
+        for t in motion.kinks_between(checked.start, checked.end):
             checked.add(t)
     return checked
 

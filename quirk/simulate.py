@@ -19,6 +19,7 @@ from .dynamics.sparse.flow import SparseFlow
 from .dynamics.sparse.run import CompiledRun
 from .dynamics.stepped import SteppedRun
 from .dynamics.turns import Turns, angles_at, angles_by_name
+from .dynamics.undefined import lost_ahead
 from .dynamics.watch import Watch, asked_values
 from .errors import InputError, SimulationError
 from .health import check_kept
@@ -209,7 +210,11 @@ def _computed(
         return result("interrupted")
     except IntegrationError as error:
         assert run is not None
-        cause = f" ({run.trouble})" if isinstance(run.trouble, InputError) else ""
+        partial = result("failed")
+        trouble: Any = run.trouble
+        if not isinstance(trouble, InputError):
+            trouble = lost_ahead(system.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0)
+        cause = "" if trouble is None else f" ({trouble})"
         body = None if error.component is None else system.bodies[error.component // STATE_SIZE].name
         where = "" if body is None else f' at body "{body}"'
         raise SimulationError(
@@ -217,7 +222,7 @@ def _computed(
             "the result up to here is in this error's .result",
             time=error.time,
             body=body,
-            result=result("failed"),
+            result=partial,
         ) from error
     finally:
         if run is not None and line is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -172,6 +172,13 @@ class Traced:
         symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint") else name
         function = cgutils.get_or_insert_function(self.builder.module, kind, symbol)
         return self.like(types.float64, self.builder.call(function, values))
+
+    def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> tuple[Traced, ...]:
+        """Return the `count` doubles that a function returns, which is compiled here as it stands, loops and all."""
+        given = [self._constant(x) for x in arguments]
+        signature = types.UniTuple(types.float64, count)(*(x.kind for x in given))
+        result = self.context.compile_internal(self.builder, function, signature, [x.value for x in given])
+        return _given(self.context, self.builder, signature.return_type, result)
 
     def _constant(self, x: Any) -> Traced:
         if isinstance(x, Traced):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+from quirk.constraints.spline import Spline
 
 import quirk
 from quirk import rotation
@@ -49,8 +50,6 @@ ARGUMENTS = {
     "point_i": lambda rng, size: 0.3 * size * random_unit(rng),
     "point_j": lambda rng, size: 0.3 * size * random_unit(rng),
     "lead": lambda rng, size: size * rng.uniform(0.2, 0.5),
-    "ratio": lambda rng, size: -5 / 12,
-    "radius": lambda rng, size: size * rng.uniform(0.3, 0.6),
 }
 
 
@@ -104,6 +103,60 @@ def _rolling_disk(rng, name, body_i, body_j, size):
     point = body_j.position + radius * down / np.linalg.norm(down)
     return quirk.RollingDisk(
         name, body_i, body_j, radius=radius, disk_axis=axis, plane_point=point, plane_normal=normal
+    )
+
+
+def _gear(rng, name, body_i, body_j, size):
+    return quirk.Gear(name, body_i, body_j, ratio=-5 / 12, axis=random_unit(rng))
+
+
+def crossed_gear(rng, name, body_i, body_j, size):
+    """Axes that neither meet nor are parallel, 1 row."""
+    return quirk.Gear(name, body_i, body_j, ratio=-5 / 12, axis_i=random_unit(rng), axis_j=random_unit(rng))
+
+
+def _rack(rng, name, body_i, body_j, size):
+    where = {"direction": random_unit(rng), "axis": random_unit(rng)}
+    return quirk.RackPinion(name, body_i, body_j, radius=-0.4 * size, **where)
+
+
+def _pulley(rng, name, body_i, body_j, size):
+    """A rope that comes back to where it began, with a second fall between the last two points."""
+    places = 0.3 * size * rng.normal(size=(4, 3))
+    met = zip([body_i, body_j, body_i, body_j], places, strict=True)
+    return quirk.Pulley(name, list(met), weights=[1, 1, 2])
+
+
+def _point_on_curve(rng, name, body_i, body_j, size):
+    """A gentle bend through a point of body j: one cubic, along which all is analytic."""
+    point = 0.3 * size * rng.normal(size=3)
+    here = rotation.matrix(body_i.orientation).T @ (point_of(body_j, point) - body_i.position)
+    axes = rotation.matrix(random_quaternion(rng))
+    x = np.array([-9.0, -3.0, 0.0, 9.0])
+    bends = np.column_stack([x, 0.02 * x**2, 0.002 * x**3])
+    return quirk.PointOnCurve(name, body_i, body_j, points=here + size * bends @ axes.T, point=point)
+
+
+def _curve_on_curve(rng, name, body_i, body_j, size):
+    """A gentle bend on which a round profile rolls and slides, in the plane of both; one turned to fit the other."""
+    x = np.array([-12.0, -4.0, 4.0, 12.0])
+    bend = Spline(name, "bend", size * np.column_stack([x, 0.004 * x**2]), False, 2, 5)
+    vertex = bend.derivatives([bend.breaks[-1] / 2])[0, 0]
+    turn = 2 * np.pi * np.arange(6) / 6
+    radius = 0.3 * size
+    profile = Spline(name, "profile", radius * np.column_stack([np.cos(turn), np.sin(turn)]), True, 2, 5)
+    # Contact is where profile j is lowest in a frame with z as body i: frame j is turned and placed accordingly.
+    s = profile.breaks[-1] * np.linspace(0, 1, 20001)
+    lowest = s[profile.derivatives(s)[0, :, 1].argmin()]
+    for _ in range(20):
+        _, tangent, second = profile.derivatives([lowest])[:, 0]
+        lowest = lowest - tangent[1] / second[1]
+    touch = profile.derivatives([lowest])[0, 0]
+    R_i, R_j = (rotation.matrix(b.orientation) for b in (body_i, body_j))
+    place = body_i.position + R_i @ [*(vertex - touch), 0.0]
+    frame_j = quirk.Frame(R_j.T @ (place - body_j.position), rotation.from_matrix(R_j.T @ R_i))
+    return quirk.CurveOnCurve(
+        name, body_i, body_j, points_i=bend.points, closed_i=False, points_j=profile.points, frame_j=frame_j
     )
 
 
@@ -178,7 +231,7 @@ def _custom_rows(rng, name, body_i, body_j, size):
 # What these leave to whoever makes them.
 for _make, _rows in ((_generic, 4), (_implicit, 2), (_custom_rows, 3)):
     _make.rows = _rows
-VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities]
+VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities, crossed_gear]
 
 
 def point_of(body, local):
@@ -192,6 +245,11 @@ SPECIAL = {
     quirk.DistanceDrive: _distance_drive,
     quirk.TrajectoryDrive: _trajectory_drive,
     quirk.RollingDisk: _rolling_disk,
+    quirk.Gear: _gear,
+    quirk.RackPinion: _rack,
+    quirk.Pulley: _pulley,
+    quirk.PointOnCurve: _point_on_curve,
+    quirk.CurveOnCurve: _curve_on_curve,
     quirk.Generic: _generic,
     quirk.Implicit: _implicit,
     quirk.CustomRows: _custom_rows,

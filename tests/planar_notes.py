@@ -185,6 +185,28 @@ class PinInSlot(Revolute):
         return [multipliers * np.array(i), multipliers * np.array(j)]
 
 
+class Prismatic(Notes):
+    """A pin in a slot and parallel vectors, with vectors of length one."""
+
+    @property
+    def parts(self):
+        i, j = (np.array(v) / np.hypot(*v) for v in (self.vector_i, self.vector_j))
+        points = {"point_i": self.point_i, "point_j": self.point_j}
+        return PinInSlot(self.towers, vector_i=i, **points), ParallelVectors(self.towers, vector_i=i, vector_j=j)
+
+    def phi(self):
+        return np.array([part.phi() for part in self.parts])
+
+    def jacobian(self):
+        return [np.array(rows) for rows in zip(*(part.jacobian() for part in self.parts), strict=True)]
+
+    def right_hand_side(self, order):
+        return np.array([part.right_hand_side(order) for part in self.parts])
+
+    def kappa(self, multipliers):
+        return list(sum(np.array(part.kappa(m)) for part, m in zip(self.parts, multipliers, strict=True)))
+
+
 class AngleDriver(Notes):
     def phi(self):
         return self.angle(1) - self.angle(0) - self.offset - self.f[0]
@@ -307,7 +329,7 @@ class DistanceDriver(DoubleRevolute):
 
 NOTES = {
     kind.__name__: kind
-    for kind in (Revolute, DoubleRevolute, ParallelVectors, PinInSlot, AngleDriver, GearPair, GearOnLink,
+    for kind in (Revolute, Prismatic, DoubleRevolute, ParallelVectors, PinInSlot, AngleDriver, GearPair, GearOnLink,
                  CoordinateDriver, SlotDriver, Rolling, DistanceDriver)
 }  # fmt: skip
 

@@ -9,12 +9,20 @@ import quirk
 from quirk import Motion
 
 KNOTS, HEIGHTS = [0, 0.5, 1.1, 1.6, 2.0, 2.7, 3.0], [0, 0.2, 1.0, 0.7, -0.3, 0.1, 0.4]
+PERIODIC = Motion.spline(
+    [0.1, 0.3, 0.4, 0.8, 1.15, 1.4, 1.6, 1.9], [0.2, 0.5, 0.1, 0.3, 0.9, 0.6, 0.4, 0.2], periodic=True
+)
 MOTIONS = {
     "rate": Motion.constant_rate(2.0, start=0.3),
     "polynomial": Motion.polynomial([0.1, -0.2, 0.3, 0.4, -0.5, 0.06]),
     "sinusoid": Motion.sinusoid(0.7, 3.0, phase=0.4, offset=-0.2),
     "spline": Motion.spline(KNOTS, HEIGHTS),
     "function": Motion.function(np.exp, np.exp, np.exp, np.exp, np.exp),
+    "periodic": PERIODIC,
+    "sum": Motion.sinusoid(0.7, 3.0) + Motion.spline(KNOTS, HEIGHTS) + Motion.constant_rate(0.4, start=0.1),
+    "sum with functions": Motion.function(np.exp, np.exp, np.exp, np.exp, np.exp)
+    + PERIODIC
+    + Motion.function(np.sin, np.cos, lambda t: -np.sin(t), lambda t: -np.cos(t), np.sin),
     "compiled function": Motion.function(*[numba.njit(lambda t: np.exp(t))] * 5),
 }
 
@@ -34,6 +42,80 @@ def test_a_spline_passes_its_points_and_has_continuous_snap():
     for t in KNOTS[1:-1]:
         np.testing.assert_allclose(motion.derivatives(t - 1e-12, 4), motion.derivatives(t, 4), atol=1e-6)
     assert Motion.spline([0, 2], [1, 5]).derivatives(1.0, 2).tolist() == [3.0, 2.0, 0.0]
+
+
+class TestPeriodic:
+    @pytest.mark.parametrize("count", [4, 5, 7, 30])
+    def test_it_begins_again_with_all_derivatives_up_to_snap(self, count):
+        rng = np.random.default_rng(count)
+        times = np.cumsum(rng.uniform(0.5, 1.5, size=count))
+        values = rng.normal(size=count)
+        values[-1] = values[0]
+        motion, period = Motion.spline(times, values, periodic=True), times[-1] - times[0]
+        np.testing.assert_allclose([motion(t) for t in times], values, atol=1e-13)
+        for t in (*times, -3.3, 0.7):
+            for turns in (-2, 1, 50):
+                again = motion.derivatives(t + turns * period + 1e-11, 4)
+                np.testing.assert_allclose(again, motion.derivatives(t - 1e-11, 4), rtol=1e-7, atol=1e-7)
+        assert (motion.start, motion.end) == (-np.inf, np.inf)
+
+    def test_a_sine(self):
+        times = np.linspace(0, 2, 61)
+        values = np.sin(np.pi * times)
+        values[-1] = values[0]
+        motion = Motion.spline(times, values, periodic=True)
+        for t in (-7.3, 0.01, 1.99, 123.4):
+            want = [np.pi**k * np.sin(np.pi * t + k * np.pi / 2) for k in range(4)]
+            np.testing.assert_allclose(motion.derivatives(t, 3), want, rtol=1e-4, atol=1e-5)
+
+    def test_kinks_come_again(self):
+        one = PERIODIC.kinks
+        assert one.max() == pytest.approx(1.9)
+        np.testing.assert_allclose(PERIODIC.kinks_between(-1.6, 5.6), np.add.outer([-1.8, 0, 1.8, 3.6], one).ravel())
+        both = PERIODIC + Motion.spline(KNOTS, HEIGHTS)
+        assert set(both.kinks) == set(one) | set(MOTIONS["spline"].kinks)
+
+    def test_a_cam_that_turns_for_ever(self):
+        """Runs go over the ends of periods, and steps end at their kinks."""
+        rod = random_body(np.random.default_rng(2), "rod")
+        slide = quirk.Prismatic("slide", quirk.GROUND, rod, axis=[0, 0, 1])
+        system = quirk.System([rod, slide, quirk.Drive("cam", slide, PERIODIC)])
+        system.assemble()
+        result = quirk.simulate(system, 6.0, rtol=1e-10)
+        assert set(np.round(PERIODIC.kinks_between(0, 6), 9)) <= set(np.round(result.time, 9))
+        want = [PERIODIC.derivatives(t, 2)[2] * rod.mass for t in result.time]
+        np.testing.assert_allclose(result["cam"].force()[:, 2], want, atol=1e-8)
+
+
+class TestSums:
+    def test_they_are_what_their_parts_add_up_to(self):
+        for name in ("sum", "sum with functions"):
+            motion = MOTIONS[name]
+            for t in (0.3, 2.2):
+                parts = np.sum([part.derivatives(t, 4) for part in motion.parts], axis=0)
+                np.testing.assert_allclose(motion.derivatives(t, 4), parts, rtol=1e-14)
+        twice = MOTIONS["rate"] + MOTIONS["rate"]
+        assert twice.derivatives(1.5, 1).tolist() == [6.6, 4.0]
+
+    def test_they_are_defined_where_all_parts_are(self):
+        motion = Motion.spline([0, 2, 3], [0, 1, 0]) + Motion.spline([1, 2, 5], [0, 1, 0]) + PERIODIC
+        assert (motion.start, motion.end) == (1, 3)
+        with pytest.raises(quirk.InputError, match="is defined from 1 to 3 s; asked for at 4 s"):
+            motion(4.0)
+
+    def test_they_know_as_many_derivatives_as_their_functions(self):
+        one, other = (Motion.function(*[np.exp] * count) for count in (4, 3))
+        assert (one + MOTIONS["rate"]).known == 3
+        assert (one + other).known == 2
+        with pytest.raises(quirk.InputError, match="f_ttt is needed here"):
+            (one + other).derivatives(0.0, 3)
+
+    def test_they_say_what_they_are(self):
+        assert repr(MOTIONS["rate"] + Motion.sinusoid(1, 2)) == "Motion(0.3 t^0 + 2 t^1 + 0 + 1 sin(2 t + 0))"
+
+    def test_only_motions_can_be_added(self):
+        with pytest.raises(TypeError):
+            MOTIONS["rate"] + 1.0
 
 
 @pytest.mark.parametrize("name", MOTIONS)
@@ -64,6 +146,9 @@ def test_drives_follow_them(name):
         (lambda: Motion.polynomial([]), "coefficients must be a list of finite numbers"),
         (lambda: Motion.sinusoid(1, np.nan), "angular_frequency must be finite"),
         (lambda: Motion.spline([0, 1, 1], [0, 1, 2]), "times must increase strictly"),
+        (lambda: Motion.spline([0, 1, 2, 3], [0, 1, 2, 3], periodic=True), "the same at the last time.* got 0 and 3"),
+        (lambda: Motion.spline([0, 1, 2], [0, 1, 0], periodic=True), "must be 4 or more; got 3"),
+        (lambda: Motion.spline([0, 1], [0, 1], periodic=1), "periodic must be True or False"),
         (lambda: Motion.spline([0, 1, 2], [0, 1]), r"values must have shape \(3,\)"),
         (lambda: Motion.function(np.sin, np.cos, None), "f_tt must be a function"),
         (lambda: Motion.function(np.sin, np.cos, np.sin).derivatives(0.0, 3), "f_ttt is needed here"),

@@ -19,11 +19,13 @@ PLANES = {"xy": Plane(), "far": FAR}
 ROUNDING = {"xy": 1e-12, "far": 1e-9}
 
 F = np.array([0.9, 0.4, -0.3, 0.2, 0.1])
+TWO_ROWS = ("Revolute", "Prismatic")
 FOLLOWS = ("AngleDriver", "CoordinateDriver", "SlotDriver", "DistanceDriver")
 POINTS = {"point_i": (0.3, -0.2), "point_j": (-0.4, 0.5)}
 SLOT = {**POINTS, "vector_i": (1.2, -0.7)}
 CASES = [
     ("Revolute", POINTS),
+    ("Prismatic", {**SLOT, "vector_j": (-0.4, 0.9)}),
     ("DoubleRevolute", {**POINTS, "length": 0.8}),
     ("ParallelVectors", {"vector_i": (0.5, 1.1), "vector_j": (-0.4, 0.9)}),
     ("PinInSlot", SLOT),
@@ -131,11 +133,11 @@ class TestTheNotes:
     def test_kappa_is_the_rate_of_the_transposed_jacobian(self, kind, parameters):
         towers, f = self.motion(3)
         count = 3 if kind == "GearOnLink" else 2
-        multipliers = np.array([0.7, -1.3]) if kind == "Revolute" else 0.7
+        multipliers = np.array([0.7, -1.3]) if kind in TWO_ROWS else 0.7
 
         def loads(t):
             parts = NOTES[kind](towers(t)[:count], f(t), **parameters).jacobian()
-            return np.array([part.T @ multipliers if kind == "Revolute" else part * multipliers for part in parts])
+            return np.array([part.T @ multipliers if kind in TWO_ROWS else part * multipliers for part in parts])
 
         kappa = NOTES[kind](towers(T)[:count], f(T), **parameters).kappa(multipliers)
         np.testing.assert_allclose(kappa, self.derivative(loads, 1), rtol=1e-9, atol=1e-9)

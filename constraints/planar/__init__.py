@@ -3,7 +3,7 @@
 from .body import PlanarBody
 from .drivers import AngleDriver, CoordinateDriver, DistanceDriver, SlotDriver
 from .gears import GearOnLink, GearPair, Rolling
-from .joints import DoubleRevolute, ParallelVectors, PinInSlot, Revolute
+from .joints import DoubleRevolute, ParallelVectors, PinInSlot, Prismatic, Revolute
 from .plane import Plane
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "PinInSlot",
     "PlanarBody",
     "Plane",
+    "Prismatic",
     "Revolute",
     "Rolling",
     "SlotDriver",

@@ -91,8 +91,13 @@ def coordinates(body: PlanarBody | Ground) -> np.ndarray:
 def in_body(body: PlanarBody | Ground, point: np.ndarray) -> np.ndarray:
     """Return the body coordinates (2,) of a point (2,) of the plane, at the initial pose."""
     x, y, angle = coordinates(body)
+    return turned(-angle) @ (point - [x, y])
+
+
+def turned(angle: float) -> np.ndarray:
+    """Return the matrix (2, 2) that turns vectors of the plane by an angle."""
     cosine, sine = np.cos(angle), np.sin(angle)
-    return np.array([[cosine, sine], [-sine, cosine]]) @ (point - [x, y])
+    return np.array([[cosine, -sine], [sine, cosine]])
 
 
 def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: float = 0.0) -> Frame:

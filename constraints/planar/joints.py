@@ -1,4 +1,4 @@
-"""Planar joints: a pin, a rod between two pins, parallel directions, a pin in a slot."""
+"""Planar joints: a pin, a slider, a rod between two pins, parallel directions, a pin in a slot."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from quirk import validate
 from quirk.body import Ground
 from quirk.errors import InputError
 
+from ..constraint import checked_ends
 from ..jets import Jet
 from ..primitives import X, Y, Z, distance
 from ..relation import FORCE, TORQUE, MovingFrame, Relation
 from .body import PlanarBody
-from .constraint import PlanarConstraint
+from .constraint import PlanarConstraint, common_plane, coordinates, turned
 from .coordinates import plane_numbers, resting_frame
 
 
@@ -67,6 +68,54 @@ class Revolute(PlanarConstraint):
         super().__init__(name, body_i, body_j, active, point=point, point_i=point_i, point_j=point_j)
         labels = ("coincidence along x", "coincidence along y")
         self.primitives = (Relation(coincidence, labels, (FORCE, FORCE), plane_numbers(self.plane)),)
+
+
+class Prismatic(PlanarConstraint):
+    """A slider: body j moves along a line of body i without turning, 2 rows; its load is a force across and a torque.
+
+    Phi = (a_i^T R^T d / |a_i|, a_i^T R^T a_j / |a_i| |a_j|) with d = r_j^P - r_i^P and R a quarter turn
+    ("Two-dimensional constraints" notes, planar parallel-2 and parallel-1). The joint's displacement,
+    for forces, drivers and results, is a_i . d / |a_i|, along x of frame i.
+
+    Parameters
+    ----------
+    point_i : (2,)
+        A point of the line in the coordinates of body i, m.
+    vector_i : (2,)
+        Along the line, in the coordinates of body i, not zero.
+    point_j : (2,)
+        The point of body j that stays on the line, in its coordinates, m.
+    vector_j : (2,), optional
+        What stays along the line, in the coordinates of body j, not zero; default: what points along `vector_i` at the
+        initial poses.
+    """
+
+    aligned_axes = (X,)
+    translation_axis = X
+
+    def __init__(
+        self,
+        name: str,
+        body_i: PlanarBody | Ground,
+        body_j: PlanarBody | Ground,
+        *,
+        vector_i: Any,
+        vector_j: Any = None,
+        point_i: Any = (0, 0),
+        point_j: Any = (0, 0),
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("planar.Prismatic", name, body_i, body_j)
+        if vector_j is None:
+            common_plane(owner, {"body_i": body_i, "body_j": body_j})
+            along = validate.array(owner, "vector_i", vector_i, (2,))
+            vector_j = turned(coordinates(body_i)[2] - coordinates(body_j)[2]) @ along
+        vectors = {"vector_i": vector_i, "vector_j": vector_j}
+        super().__init__(name, body_i, body_j, active, point_i=point_i, point_j=point_j, **vectors)
+        self.primitives = (
+            Relation(across_slot, ("across the line",), (FORCE,), (1.0,)),
+            Relation(parallel, ("parallel vectors",), (TORQUE,), (1.0,)),
+        )
 
 
 class DoubleRevolute(PlanarConstraint):

@@ -14,7 +14,7 @@ from quirk.errors import InputError
 from quirk.integrators import Breaks, Sampled
 from quirk.integrators.changes import IN_TIME, Values, located
 from quirk.integrators.step import Function
-from quirk.motion import FUNCTION
+from quirk.motion_table import FUNCTION
 from quirk.state import Kinematics, State
 
 from .applied import exerted

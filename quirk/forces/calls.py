@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from quirk.constraints.jets import BranchingError, Jet
 from quirk.lanes import at, put
+from quirk.native import call_address
 from quirk.traceable import traceable
 from quirk.traced import DOUBLE, Traced
 
@@ -18,8 +19,6 @@ from .value import FAILED, Value
 
 # Where a function's room among the inputs starts with addresses: of what is called, and of what checks it in Python.
 ADDRESS, CHECKED, ARGUMENTS = range(3)
-
-FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
 
 
 class WrittenCall:
@@ -113,11 +112,8 @@ class WrittenCall:
         return self.inputs.builder.fcmp_ordered("==", total.number().value, _constant(0.0))
 
     def _call(self, t: Jet, which: int) -> None:
-        build = self.inputs.builder
-        place = build.bitcast(self.inputs.address(self.first_in + which), ir.IntType(64).as_pointer())
-        function = build.inttoptr(build.load(place), FUNCTION.as_pointer())
         arrays = self.inputs.address(self.first_in + ARGUMENTS), self.outputs.address(self.first_out)
-        build.call(function, [t.value.value, *arrays])
+        call_address(self.inputs, self.first_in + which, t.value, *arrays)
 
 
 def _constant(x: float) -> ir.Constant:

@@ -19,10 +19,10 @@ from quirk.forces.calls import ARGUMENTS, CHECKED, written_calls
 from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
 from quirk.forces.value import FAILED, Value
 from quirk.interruption import Held
-from quirk.motion import ADDRESS as MOTION_ADDRESS
-from quirk.motion import FUNCTION, MOTION_SIZE, Motion, MotionTable
+from quirk.motion import Motion
+from quirk.motion_table import MotionTable
 from quirk.native import MOST_COMPILED, Native, native
-from quirk.pointers import address_of, pointer_to_filler, pointer_to_python
+from quirk.pointers import address_of, pointer_to_python
 from quirk.state import STATE_SIZE
 from quirk.traceable import fingerprint
 
@@ -31,6 +31,7 @@ from ..model import Model
 from .functions import compiled_pointer, is_compiled
 from .layout import KINEMATICS_SIZE, Slots
 from .loads import ADDRESS, ELEMENT_SIZE, Forces
+from .motion_functions import place_functions
 
 
 class Applied:
@@ -66,10 +67,7 @@ class Applied:
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             self._place_functions(e, element, layout)
             self.table.entries[ELEMENT_SIZE * e + ADDRESS] = self._law(e, element, layout)
-        for m, motion in enumerate(_motions(model)):
-            if motion.kind == FUNCTION:
-                pointer = pointer_to_filler(_filler(motion), 2, self.watched)
-                self.table.motions.entries[MOTION_SIZE * m + MOTION_ADDRESS] = self._keep(pointer)
+        self._pointers += place_functions(self.table.motions, _motions(model), 1, self.watched)
 
     @staticmethod
     def _laid_out(model: Model, slots: Slots) -> Forces:
@@ -243,13 +241,6 @@ def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable
 def _motions(model: Model) -> list[Motion]:
     """The motions of all elements, one after the other."""
     return [element.motion(name) for element, _ in model.forces for name in element.motions]
-
-
-def _filler(motion: Motion) -> Callable[[float, np.ndarray], None]:
-    def value_and_rate(t: float, outputs: np.ndarray) -> None:
-        outputs[:] = motion.derivatives(t, 1)
-
-    return value_and_rate
 
 
 def _compiled(element: ForceElement, layout: Layout) -> Native:

@@ -11,7 +11,7 @@ from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
 from quirk.forces.law import PLACEMENT
 from quirk.lanes import at, put, splat, store
-from quirk.motion import MotionTable, motion_taylor
+from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
 
 from .layout import FORCE, KINEMATICS_SIZE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY

@@ -9,8 +9,8 @@ import numpy as np
 
 from quirk.compiled import plain
 from quirk.integrators import Tableau
-from quirk.motion import ADDRESS as MOTION_ADDRESS
-from quirk.motion import FUNCTION, MOTION_SIZE
+from quirk.motion_table import ADDRESS as MOTION_ADDRESS
+from quirk.motion_table import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
 
 from .advance import called_with

@@ -11,13 +11,11 @@ import numpy as np
 from quirk.compiled import plain_python
 from quirk.constraints.jets import BranchingError
 from quirk.constraints.relation import LANES, Function, Layout, Relation
-from quirk.motion import ADDRESS as MOTION_ADDRESS
-from quirk.motion import FUNCTION, MOTION_SIZE, Motion
 from quirk.native import Native, native
-from quirk.pointers import address_of, pointer_to_filler, pointer_to_python
+from quirk.pointers import address_of, pointer_to_python
 
 from ..model import Model, PlacedRelation
-from ..towers import factorials
+from .motion_functions import place_functions
 from .relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Relations
 from .tables_of_relations import layouts_of
 
@@ -59,15 +57,13 @@ class Related:
             entries=table.entries.copy(),
             inputs=table.inputs.copy(),
             outputs=table.outputs.copy(),
-            motions=table.motions._replace(entries=table.motions.entries.copy()),
+            motions=table.motions._replace(entries=table.motions.entries.copy(), numbers=table.motions.numbers.copy()),
         )
         self._pointers: list[Any] = []
         self._watch = watch
         for r, (placed, layout) in enumerate(zip(model.relations, self.layouts, strict=True)):
             self.table.entries[RELATION_SIZE * r + ADDRESS] = self._keep(self._pointer(r, placed, layout))
-        for m, motion in enumerate(motions):
-            if motion.kind == FUNCTION:
-                self.table.motions.entries[MOTION_SIZE * m + MOTION_ADDRESS] = self._keep(self._motion_pointer(motion))
+        self._pointers += place_functions(self.table.motions, motions, order, watch)
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
         """Where in the outputs the gradients of each row of a relation with respect to one of its frames start.
@@ -103,15 +99,6 @@ class Related:
             return True
 
         return pointer_to_python(self._watch(fill))
-
-    def _motion_pointer(self, motion: Motion) -> Any:
-        # What is not given is left out: then what depends on it is not a number.
-        known = int(min(self._order, motion.known))
-
-        def call(t: float, outputs: np.ndarray) -> None:
-            outputs[: known + 1] = motion.derivatives(t, known) / factorials(known)
-
-        return pointer_to_filler(call, self._order + 1, self._watch)
 
 
 @functools.lru_cache(MOST_COMPILED)

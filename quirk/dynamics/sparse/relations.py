@@ -13,7 +13,7 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store, total
-from quirk.motion import MotionTable, motion_taylor
+from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
 
 from .layout import ALPHA, LINEAR, POSITION, ROTATION, SPIN, VELOCITY

@@ -12,7 +12,7 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
-from quirk.motion import motion_taylor
+from quirk.motion_table import motion_taylor
 from quirk.pointers import call
 
 from .layout import G_FORCE, G_I, G_J, G_SIZE, POSITION_TERM, ROTATION, SPIN

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.constraints.relation import Layout, layout_of
-from quirk.motion import Motion, MotionTable
+from quirk.motion import Motion
+from quirk.motion_table import MotionTable
 from quirk.state import STATE_SIZE
 
 from ..model import Model

@@ -1,0 +1,131 @@
+"""Two profiles in a plane that touch: cams and followers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import rotation
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+
+from .constraint import Constraint, checked_ends
+from .implicit import solved
+from .jets import Jet
+from .lookup import Lookup
+from .nearest import TERMS
+from .numbers import Numbers
+from .primitives import X, Y, Z
+from .relation import FORCE, MovingFrame, Relation
+from .spline import Spline, along
+from .touching import touching_pieces
+
+ON_EACH = 1 + 2 * TERMS
+TOUCHING = Lookup(touching_pieces, 2 * ON_EACH)
+
+# Sine of the angle between the planes of the profiles up to which they are the same; the rest is for other joints.
+PARALLEL = 1e-6
+
+
+def cross(a: Any, b: Any) -> Any:
+    """Return the sine of the angle between two vectors of a plane, times both lengths."""
+    return a[X] * b[Y] - a[Y] * b[X]
+
+
+def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
+    """Distance of the profiles along their common normal, positive to the left of profile i."""
+    i, j = frames
+    turn = (i.rotation.T @ j.rotation)[:Z, :Z]
+    origin = (i.rotation.T @ (j.position - i.position))[:Z]
+    rows = np.column_stack([turn, origin])
+    places = TOUCHING(numbers.array, 0, *(x.value for x in rows.ravel()))
+    (u, *piece_i), (v, *piece_j) = places[:ON_EACH], places[ON_EACH:]
+    without = np.array([[x.bare for x in row] for row in rows], dtype=object)
+
+    def common_normal(unknowns: Sequence[Jet], bare: bool) -> tuple[list[Jet], list[list[Jet]]]:
+        """Tangents are parallel, and what leads from one profile to the other has no part along them."""
+        moving = without if bare else rows
+        (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])
+        turn = moving[:, :Z]
+        d, tangent_j, second_j = turn @ c_j + moving[:, Z] - c, turn @ tangent_j, turn @ second_j
+        slopes = [
+            [cross(second, tangent_j), cross(tangent, second_j)],
+            [d @ second - tangent @ tangent, tangent_j @ tangent],
+        ]
+        return [cross(tangent, tangent_j), d @ tangent], slopes
+
+    on_i, on_j = solved(common_normal, [origin[X].constant(u), origin[X].constant(v)])
+    (c, tangent, _), (c_j, _, _) = along(piece_i, on_i), along(piece_j, on_j)
+    d = turn @ c_j + origin - c
+    return [cross(tangent, d) * (tangent @ tangent).sqrt().reciprocal()]
+
+
+NOWHERE = (
+    "its profiles have no common normal near their nearest places, or touch at the end of an open one; give it further "
+    "points, or close it"
+)
+
+
+class CurveOnCurve(Constraint):
+    """Two profiles in a common plane touch, each fixed in its body, 1 row; its load is along their common normal.
+
+    They slide without friction, and pull as well as push: the force along the normal says whether contact holds.
+    Each profile is a spline through given points. Phi is their distance along the common normal
+    next to where they are nearest to each other. Where they fit each other exactly, as two equal circles one in the
+    other, there is no such place. The plane is that of x and y of frame i; what keeps the profiles in it are joints
+    of their own.
+
+    Parameters
+    ----------
+    points_i, points_j : (n, 2)
+        Of each profile in order, along x and y of its frame, m; at least 2, or 3 for a closed one.
+    closed_i, closed_j : bool
+        Whether a profile goes on from its last point to the first. A run in which the contact leaves the end of an
+        open profile ends with an error.
+    degree : 3 or 5
+        Of both splines. Cubic ones have continuous curvature, so that accelerations jump nowhere but in their rate; of
+        degree 5 they have continuous jerk and snap, too, which steps of high order and tight tolerances thank for.
+    frame_i, frame_j : Frame
+        In bodies i and j, with parallel z axes; default: their own. The load is that at the origin of frame j.
+
+    Attributes
+    ----------
+    curve_i, curve_j : Spline
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        points_i: Any,
+        points_j: Any,
+        closed_i: bool = True,
+        closed_j: bool = True,
+        degree: int = 5,
+        frame_i: Frame | None = None,
+        frame_j: Frame | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("CurveOnCurve", name, body_i, body_j)
+        frames = [Frame() if frame is None else frame for frame in (frame_i, frame_j)]
+        for argument, frame in zip(("frame_i", "frame_j"), frames, strict=True):
+            if not isinstance(frame, Frame):
+                raise InputError(f"{owner}: {argument} must be a quirk.Frame in body coordinates; got {frame!r}")
+        super().__init__(name, body_i, body_j, frames[0], frames[1], active)
+        bodies = body_i, body_j
+        one, two = (rotation.matrix(b.orientation) @ f.matrix[:, Z] for b, f in zip(bodies, frames, strict=True))
+        if np.linalg.norm(np.cross(one, two)) > PARALLEL:
+            angle = np.degrees(np.arctan2(np.linalg.norm(np.cross(one, two)), one @ two))
+            raise InputError(
+                f"{owner}: the profiles must lie in parallel planes, those of x and y of frame_i and frame_j; at the "
+                f"initial poses their z axes are {angle:.4g} degrees apart: turn a body, or give frames"
+            )
+        self.curve_i = Spline(owner, "points_i", points_i, closed_i, 2, degree)
+        self.curve_j = Spline(owner, "points_j", points_j, closed_j, 2, degree)
+        numbers = self.curve_i.table + self.curve_j.table
+        self.primitives = (Relation(gap, ("gap",), (FORCE,), numbers, undefined=NOWHERE),)

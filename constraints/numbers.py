@@ -1,0 +1,38 @@
+"""The constants of a relation, one by one as jets or all together as an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+from quirk.lanes import at
+
+from .jets import Jet
+
+
+class Numbers(Sequence[Jet]):
+    """The constants of a relation: jets that do not change, made when they are asked for.
+
+    Attributes
+    ----------
+    array : flat array, of floats or of a kernel
+        Among others the constants themselves, the k-th at element k: for functions that search a table of many.
+    """
+
+    def __init__(self, array: Any, count: int, order: int, frames: int) -> None:
+        self.array = array
+        self._count, self._rest, self._none = count, [0] * order, [None] * frames
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, k: int) -> Jet: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> list[Jet]: ...
+
+    def __getitem__(self, k: int | slice) -> Jet | list[Jet]:
+        if isinstance(k, slice):
+            return [self[one] for one in range(*k.indices(self._count))]
+        return Jet([at(self.array, range(self._count)[k]), *self._rest], self._none)

@@ -1,0 +1,130 @@
+"""A point on a curve in space: slots, tracks, wires."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+
+from .constraint import Constraint, checked_ends
+from .implicit import solved
+from .jets import Jet
+from .lookup import Lookup
+from .nearest import TERMS, nearest_piece
+from .numbers import Numbers
+from .relation import FORCE, MovingFrame, Relation
+from .spline import Spline, along
+
+NEAREST = Lookup(nearest_piece, 1 + 3 * TERMS)
+
+# Directions that are tried for one that is nowhere along the curve.
+TRIED = 500
+# Sine of the angle between that direction and the curve below which the normals of the curve turn too fast.
+LEAST_SINE = 1e-3
+
+
+def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
+    """From the nearest point of the curve to the point, along two normals of the curve there."""
+    i, j = frames
+    point = i.rotation.T @ (j.position - i.position)
+    bare = np.array([x.bare for x in point], dtype=object)
+    place, *piece = NEAREST(numbers.array, SPACE_NUMBERS, *(x.value for x in point))
+
+    def foot(unknowns: Sequence[Jet], without: bool) -> tuple[list[Jet], list[list[Jet]]]:
+        """The difference has no part along the curve."""
+        c, tangent, second = along(piece, unknowns[0])
+        d = (bare if without else point) - c
+        return [d @ tangent], [[d @ second - tangent @ tangent]]
+
+    (u,) = solved(foot, [point[0].constant(place)])
+    c, tangent, _ = along(piece, u)
+    aside: Any = np.cross(np.array(numbers[:SPACE_NUMBERS], dtype=object), tangent)
+    first = aside * (aside @ aside).sqrt().reciprocal()
+    second = np.cross(tangent, first) * (tangent @ tangent).sqrt().reciprocal()
+    return [first @ (point - c), second @ (point - c)]
+
+
+# So many numbers are ahead of the table: a direction that is nowhere along the curve.
+SPACE_NUMBERS = 3
+
+ENDED = "its point is at the end of an open curve; give the curve further points, or close it"
+
+
+class PointOnCurve(Constraint):
+    """A point of body j stays on a curve fixed in body i, free to run along it, 2 rows; its load is a force alone.
+
+    The curve is a spline through given points. Phi is what leads from its nearest place to the
+    point, along two normals of the curve. Where a curve passes itself more closely than the point is off it, the
+    nearest place may be on the wrong branch: a run through a crossing wants tight tolerances.
+
+    Parameters
+    ----------
+    points : (n, 3)
+        Of the curve in order, in frame i, m; at least 2, or 3 for a closed one.
+    closed : bool
+        Whether the curve goes on from its last point to the first. A run in which the point leaves the end of an open
+        curve ends with an error.
+    degree : 3 or 5
+        Of the spline. A cubic one has continuous curvature, so that accelerations are continuous; of degree 5 it has
+        continuous jerk and snap, too, which steps of high order and tight tolerances thank for.
+    point : (3,)
+        The point, in the coordinates of body j, m.
+    frame_i : Frame
+        In body i; default: its own.
+
+    Attributes
+    ----------
+    curve : Spline
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        points: Any,
+        closed: bool = False,
+        degree: int = 5,
+        point: Any = (0, 0, 0),
+        frame_i: Frame | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("PointOnCurve", name, body_i, body_j)
+        frame_i = Frame() if frame_i is None else frame_i
+        if not isinstance(frame_i, Frame):
+            raise InputError(f"{owner}: frame_i must be a quirk.Frame in body coordinates; got {frame_i!r}")
+        frame_j = Frame(validate.array(owner, "point", point, (3,)))
+        super().__init__(name, body_i, body_j, frame_i, frame_j, active)
+        self.curve = Spline(owner, "points", points, closed, 3, degree)
+        numbers = (*nowhere_along(owner, self.curve), *self.curve.table)
+        labels = ("off the curve", "off the curve, across")
+        self.primitives = (Relation(off_curve, labels, (FORCE, FORCE), numbers, undefined=ENDED),)
+
+
+def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
+    """Return a unit vector (3,) as far from all tangents as can be: the normal of the plane of a flat curve."""
+    parameters = np.linspace(0, 1, 9)[:-1]
+    s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()
+    tangents = curve.derivatives([*s, curve.breaks[-1] * (1 - 1e-12)])[1]
+    tangents = tangents / np.linalg.norm(tangents, axis=1, keepdims=True)
+    # Evenly over half a sphere, and the axes of the curve's own.
+    k = np.arange(TRIED) + 0.5
+    height, turn = 1 - k / TRIED, np.pi * (1 + np.sqrt(5)) * k
+    around = np.sqrt(1 - height**2)
+    tried = np.column_stack([around * np.cos(turn), around * np.sin(turn), height])
+    tried = np.vstack([np.linalg.svd(tangents)[2], tried])
+    cosines = np.abs(tangents @ tried.T).max(axis=0)
+    best = int(cosines.argmin())
+    if cosines[best] > 1 - LEAST_SINE:
+        raise InputError(
+            f"{owner}: points make a curve that runs in all directions, so that its normals turn without end; join "
+            "shorter curves"
+        )
+    return tuple(tried[best].tolist())

@@ -1,0 +1,83 @@
+"""A rack on a pinion: a displacement in proportion to an angle, both relative to a carrier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import GROUND, Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame, axes_with_z
+
+from .angle import twist
+from .constraint import Constraint, checked_ends, frame_in
+from .gear import checked_carrier
+from .jets import Jet
+from .primitives import Z
+from .relation import FORCE, MovingFrame, Relation
+
+
+def travel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Displacement of the rack less the radius times the angle; which turn it is, the displacement tells."""
+    rack, pinion, carrier = frames
+    radius, *direction = numbers
+    displacement = carrier.direction(direction) @ (rack.position - carrier.position)
+    return [(displacement - twist(carrier, pinion, Z) * radius).wrapped(radius * (2 * np.pi))]
+
+
+class RackPinion(Constraint):
+    """A rack and a pinion, 1 row: the rack moves along its direction by the radius times the turn of the pinion.
+
+    Displacement and angle are counted in the carrier, from the initial poses, over any number of turns. It relates
+    these two alone: the rack's guide and the pinion's bearing are joints of their own. The load is that on the
+    pinion, the torque about its axis; the force on the rack is -1 / radius times that torque, along the direction, and
+    the carrier takes what balances both.
+
+    Parameters
+    ----------
+    rack, pinion : Body or GROUND
+        Body i and body j. A rack at rest is GROUND, with a carrier that moves along it.
+    radius : float
+        Of the pinion's pitch circle, m, not zero. Positive: a turn of the pinion by the right-hand rule about its axis
+        moves the rack along its direction. That is so if direction = axis x (from the pinion's centre to the rack).
+    direction : (3,)
+        Along the rack, fixed in the carrier, in N at the initial poses.
+    axis : (3,)
+        Of the pinion, fixed in the carrier, in N at the initial poses.
+    carrier : Body or GROUND
+        What holds the guide of the rack and the bearing of the pinion.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rack: Body | Ground,
+        pinion: Body | Ground,
+        *,
+        radius: float,
+        direction: Any,
+        axis: Any,
+        carrier: Body | Ground = GROUND,
+        active: bool = True,
+    ) -> None:
+        owner = checked_ends("RackPinion", name, rack, pinion)
+        checked_carrier(owner, carrier, (rack, pinion), "the rack nor the pinion")
+        self.radius = validate.number(owner, "radius", radius)
+        if abs(self.radius) <= 0:
+            raise InputError(f"{owner}: radius must not be zero; without one the rack does not turn the pinion")
+        along = validate.direction(owner, "direction", direction)
+        axes = axes_with_z(validate.direction(owner, "axis", axis))
+        super().__init__(
+            name, rack, pinion, frame_in(rack, rack.position, axes), frame_in(pinion, pinion.position, axes), active
+        )
+        self.carrier, self.frame_carrier = carrier, frame_in(carrier, rack.position, axes)
+        numbers = (self.radius, *(axes.T @ along).tolist())
+        self.primitives = (Relation(travel, ("travel",), (FORCE,), numbers),)
+
+    @property
+    def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
+        """Rack, pinion and the carrier."""
+        return *super().ends, (self.carrier, self.frame_carrier)

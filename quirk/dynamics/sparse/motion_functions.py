@@ -1,0 +1,95 @@
+"""Motions given as functions of time: written into machine code where they can be, else called in Python."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from quirk.compiled import plain_python
+from quirk.constraints.jets import Jet
+from quirk.lanes import at, put
+from quirk.motion import Motion
+from quirk.motion_table import ADDRESS, BREAKS, FUNCTION, MOTION_SIZE, MotionTable
+from quirk.native import MOST_COMPILED, Native, call_address, native
+from quirk.pointers import address_of, pointer_to_filler
+from quirk.traceable import fingerprint, traceable
+
+from ..towers import factorials
+
+# Catches what must not pass through compiled code.
+Watch = Callable[[Callable[[float], Any]], Callable[[float], None]]
+
+
+def place_functions(table: MotionTable, motions: Sequence[Motion], order: int, watch: Watch) -> list[Any]:
+    """Write the addresses of functions, which give `order` derivatives, into a table; returns what keeps them alive."""
+    kept: list[Any] = []
+    for m, motion in enumerate(motions):
+        if motion.kind != FUNCTION:
+            continue
+        e = MOTION_SIZE * m
+        checked = pointer_to_filler(_filler(motion.alone, order), order + 1, watch)
+        written = None if plain_python() else _written(motion, order)
+        kept += [checked, written]
+        table.entries[e + ADDRESS] = address_of(checked) if written is None else written.address
+        # Where machine code finds what checks it in Python.
+        table.numbers.view(np.int64)[table.entries[e + BREAKS]] = address_of(checked)
+    return kept
+
+
+def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
+    # What is not given is left out: then what depends on it is not a number.
+    known = int(min(order, motion.known))
+
+    def fill(t: float, outputs: np.ndarray) -> None:
+        outputs[: known + 1] = motion.derivatives(t, known) / factorials(known)
+
+    return fill
+
+
+def _written(motion: Motion, order: int) -> Native | None:
+    """Return the functions of a motion in machine code, or None if they do more than arithmetic."""
+    functions = motion.functions[: int(min(order, motion.known)) + 1]
+    prints = tuple(fingerprint(function) for function in functions)
+    try:
+        if None in prints:
+            return _machine_code(functions)
+        return _shared(prints, _Alike(functions))
+    except Exception:  # of whatever kind: then they are run in Python, where what is wrong is said
+        return None
+
+
+class _Alike:
+    """Functions that stand for all that do the same."""
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self.functions = functions
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Alike)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(prints: tuple[Any, ...], alike: _Alike) -> Native:
+    return _machine_code(alike.functions)
+
+
+def _machine_code(functions: Sequence[Any]) -> Native:
+    def fill(t: Any, inputs: Any, outputs: Any) -> None:
+        total: Any = 0.0
+        for k, (function, factorial) in enumerate(zip(functions, factorials(len(functions) - 1), strict=True)):
+            found = traceable(function)(Jet([t], []))
+            value = 1.0 * (found.value if isinstance(found, Jet) else float(found)) * (1.0 / float(factorial))
+            put(outputs, k, value)
+            total = total + at(outputs, k) * 0.0
+        build = inputs.builder
+        with build.if_then(build.fcmp_unordered("!=", total.value, ir.Constant(ir.DoubleType(), 0.0))):
+            call_address(inputs, 0, t, inputs.address(0), outputs.address(0))
+
+    return native(fill, keep=False)

@@ -12,6 +12,7 @@ from quirk import rotation, validate
 from quirk.body import GROUND, Body, Ground, checked_body
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.traceable import on_jets
 
 from .constraint import Constraint
 from .jets import Jet
@@ -95,11 +96,10 @@ class Implicit(_OfBodies):
         validate.choice(owner, "level", level, LEVELS)
         unit = UNITS[validate.choice(owner, "units", units, tuple(UNITS))]
         self.phi, self.level = phi, level
-        function = getattr(phi, "py_func", phi)
         skipped = len(self.members) - self.given
 
         def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
-            returned = function(t, *frames[skipped:])
+            returned = on_jets(phi, t, *frames[skipped:])
             # Flat, so that vectors and matrices of rows will do.
             listed = np.asarray(returned, dtype=object).ravel().tolist()
             if any(isinstance(row, bool) or row is None for row in listed):
@@ -113,7 +113,7 @@ class Implicit(_OfBodies):
                 tuple(f"phi[{k}]" for k in range(begin, min(begin + MOST_ROWS, count))),
                 (unit,) * min(MOST_ROWS, count - begin),
                 of_velocities=level == "velocity",
-                of_user=True,
+                source=phi,
             )
             for begin in range(0, count, MOST_ROWS)
         )
@@ -276,6 +276,6 @@ class CustomRows(_OfBodies):
         labels, parts = tuple(f"row {k}" for k in range(count)), range(0, count, MOST_ROWS)
         self.primitives = tuple(
             GivenRows(rows, labels[k : k + MOST_ROWS], (unit,) * len(labels[k : k + MOST_ROWS]), owner=owner,
-                      skipped=skipped, first=k, of_velocities=phi is None, of_user=True)
+                      skipped=skipped, first=k, of_velocities=phi is None, source=rows)
             for k in parts
         )  # fmt: skip

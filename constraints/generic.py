@@ -13,6 +13,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.motion import Motion
+from quirk.traceable import on_jets
 
 from .angle import rotation_123
 from .constraint import Joint
@@ -46,7 +47,7 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         i, j = frames
         if callable(sources):
-            offsets = list(sources(t, numbers))
+            offsets = list(on_jets(sources, t, numbers))
             if len(offsets) != 6:
                 raise ValueError(f"offset(t, parameters) returned {len(offsets)} entries instead of six")
         else:
@@ -165,14 +166,16 @@ class Generic(Joint):
             kinds = ["motion" if isinstance(entry, Motion) else "number" for entry in entries]
             sources = tuple((kind, next(places[kind])) for kind in kinds)
         function = relation_of(self.constrained, sources, self.alternative)
-        return (Relation(function, labels, units, numbers, motions, of_user=callable(self.offset)),)
+        return (
+            Relation(function, labels, units, numbers, motions, source=self.offset if callable(self.offset) else None),
+        )
 
 
 def _checked(owner: str, offset: Callable[..., Any], parameters: np.ndarray) -> Callable[..., Any]:
     """Return the offset function as plain Python, after trying it at t = 0."""
     function = getattr(offset, "py_func", offset)
     try:
-        got = list(function(Jet([0.0, 1.0, 0], []), parameters))
+        got = list(on_jets(function, Jet([0.0, 1.0, 0], []), parameters))
     except Exception as error:
         raise InputError(
             f"{owner}: its offset function, called as offset(t, parameters), failed at t = 0 s: "

@@ -104,7 +104,7 @@ class Relation:
     motions : functions of time that take part
     of_velocities : whether the function relates velocities instead of poses
     scale : how much Phi changes with a length or angle of one; its multiplier times this is a force or torque
-    of_user : whether a user wrote the function, which may depend on time in any way
+    source : the function of a user in it, or None; it may depend on time in any way
     undefined : what it means where the function is not a number
     """
 
@@ -115,11 +115,16 @@ class Relation:
     motions: tuple[Motion, ...] = field(default=())
     of_velocities: bool = False
     scale: float = 1.0
-    of_user: bool = False
+    source: Callable[..., Any] | None = None
     undefined: str = ""
 
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True
+
+    @property
+    def of_user(self) -> bool:
+        """Whether a function of a user takes part."""
+        return self.source is not None
 
     def missing(self, order: int) -> tuple[str, str] | None:
         """What derivatives of Phi up to an order lack, and what to do about it; None if there are all."""

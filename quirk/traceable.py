@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from quirk.constraints.jets import BranchingError, Jet, where
+from quirk.traced import Traced
 
 # Each pass of a loop is written out.
 MOST_PASSES = 200
@@ -188,6 +189,23 @@ def traceable(function: Any) -> Callable[..., Any]:
     """
     made: Callable[..., Any] = _stand_in(function, {})
     return made
+
+
+def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
+    """Return what a user's function gives for jets.
+
+    While machine code is written a copy is run; else the function itself, or a copy if it uses what takes floats alone.
+    """
+    function = getattr(function, "py_func", function)
+    if isinstance(t.value, Traced):
+        return traceable(function)(t, *arguments)
+    try:
+        return function(t, *arguments)
+    except TypeError as error:
+        try:
+            return traceable(function)(t, *arguments)
+        except Exception:
+            raise error from None
 
 
 def read_only(x: Any) -> Any:

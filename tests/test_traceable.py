@@ -263,3 +263,40 @@ def test_jerk_of_traced_functions():
     result = quirk.simulate(system, 1.0, output=[0.5, 1.0])
     np.testing.assert_allclose(result["b"].jerk[:, 0], 1.5 * np.cos(3 * result.time), rtol=1e-12)
     np.testing.assert_allclose(result["b"].jerk[:, 1], 0.5, rtol=1e-12)
+
+
+def test_functions_of_constraints_may_use_math_and_change_between_runs():
+    radius = 1.0
+
+    def phi(t, b):
+        return math.sqrt(b.position[0] ** 2 + b.position[1] ** 2) - radius * (1 + 0.1 * math.sin(t))
+
+    def made():
+        return quirk.Body("b", 1.0, [1, 1, 1], position=[radius, 0, 0], velocity=[0.1 * radius, 1, 0])
+
+    for radius in (1.0, 2.0):
+        b = made()
+        system = quirk.System([b, quirk.Implicit("rail", b, phi)])
+        result = quirk.simulate(system, 1.0, output=0.5)
+        found = np.hypot(*result["b"].position[:, :2].T)
+        np.testing.assert_allclose(found, radius * (1 + 0.1 * np.sin(result.time)), rtol=1e-12)
+        assert result.statistics.in_python == {}
+    stretch = 1.0
+    b = quirk.Body("b", 1.0, [1, 1, 1], position=[1, 0, 0])
+    system = quirk.System([b, quirk.Implicit("rail", b, lambda t, b: b.position[0] - stretch)])
+    quirk.simulate(system, 1.0)
+    stretch = 1.5
+    with pytest.raises(quirk.InconsistentStateError, match="violate it by 0.5 m"):
+        quirk.simulate(system, 1.0)
+
+
+def test_motions_of_functions_become_machine_code():
+    b = quirk.Body("b", 1.0, [1, 1, 1])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, b, point=[0, 0, 0], axis=[0, 0, 1])
+    turning = quirk.Motion.function(lambda t: 1 - math.cos(t), lambda t: math.sin(t), lambda t: max(math.cos(t), -2.0))
+    result = quirk.simulate(quirk.System([b, hinge, quirk.Drive("d", hinge, turning)]), 1.0, output=0.25)
+    np.testing.assert_allclose(result["hinge"].rotation[:, 2], 1 - np.cos(result.time), atol=1e-13)
+    assert result.statistics.in_python == {}
+    stepping = quirk.Motion.function(lambda t: 0.0 if t < 2 else 1.0, lambda t: 0.0, lambda t: 0.0)
+    result = quirk.simulate(quirk.System([b, hinge, quirk.Drive("d", hinge, stepping)]), 1.0)
+    assert list(result.statistics.in_python) == ['Drive "d", motion']

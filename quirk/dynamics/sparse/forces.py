@@ -89,7 +89,12 @@ class Applied:
             first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
             first_side, first_motion = last_side, last_motion
         whole = [np.array(part, dtype=np.int64).ravel() for part in (entries, sides, turns)]
-        return Forces(*whole, MotionTable.of(_motions(model)), np.concatenate(inputs), np.zeros(first_out))
+        return Forces(
+            *whole,
+            MotionTable.of([motion for _, motion in _motions(model)]),
+            np.concatenate(inputs),
+            np.zeros(first_out),
+        )
 
     @property
     def trouble(self) -> BaseException | None:
@@ -134,13 +139,14 @@ class Applied:
         if self._fatal is not None:
             raise self._fatal
 
-    def watched(self, function: Callable[[float], Any]) -> Callable[[float], None]:
+    def watched(self, function: Callable[[float], Any], who: str = "") -> Callable[[float], None]:
         """Catch what must not pass through compiled code; a load that fails is not a number.
 
-        A function that returns False says that it was not asked, since its inputs were not finite; then what it raised
-        before stands.
+        With a name, `who`, calls are counted. A function that returns False says that it was not asked, since its
+        inputs were not finite; then what it raised before stands.
         """
         self._calls_python = True
+        function = self._timed(who, function) if who else function
 
         def watched(t: float) -> None:
             if self._fatal is not None:  # the end has come, and nobody is asked any more
@@ -188,7 +194,7 @@ class Applied:
             fill(element, layout, t, inputs, outputs)
             return True
 
-        return self._keep(pointer_to_python(self.watched(self._timed(f"{element}", law))))
+        return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
     def _place_functions(self, e: int, element: ForceElement, layout: Layout) -> None:
         """Write the addresses of a user's functions where the law finds them."""
@@ -198,9 +204,8 @@ class Applied:
         for value in element.functions:
             arguments = inputs[first_in + ARGUMENTS : first_in + ARGUMENTS + value.count]
             returned = outputs[first_out : first_out + value.returns]
-            checked = self._keep(
-                pointer_to_python(self.watched(self._timed(_said(value), _call(value, arguments, returned))))
-            )
+            called = self.watched(_call(value, arguments, returned), f"{value.owner}, {value.argument}")
+            checked = self._keep(pointer_to_python(called))
             addresses[first_in + FUNCTION_ADDRESS] = addresses[first_in + CHECKED] = checked
             if is_compiled(value.function) and not plain_python():
                 pointer = compiled_pointer(value.function, value.sizes)
@@ -223,10 +228,6 @@ class Applied:
         return timed
 
 
-def _said(value: Value) -> str:
-    return f"{value.owner}, {value.argument}"
-
-
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
     """Return what calls a user's function from Python, with checks."""
     size = max(1, int(np.prod(value.shape, dtype=int)))
@@ -238,9 +239,9 @@ def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable
     return call
 
 
-def _motions(model: Model) -> list[Motion]:
-    """The motions of all elements, one after the other."""
-    return [element.motion(name) for element, _ in model.forces for name in element.motions]
+def _motions(model: Model) -> list[tuple[str, Motion]]:
+    """The motions of all elements, one after the other, and what messages call them."""
+    return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]
 
 
 def _compiled(element: ForceElement, layout: Layout) -> Native:

@@ -20,18 +20,21 @@ from quirk.traceable import fingerprint, traceable
 
 from ..towers import factorials
 
-# Catches what must not pass through compiled code.
-Watch = Callable[[Callable[[float], Any]], Callable[[float], None]]
+# Catches what must not pass through compiled code, and counts the calls under a name.
+Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]
 
 
-def place_functions(table: MotionTable, motions: Sequence[Motion], order: int, watch: Watch) -> list[Any]:
-    """Write the addresses of functions, which give `order` derivatives, into a table; returns what keeps them alive."""
+def place_functions(table: MotionTable, motions: Sequence[tuple[str, Motion]], order: int, watch: Watch) -> list[Any]:
+    """Write the addresses of functions, which give `order` derivatives, into a table; returns what keeps them alive.
+
+    `motions` are those of the table with the names under which their calls are counted.
+    """
     kept: list[Any] = []
-    for m, motion in enumerate(motions):
+    for m, (who, motion) in enumerate(motions):
         if motion.kind != FUNCTION:
             continue
         e = MOTION_SIZE * m
-        checked = pointer_to_filler(_filler(motion.alone, order), order + 1, watch)
+        checked = pointer_to_filler(_filler(motion.alone, order), order + 1, lambda fill, who=who: watch(fill, who))
         written = None if plain_python() else _written(motion, order)
         kept += [checked, written]
         table.entries[e + ADDRESS] = address_of(checked) if written is None else written.address

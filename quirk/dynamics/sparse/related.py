@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,12 @@ from quirk.constraints.jets import BranchingError
 from quirk.constraints.relation import LANES, Function, Layout, Relation
 from quirk.native import Native, native
 from quirk.pointers import address_of, pointer_to_python
+from quirk.traceable import fingerprint
 
 from ..model import Model, PlacedRelation
-from .motion_functions import place_functions
+from .motion_functions import Watch, place_functions
 from .relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Relations
 from .tables_of_relations import layouts_of
-
-# Catches what must not pass through compiled code.
-Watch = Callable[[Callable[[float], Any]], Callable[[float], None]]
-
 
 # So many functions are kept compiled for systems to come; those of present ones are kept by these.
 MOST_COMPILED = 256
@@ -52,7 +48,9 @@ class Related:
     ) -> None:
         self.layouts = layouts_of(model, order, gradient_order)
         self._order, self._resting = order, resting
-        motions = [motion for placed in model.relations for motion in placed.relation.motions]
+        motions = [
+            (f"{placed.owner}, motion", motion) for placed in model.relations for motion in placed.relation.motions
+        ]
         self.table = table._replace(
             entries=table.entries.copy(),
             inputs=table.inputs.copy(),
@@ -82,9 +80,7 @@ class Related:
         relation = placed.relation
         if relation.compilable and not plain_python():
             try:
-                return compiled_relation(
-                    relation.function, relation.of_velocities, layout, self._resting, not relation.of_user
-                )
+                return _compiled(relation, layout, self._resting)
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
         first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
@@ -98,12 +94,24 @@ class Related:
             placed.fill(layout, resting, t, inputs, outputs)
             return True
 
-        return pointer_to_python(self._watch(fill))
+        return pointer_to_python(self._watch(fill, placed.owner))
+
+
+def _compiled(relation: Relation, layout: Layout, resting: bool) -> Native:
+    """Return a relation, differentiated, in machine code; those that do the same share it."""
+    prints = None if relation.source is None else fingerprint(relation.source)
+    if relation.of_user and prints is None:
+        # Its function may do something else than the last time.
+        return _written(relation.function, relation.of_velocities, layout, resting, keep=False)
+    return _shared(relation.function, prints, relation.of_velocities, layout, resting, not relation.of_user)
 
 
 @functools.lru_cache(MOST_COMPILED)
-def compiled_relation(function: Function, of_velocities: bool, layout: Layout, resting: bool, keep: bool) -> Native:
-    """Return a relation, differentiated, in machine code."""
+def _shared(function: Function, prints: Any, of_velocities: bool, layout: Layout, resting: bool, keep: bool) -> Native:
+    return _written(function, of_velocities, layout, resting, keep)
+
+
+def _written(function: Function, of_velocities: bool, layout: Layout, resting: bool, keep: bool) -> Native:
     relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
 
     def fill(t: Any, inputs: Any, outputs: Any) -> None:

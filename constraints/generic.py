@@ -46,7 +46,7 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         i, j = frames
         if callable(sources):
-            offsets = list(sources(t, numbers))
+            offsets = list(sources(t, list(numbers)))  # a list of its own, which it may alter
             if len(offsets) != 6:
                 raise ValueError(f"offset(t, parameters) returned {len(offsets)} entries instead of six")
         else:

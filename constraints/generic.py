@@ -47,7 +47,7 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         i, j = frames
         if callable(sources):
-            offsets = list(on_jets(sources, t, numbers))
+            offsets = list(on_jets(sources, t, list(numbers)))  # a list of its own, which it may alter
             if len(offsets) != 6:
                 raise ValueError(f"offset(t, parameters) returned {len(offsets)} entries instead of six")
         else:

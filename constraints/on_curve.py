@@ -25,8 +25,8 @@ NEAREST = Lookup(nearest_piece, 1 + 3 * TERMS)
 
 # Directions that are tried for one that is nowhere along the curve.
 TRIED = 500
-# Sine of the angle between that direction and the curve below which the normals of the curve turn too fast.
-LEAST_SINE = 1e-3
+# Cosine of the angle between that direction and the curve above which the normals of the curve turn too fast.
+MOST_COSINE = 0.999
 
 
 def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
@@ -119,10 +119,10 @@ def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
     height, turn = 1 - k / TRIED, np.pi * (1 + np.sqrt(5)) * k
     around = np.sqrt(1 - height**2)
     tried = np.column_stack([around * np.cos(turn), around * np.sin(turn), height])
-    tried = np.vstack([np.linalg.svd(tangents)[2], tried])
+    tried = np.vstack([np.linalg.svd(tangents, full_matrices=False)[2], tried])
     cosines = np.abs(tangents @ tried.T).max(axis=0)
     best = int(cosines.argmin())
-    if cosines[best] > 1 - LEAST_SINE:
+    if cosines[best] > MOST_COSINE:
         raise InputError(
             f"{owner}: points make a curve that runs in all directions, so that its normals turn without end; join "
             "shorter curves"

@@ -286,7 +286,7 @@ def test_functions_of_constraints_may_use_math_and_change_between_runs():
     system = quirk.System([b, quirk.Implicit("rail", b, lambda t, b: b.position[0] - stretch)])
     quirk.simulate(system, 1.0)
     stretch = 1.5
-    with pytest.raises(quirk.InconsistentStateError, match="violate it by 0.5 m"):
+    with pytest.raises(quirk.InconsistentStateError, match=r"violate it by 0\.5 m"):
         quirk.simulate(system, 1.0)
 
 

@@ -20,10 +20,7 @@ def without_value(model: Model, state: State, t: float) -> str | None:
     """Return which constraint has no value at a state, and what that means; None if all have one."""
     motion = MotionTower.of(Kinematics.of(state), 1)
     for placed in model.relations:
-        try:
-            phi, _ = relation_rows(placed, motion, t)
-        except InputError as error:
-            return str(error)
+        phi, _ = relation_rows(placed, motion, t)
         if not np.isfinite(phi).all():
             return f"{placed.owner}: {placed.relation.undefined or 'has no value there'}"
     return None
@@ -33,7 +30,10 @@ def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
     """Return the same for where the bodies come to shortly after a state, or in a step, if they go on as they move."""
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
     for h in [*(AHEAD * model.length / speed if speed > 0 else ()), step]:
-        found = without_value(model, displaced(state, h * state.velocity, h * state.angular_velocity), t)
+        try:
+            found = without_value(model, displaced(state, h * state.velocity, h * state.angular_velocity), t)
+        except InputError as error:  # a function of a user fails there
+            return str(error)
         if found is not None:
             return found
     return None

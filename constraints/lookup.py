@@ -22,5 +22,5 @@ class Lookup:
     def __call__(self, array: Any, *arguments: Any) -> tuple[Any, ...]:
         """Call it, from Python or from the code of a kernel that is being compiled."""
         if isinstance(array, Traced):
-            return array.computed(self._function, [array, *arguments], self._count)
+            return tuple(array.computed(self._function, arguments, self._count))
         return tuple(self._compiled(array, *arguments))

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,9 @@ from .traced import DOUBLE, Traced
 
 FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
 ARRAY = types.Array(types.float64, 1, "C")
+
+# An address in code.
+ADDRESS = re.compile(r"inttoptr i64 \d")
 
 # Stands for the name of a function in its code: within a process, functions of the same name would be one.
 PLACEHOLDER = "written.here"
@@ -71,7 +75,9 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
     arrays = (TracedPointer(context, builder, array) for array in (inputs, outputs))
     function(Traced(context, builder, types.float64, t), *arrays)
     builder.ret_void()
-    return _compiled(str(module), keep)
+    code = str(module)
+    # An address of this process has no meaning in others.
+    return _compiled(code, keep and not ADDRESS.search(code))
 
 
 @functools.lru_cache(MOST_COMPILED)

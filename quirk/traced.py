@@ -7,18 +7,23 @@ call nor a compilation of its own, and serves any kind of argument for which its
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.np.unsafe.ndarray import to_fixed_tuple
 
 WIDTH = 8
+# Stands for the length of arrays that are given by an address; nobody asks for it.
+LONGEST = 1 << 40
 
 
 class LanesType(types.Type):
@@ -173,12 +178,24 @@ class Traced:
         function = cgutils.get_or_insert_function(self.builder.module, kind, symbol)
         return self.like(types.float64, self.builder.call(function, values))
 
-    def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> tuple[Traced, ...]:
-        """Return the `count` doubles that a function returns, which is compiled here as it stands, loops and all."""
-        given = [self._constant(x) for x in arguments]
-        signature = types.UniTuple(types.float64, count)(*(x.kind for x in given))
-        result = self.context.compile_internal(self.builder, function, signature, [x.value for x in given])
-        return _given(self.context, self.builder, signature.return_type, result)
+    def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> list[Traced]:
+        """Return the `count` doubles that a function of this array returns, compiled as it stands, loops and all.
+
+        Further arguments are integers known now, and then doubles.
+        """
+        build = self.builder
+        known = tuple(x for x in arguments if not isinstance(x, Traced))
+        given = [x.number().value for x in arguments[len(known) :]]
+        with build.goto_entry_block():
+            numbers, found = (build.alloca(DOUBLE, size=max(size, 1)) for size in (len(given), count))
+        for k, x in enumerate(given):
+            build.store(x, build.gep(numbers, [ir.Constant(INT, k)]))
+        address = ir.Constant(ir.IntType(64), _computing(function, known, len(given), count).address)
+        pointer = DOUBLE.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer] * 3)
+        build.call(build.inttoptr(address, kind.as_pointer()), [self.address(0), numbers, found])
+        places = (build.gep(found, [ir.Constant(INT, k)]) for k in range(count))
+        return [self.like(types.float64, build.load(place)) for place in places]
 
     def _constant(self, x: Any) -> Traced:
         if isinstance(x, Traced):
@@ -227,6 +244,21 @@ class Traced:
 
     def __neg__(self) -> Traced:
         return self.like(self.kind, self.builder.fneg(self.value))
+
+
+@functools.cache
+def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: int, count: int) -> Any:
+    """A C function that calls `function` on an array, integers and as many numbers, and writes what it returns."""
+
+    def call(array, given, found):  # type: ignore[no-untyped-def]
+        whole = numba.carray(array, LONGEST)
+        results = function(whole, *(known + to_fixed_tuple(numba.carray(given, numbers), numbers)))
+        for k in range(count):
+            found[k] = results[k]
+
+    function = numba.njit(error_model="numpy")(function)
+    doubles = types.CPointer(types.float64)
+    return numba.cfunc(types.void(doubles, doubles, doubles))(call)
 
 
 def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:

@@ -82,5 +82,5 @@ def power_of(result: Result) -> Power:
     by_row = result.row_power
     for constraint, _ in model.joint_bodies:
         of[constraint.name] = by_row[:, model.joint_rows[constraint.name]].sum(axis=1)
-    dissipative = {element.name for element, _ in model.forces if not element.has("potential")}
+    dissipative = {element.name for element, _ in model.forces if not element.stores}
     return Power(of, result.time, kinetic_energy(model, state), dissipative)

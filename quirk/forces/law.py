@@ -256,6 +256,10 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         _add(loads, potential, -1.0)
     if law.has("coordinate"):
         coordinates = _continued(element, layout, time, _listed(law.coordinate(time, *frames)), inputs)
+        if law.has("stored"):
+            stored = law.stored(time, coordinates[0] if len(coordinates) == 1 else coordinates)
+            energy = energy + (stored.value if isinstance(stored, Jet) else stored)
+            _add(loads, stored, -1.0)
         rates = [x.rate for x in coordinates]
         along: list[Any] = [0.0] * len(rates)
         if law.has("along"):
@@ -287,6 +291,8 @@ def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inp
         given = getattr(element, name)
         if isinstance(given, Value) and given.function is not None:
             values[name] = next(free)
+            continue
+        if given is None:
             continue
         numbers = given.constant if isinstance(given, Value) else np.asarray(given, dtype=float)
         jets = [_jet(layout, [at(inputs, place + k), *[0] * (layout.order + 1)]) for k in range(numbers.size)]

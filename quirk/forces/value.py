@@ -11,6 +11,7 @@ from numpy.polynomial import chebyshev
 from quirk import validate
 from quirk.constraints.jets import Jet
 from quirk.errors import InputError
+from quirk.motion import Motion
 from quirk.traceable import traceable
 
 # Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
@@ -184,3 +185,14 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
     for place in np.ndindex(*start.shape):
         jets[place] = Jet([float(c[place]) for c in best], [])
     return jets
+
+
+def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
+    """Return the three components of a load over time, by the names of attributes; none if no entry is a Motion."""
+    listed = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+    if not any(isinstance(x, Motion) for x in listed):
+        return {}
+    if len(listed) != 3:
+        raise InputError(f"{owner}: {argument} must be three numbers or Motions; got {value!r}")
+    made = [x if isinstance(x, Motion) else Motion.polynomial([validate.number(owner, argument, x)]) for x in listed]
+    return {f"{argument}_{axis}": motion for axis, motion in zip("xyz", made, strict=True)}

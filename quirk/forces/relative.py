@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from quirk.constraints.jets import where
+
 # An angle is halved so often until a series gives it from its tangent, with so many terms: to round-off up to pi.
 HALVINGS, TERMS = 4, 9
 
@@ -17,7 +19,9 @@ def rotation_vector(R: np.ndarray) -> np.ndarray:
     """
     # With a the axis: sin(angle) a, then tan(angle/4) a, whose length is halved in angle by m / (1 + sqrt(1 + m^2)).
     sine = np.array([0.5 * (R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) for k in range(3)])
-    w = 0.5 * np.sqrt(1.0 + R[0, 0] + R[1, 1] + R[2, 2])
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    # cos(angle/2), at large angles from the sine, which keeps its digits there.
+    w = where(trace > 0.0, 0.5 * np.sqrt(1.0 + trace), np.sqrt((sine @ sine) / (3.0 - trace)))
     scale = 0.5 / (w * (1.0 + w))
     square = (sine @ sine) * scale * scale
     for _ in range(HALVINGS - 2):

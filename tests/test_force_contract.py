@@ -171,7 +171,7 @@ BUILDERS = {
                                                rest_length=9.0 * u.m, one_sided="compression"),
         lambda a, b, joint, u, p: quirk.Spring("f", a, b, law=(u.m * np.linspace(0, 4, 4), u.N * np.array([-3, 0, 1, 9])),
                                                damping=1.0 * u.kg, rest_length=0.7 * u.m),
-        lambda a, b, joint, u, p: quirk.Spring("f", a, b, law=lambda t, x, rate: u.N * ((x / u.m) ** 3 + rate / u.m)),
+        lambda a, b, joint, u, p: quirk.Spring("f", a, b, law=lambda x, rate: u.N * ((x / u.m) ** 3 + rate / u.m)),
     ],
     "Thruster": [
         lambda a, b, joint, u, p: quirk.Thruster("f", b, 3.0 * u.N, [1, 1, 0], throttle=motion(), point=[0, 0, 0.1 * u.m]),
@@ -277,7 +277,9 @@ def test_derivatives_of_loads(kind, variant):
     want = along.differentiated(lambda t: loads_at(system, along.at(t), T + t)[0].loads[:, 0], 4)
     for k in range(5):
         # Differences lose digits with each order, of all that the loads are.
-        np.testing.assert_allclose(got.loads[:, k], want[k], rtol=1e-7, atol=1e-7 * (1 + np.abs(want[:k]).max(initial=0)))
+        np.testing.assert_allclose(
+            got.loads[:, k], want[k], rtol=1e-7, atol=1e-7 * (1 + np.abs(want[:k]).max(initial=0))
+        )
 
 
 @pytest.mark.parametrize(("kind", "variant"), VARIANTS)

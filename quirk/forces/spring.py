@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class Spring(_BetweenPoints):
     law : table or function
         Instead of a stiffness, tension against length. A table ``(lengths, tensions)`` in m and N: a spline of degree
         5 that goes on straight beyond its ends, whose energy is stored, zero at L0. Or a function
-        ``f(t, length, rate)`` that returns the tension, N; it takes out what work it does, and stores none.
+        ``f(length, rate)`` that returns the tension, N; it takes out what work it does, and stores none.
     one_sided : "tension", "compression" or None
         "tension" is a cable: slack when shorter than L0, and its damper never makes it push. "compression" is a
         bumper: without contact when longer than L0, and never pulls. For springs with a stiffness.
@@ -136,7 +137,7 @@ class Spring(_BetweenPoints):
         if self.through_zero and one_sided == "compression":
             raise InputError(f"{owner}: with rest_length 0 it is never compressed; give it a rest_length")
         self.one_sided = None if self.through_zero else one_sided
-        self.law = Value(owner, "law", law, (), "f(t, length, rate)", (0, 0)) if callable(law) else None
+        self.law = Value(owner, "law", _over_time(law), (), "f(length, rate)", (0, 0)) if callable(law) else None
         self.starts = self.pieces = None
         if law is not None and self.law is None:
             self.starts, tension = curve(owner, "law", law)
@@ -183,6 +184,11 @@ class Spring(_BetweenPoints):
     def conservative(self) -> bool:
         """Whether there is no damper, and no function."""
         return self.damping <= 0 and self.law is None
+
+
+def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return a function of length and rate as one that gets the time, too."""
+    return lambda t, length, rate: law(length, rate)
 
 
 def _damped(i: Place, j: Place, damping: Any) -> Any:

@@ -33,8 +33,8 @@ def angle(result):
 
 
 def test_torsional_pendulum_over_many_turns():
-    spring = lambda hinge: quirk.TorsionSpring("spring", hinge, stiffness=2.0, rest_angle=-20.0)
-    result = quirk.simulate(hinged(spring), 5.0, output=0.1, **FINE)
+    system = hinged(lambda hinge: quirk.TorsionSpring("spring", hinge, stiffness=2.0, rest_angle=-20.0))
+    result = quirk.simulate(system, 5.0, output=0.1, **FINE)
     w = np.sqrt(2.0 / 0.5)
     np.testing.assert_allclose(angle(result), -20 + 20 * np.cos(w * result.time), atol=1e-9)
     assert result.conservative

@@ -14,7 +14,7 @@ from .body import Body
 from .constraints import Constraint, Drawing, Joint
 from .constraints.primitives import DOT1
 from .constraints.relation import FORCE, Relation
-from .forces import Spring
+from .forces import Damper, Spring
 
 if TYPE_CHECKING:
     from .result import Result
@@ -52,7 +52,7 @@ class Scene:
         most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
         for faces in self.faces.values():
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
-        self.springs = [element for element in result.system.forces if isinstance(element, Spring)]
+        self.springs = [element for element in result.system.forces if isinstance(element, Spring | Damper)]
         fine = np.linspace(times[0], times[-1], TRAIL_POINTS * (len(times) - 1) + 1)
         self.trails = [_point_path(result, name, local, fine) for name, local in trails]
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
@@ -106,7 +106,7 @@ class Scene:
             ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, _free_axis(constraint)])
             line.set_data_3d(*(ends @ R.T + r).T)
         for spring, line in zip(self.springs, self.spring_lines, strict=True):
-            ends = [self._end(b, f.origin)[frame] for b, f in zip(spring.bodies, spring.frames, strict=True)]
+            ends = [self._end(b, f.origin)[frame] for b, f in spring.ends]
             line.set_data_3d(*np.transpose(ends))
         for trail, line in zip(self.trails, self.trail_lines, strict=True):
             line.set_data_3d(*trail[: TRAIL_POINTS * frame + 1].T)

@@ -209,7 +209,8 @@ def _computed(
         return result("interrupted")
     except IntegrationError as error:
         assert run is not None
-        cause = f" ({run.trouble})" if isinstance(run.trouble, InputError) else ""
+        trouble = run.trouble or run.undefined(error.time)
+        cause = f" ({trouble})" if isinstance(trouble, InputError) else ""
         body = None if error.component is None else system.bodies[error.component // STATE_SIZE].name
         where = "" if body is None else f' at body "{body}"'
         raise SimulationError(

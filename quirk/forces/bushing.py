@@ -42,6 +42,7 @@ class Bushing(ForceElement):
 
     parameters = ("stiffness", "damping", "preload")
     coordinates = ("x", "y", "z", "about x", "about y", "about z")
+    undefined = "its frames are turned by half a turn, where a rotation vector may point either way,"
 
     def __init__(
         self,

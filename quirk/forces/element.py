@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,14 +50,16 @@ class ForceElement(Sealed):
     motions : names of attributes that are a `Motion`; in the law they stand for its value at the time
     aside : names of attributes on which the law does not depend
     coordinates : names of what `coordinate` returns, for views and plots
-    turning : which of the coordinates are angles whose turns count, by their numbers
+    undefined : what messages say where its law gives no numbers
+    turning : which of the coordinates are angles whose turns count, by their numbers; see `turns_near`
     """
 
-    parameters: ClassVar[tuple[str, ...]] = ()
-    motions: ClassVar[tuple[str, ...]] = ()
-    aside: ClassVar[tuple[str, ...]] = ()
+    parameters: tuple[str, ...] = ()
+    motions: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
+    undefined: str = "its loads, or derivatives of them that are needed, are not finite"
 
     name: str
     ends: tuple[tuple[Body | Ground, Frame], ...]
@@ -77,6 +79,8 @@ class ForceElement(Sealed):
             )
         if (self.has("along") or self.has("stored")) and not self.has("coordinate"):
             raise InputError(f"{owner}: {kind} acts along a coordinate that it does not say: write its coordinate")
+        if self.turning and type(self).turns_near is ForceElement.turns_near:
+            raise InputError(f"{owner}: {kind} counts turns, but does not say of which joint: write turns_near")
         self.name, self.ends = name, tuple(ends)
 
     def potential(self, t: Any, *frames: Place) -> Any:
@@ -154,8 +158,11 @@ class ForceElement(Sealed):
         )
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return near what each turning coordinate is, given the angles (3,) of joints by name."""
-        return [0.0 for _ in self.turning]
+        """Return near what each turning coordinate is, given the angles (3,) of joints by name.
+
+        Joints are what turns are counted of: an element with turning coordinates writes this.
+        """
+        return []
 
     def motion(self, name: str) -> Motion:
         """Return one of its motions."""

@@ -25,7 +25,8 @@ class _OnBodies(ForceElement):
     masses : of the bodies, kg
     """
 
-    aside = ("everywhere",)
+    aside: tuple[str, ...] = ("everywhere",)
+    masses: Any
 
     def __init__(self, name: str, bodies: Any) -> None:
         owner = f'{type(self).__name__} "{validate.name(type(self).__name__, name)}"'

@@ -22,13 +22,15 @@ GRAVITATIONAL_CONSTANT = 6.67430e-11
 class _Attraction(ForceElement):
     """What acts between a centre in body i and body j."""
 
+    undefined = "the body is at the centre"
+
     def __init__(self, name: str, body_i: Body | Ground, body_j: Body, mu: float | None, point: Any) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
         if not isinstance(body_j, Body):
             raise InputError(f"{owner}: body_j must be the quirk.Body that is attracted; got {body_j!r}")
-        if mu is None and isinstance(body_i, Ground):
-            raise InputError(f"{owner}: mu must be given, G M of a centre in the ground, m^3/s^2")
         if mu is None:
+            if isinstance(body_i, Ground):
+                raise InputError(f"{owner}: mu must be given, G M of a centre in the ground, m^3/s^2")
             mu = GRAVITATIONAL_CONSTANT * body_i.mass
         self.mu = validate.non_negative(owner, "mu", mu)
         self.mass, self.inertia = body_j.mass, body_j.inertia

@@ -34,7 +34,7 @@ class Thruster(ForceElement):
         Where it acts, body coordinates, m.
     """
 
-    parameters = ("thrust", "direction", "throttle")
+    parameters: tuple[str, ...] = ("thrust", "direction", "throttle")
     aside = ("point",)
 
     def __init__(
@@ -44,7 +44,7 @@ class Thruster(ForceElement):
         self.thrust = validate.non_negative(owner, "thrust", thrust)
         self.direction = validate.direction(owner, "direction", direction)
         timed = isinstance(throttle, Motion)
-        self.throttle = throttle if timed else Value(owner, "throttle", throttle, (), CALL, SIZES)
+        self.throttle: Any = throttle if timed else Value(owner, "throttle", throttle, (), CALL, SIZES)
         if timed:
             self.parameters, self.motions = ("thrust", "direction"), ("throttle",)
         self.point = validate.array(owner, "point", point, (3,))

@@ -27,6 +27,7 @@ class _BetweenPoints(ForceElement):
     """An element along the line from a point of body i to one of body j."""
 
     coordinates = ("length",)
+    undefined = "its ends coincide"
 
     def __init__(self, name: str, body_i: Body | Ground, body_j: Body | Ground, point_i: Any, point_j: Any) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
@@ -128,7 +129,7 @@ class Spring(_BetweenPoints):
         validate.choice(owner, "one_sided", one_sided, SIDES)
         if law is not None and one_sided is not None:
             raise InputError(f"{owner}: one_sided is for a stiffness; let law itself be zero where it is slack")
-        self.stiffness = None if stiffness is None else validate.non_negative(owner, "stiffness", stiffness)
+        self.stiffness: Any = None if stiffness is None else validate.non_negative(owner, "stiffness", stiffness)
         self.damping = validate.non_negative(owner, "damping", damping)
         length = self.initial_length if rest_length is None else rest_length
         self.rest_length = validate.non_negative(owner, "rest_length", length)

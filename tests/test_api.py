@@ -8,36 +8,49 @@ import quirk
 from quirk import constraints, forces
 
 NAMES = [
-    "GROUND",
+    "Actuator",
     "AssemblyError",
     "Body",
+    "Bushing",
     "ConstantVelocity",
     "Constraint",
+    "Controller",
     "CustomRows",
     "Cylindrical",
+    "Damper",
+    "Damping",
     "Distance",
     "DistanceDrive",
+    "Drag",
     "Drawing",
     "Drive",
     "Fixed",
     "Force",
+    "ForceElement",
     "Frame",
     "Free",
+    "GROUND",
     "Gear",
     "Generic",
+    "GravityGradient",
     "Implicit",
     "InconsistentStateError",
     "InputError",
+    "Interaction",
     "Joint",
     "JointForce",
+    "JointFriction",
     "JointTorque",
     "KnifeEdge",
     "Motion",
     "Planar",
+    "PointGravity",
     "PointOnLine",
     "PointOnPlane",
+    "Potential",
     "Prismatic",
     "QuirkError",
+    "ReactionWheel",
     "Result",
     "Revolute",
     "RollingDisk",
@@ -47,13 +60,17 @@ NAMES = [
     "Spring",
     "State",
     "System",
+    "Thruster",
     "Torque",
+    "TorsionSpring",
     "TrajectoryDrive",
+    "UniformField",
     "Universal",
     "UnknownNameError",
     "kinematics",
     "planar",
     "simulate",
+    "where",
 ]
 
 
@@ -66,7 +83,7 @@ def test_exports():
 def test_joints_and_forces_are_re_exported():
     for module in (constraints, forces):
         for name in module.__all__:
-            if name not in ("Constraint", "Joint", "ForceElement"):
+            if name not in ("Constraint", "Joint"):
                 assert getattr(quirk, name) is getattr(module, name)
 
 

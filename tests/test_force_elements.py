@@ -405,6 +405,71 @@ def test_loads_over_time():
         quirk.simulate(system, 4.0)
 
 
+def test_what_a_damped_spring_has_taken_out_is_what_is_gone():
+    body = ball(position=[1.3, 0, 0])
+    spring = quirk.Spring("s", GROUND, body, stiffness=20.0, damping=1.5, rest_length=1.0)
+    result = quirk.simulate(quirk.System([body, spring]), 2.0, output=0.01, **FINE)
+    gone = result.energy.total[0] - result.energy.total
+    np.testing.assert_allclose(result.power.dissipated, gone, atol=1e-11)
+    assert gone[-1] > 0.5
+
+
+def test_elements_with_functions_in_other_places_have_laws_of_their_own():
+    """One has a function for the force and numbers for the torque, the other the reverse."""
+    a, b = ball("a"), ball("b", position=[1, 0, 0])
+
+    def law(t, displacement, velocity, turn, angular_velocity):
+        return displacement
+
+    for load, other in (("force", "torque"), ("torque", "force")):
+        system = quirk.System([a, b, quirk.Interaction("f", a, b, **{load: law, other: [0, 3.0, 0]})])
+        dense, sparse = (system.acceleration(system.initial_state(), solver=s) for s in ("dense", "sparse"))
+        np.testing.assert_allclose(sparse.linear, dense.linear, atol=1e-14)
+        np.testing.assert_allclose(sparse.angular, dense.angular, atol=1e-13)
+
+
+class Wound(quirk.ForceElement):
+    """Stores energy in two coordinates, one of them an angle whose turns count; one parameter is left out."""
+
+    parameters = ("absent", "k")
+    aside = ("sleeve",)
+    coordinates = ("z", "angle")
+    turning = (1,)
+
+    def __init__(self, sleeve, k):
+        self.absent, self.k, self.sleeve = None, np.array(k), sleeve.name
+        super().__init__("wound", (sleeve.body_i, sleeve.frame_i), (sleeve.body_j, sleeve.frame_j))
+
+    def turns_near(self, angles):
+        return [float(angles[self.sleeve][2])]
+
+    def coordinate(self, t, i, j):
+        return [j.position[2], np.arctan2(j.rotation[1, 0], j.rotation[0, 0])]
+
+    def stored(self, t, x):
+        return 0.5 * (self.k[0] * x[0] ** 2 + self.k[1] * x[1] ** 2)
+
+
+def test_energy_stored_in_several_coordinates():
+    body = ball(position=[0, 0, 0.5], angular_velocity=[0, 0, 30.0])
+    sleeve = quirk.Cylindrical("sleeve", GROUND, body, point=[0, 0, 0.5], axis=[0, 0, 1])
+    result = quirk.simulate(quirk.System([body, sleeve, Wound(sleeve, [8.0, 0.4])]), 3.0, output=0.1, **FINE)
+    np.testing.assert_allclose(result["b"].position[:, 2], 0.5 * np.cos(2 * result.time), atol=1e-11)
+    np.testing.assert_allclose(result["wound"].coordinate("angle"), 15 * np.sin(2 * result.time), atol=1e-9)
+    assert result.energy.drift < 1e-10
+
+
+@pytest.mark.parametrize(("methods", "says"), [
+    ({}, "has no law: write its potential, its load, or a coordinate with along or stored"),
+    ({"coordinate": lambda self, t, i: i.position[0]}, "has no law"),
+    ({"stored": lambda self, t, x: x}, "write its coordinate"),
+    ({"stored": lambda self, t, x: x, "coordinate": lambda self, t, i: i.position[0], "turning": (0,)}, "write turns_near"),
+])  # fmt: skip
+def test_laws_must_be_whole(methods, says):
+    with pytest.raises(quirk.InputError, match=says):
+        type("Mine", (quirk.ForceElement,), methods)("f", (ball(), quirk.Frame()))
+
+
 A, B = ball("a"), ball("b", position=[1, 0, 0])
 HINGE = quirk.Revolute("hinge", A, B, point=[0, 0, 0], axis=[0, 0, 1])
 SLEEVE = quirk.Cylindrical("sleeve", A, B, point=[0, 0, 0], axis=[0, 0, 1])

@@ -10,8 +10,10 @@ from .jets import Jet
 from .relation import MovingFrame
 
 
-def twist(i: MovingFrame, j: MovingFrame, axis: int) -> Jet:
+def twist(i: Any, j: Any, axis: int) -> Jet:
     """Return the angle, rad, in (-pi, pi], by which frame j is turned relative to i about an axis (X, Y or Z).
+
+    Frames are those of relations or of laws: jets.
 
     Where the axes of both are not quite aligned, the part of the relative rotation about that axis.
     """

@@ -197,7 +197,12 @@ class Jet:
 
     def tanh(self) -> Jet:
         """Hyperbolic tangent."""
-        return 1.0 - 2.0 / ((2.0 * self).exp() + 1.0)
+        taylor = [_apply("tanh", self.value)]
+        slope = [1.0 - taylor[0] * taylor[0]]
+        for k in range(1, len(self.taylor)):
+            taylor.append(_convolution(_weighted(self.taylor, k), slope, 1, k))
+            slope.append(_times(_convolution(taylor, taylor, 0, k), -1.0))
+        return self._chain(taylor, slope)
 
     def hypot(self, other: Any) -> Jet:
         """Length of the vector (self, other)."""
@@ -408,4 +413,4 @@ def _guarded(function: Any) -> Any:
     return guarded
 
 
-_FUNCTIONS = {name: _guarded(getattr(math, name)) for name in ("sqrt", "exp", "log", "sin", "cos", "atan2")}
+_FUNCTIONS = {name: _guarded(getattr(math, name)) for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "atan2")}

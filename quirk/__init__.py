@@ -6,10 +6,11 @@ import pkgutil
 # `import quirk` find the checkout while an installed copy is also on the path, they are found there.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from . import constraints
+from . import constraints, forces
 from .body import GROUND, Body
 from .constraints import *  # noqa: F403
 from .constraints import planar
+from .constraints.jets import where
 from .errors import (
     AssemblyError,
     InconsistentStateError,
@@ -18,7 +19,7 @@ from .errors import (
     SimulationError,
     UnknownNameError,
 )
-from .forces import Force, JointForce, JointTorque, Spring, Torque
+from .forces import *  # noqa: F403
 from .frame import Frame
 from .kinematics import kinematics
 from .motion import Motion
@@ -33,23 +34,20 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Body",
-    "Force",
     "Frame",
     "InconsistentStateError",
     "InputError",
-    "JointForce",
-    "JointTorque",
     "Motion",
     "QuirkError",
     "Result",
     "SimulationError",
-    "Spring",
     "State",
     "System",
-    "Torque",
     "UnknownNameError",
     "kinematics",
     "planar",
     "simulate",
+    "where",
 ]
 __all__ += constraints.__all__
+__all__ += forces.__all__

@@ -91,6 +91,9 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
             )
         for motion in placed.relation.motions:
             motion.check(str(owner), float(times[0]), float(times[-1]))
+    for element in system.forces:
+        for name in element.motions:
+            element.motion(name).check(str(element), float(times[0]), float(times[-1]))
     began = time.perf_counter()
     differentiator = Differentiator(system.solver(), highest_order(system.model))
     start = _start(system, differentiator.solver, float(times[0]))

@@ -29,8 +29,10 @@ class Power(Mapping[str, np.ndarray]):
     of : the same as a dict
     """
 
-    def __init__(self, of: dict[str, np.ndarray], time: np.ndarray, kinetic: np.ndarray, dissipative: set[str]) -> None:
-        self.of, self._time, self._kinetic, self._dissipative = of, time, kinetic, dissipative
+    def __init__(
+        self, of: dict[str, np.ndarray], time: np.ndarray, kinetic: np.ndarray, stored: dict[str, np.ndarray]
+    ) -> None:
+        self.of, self._time, self._kinetic, self._stored = of, time, kinetic, stored
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.of[name]
@@ -73,8 +75,10 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def dissipated(self) -> np.ndarray:
-        """Work (nt,), J, that elements have taken out of the motion which store none of it."""
-        return -np.sum([self.work[name] for name in self._dissipative] or [np.zeros_like(self._time)], axis=0)
+        """Work (nt,), J, that force elements have taken out of the motion, less what they have stored of it."""
+        work = self.work
+        kept = [stored - stored[0] + work[name] for name, stored in self._stored.items()]
+        return -np.sum([np.zeros_like(self._time), *kept], axis=0)
 
     @property
     def balance(self) -> np.ndarray:
@@ -96,5 +100,5 @@ def power_of(result: Result) -> Power:
     by_row = result.row_power
     for constraint, _ in model.joint_bodies:
         of[constraint.name] = by_row[:, model.joint_rows[constraint.name]].sum(axis=1)
-    dissipative = {element.name for element, _ in model.forces if not element.has("potential")}
-    return Power(of, result.time, kinetic_energy(model, state), dissipative)
+    stored = {element.name: motion.forces[element.name].energy for element, _ in model.forces}
+    return Power(of, result.time, kinetic_energy(model, state), stored)

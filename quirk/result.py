@@ -142,9 +142,11 @@ class Result:
         """Kinetic, potential and total energy over time."""
         model, potential_of = self.model, {"gravity": energy.gravity_energy(self.model, self.state)}
         for element, _ in model.forces:
-            if element.has("potential"):
+            if element.stores:
                 potential_of[element.name] = self.dynamics.forces[element.name].energy
-        return Energy(energy.kinetic_energy(model, self.state), sum(potential_of.values()), potential_of)
+        return Energy(
+            energy.kinetic_energy(model, self.state), np.sum(list(potential_of.values()), axis=0), potential_of
+        )
 
     @cached_property
     def power(self) -> Power:

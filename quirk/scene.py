@@ -14,7 +14,7 @@ from .body import Body
 from .constraints import Constraint, Drawing, Joint
 from .constraints.primitives import DOT1
 from .constraints.relation import FORCE, Relation
-from .forces import Spring
+from .forces import Damper, Spring
 
 if TYPE_CHECKING:
     from .result import Result
@@ -52,7 +52,7 @@ class Scene:
         most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
         for faces in self.faces.values():
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
-        self.springs = [element for element in result.system.forces if isinstance(element, Spring)]
+        self.springs = [element for element in result.system.forces if isinstance(element, Spring | Damper)]
         fine = np.linspace(times[0], times[-1], TRAIL_POINTS * (len(times) - 1) + 1)
         self.trails = [_point_path(result, name, local, fine) for name, local in trails]
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]

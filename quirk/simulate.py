@@ -211,7 +211,7 @@ def _computed(
     except IntegrationError as error:
         assert run is not None
         partial = result("failed")
-        trouble: Any = run.trouble
+        trouble: Any = run.trouble or run.undefined(error.time)
         if not isinstance(trouble, InputError):
             trouble = lost_ahead(system.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0)
         cause = "" if trouble is None else f" ({trouble})"

@@ -113,6 +113,9 @@ class System:
                 raise InputError(f"System: names must be unique; {item} has the name of {taken}: rename one")
             self._items[item.name] = item
         self.bodies = [item for item in self._items.values() if isinstance(item, Body)]
+        for name, item in self._items.items():
+            if isinstance(item, ForceElement):
+                self._items[name] = item.placed(self.bodies)
         self.constraints = [item for item in self._items.values() if isinstance(item, Constraint)]
         self.forces = [item for item in self._items.values() if isinstance(item, ForceElement)]
         self._check_membership()

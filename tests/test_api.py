@@ -8,40 +8,53 @@ import quirk
 from quirk import constraints, forces
 
 NAMES = [
-    "GROUND",
+    "Actuator",
     "AssemblyError",
     "Body",
+    "Bushing",
     "ConstantVelocity",
     "Constraint",
+    "Controller",
     "CurveOnCurve",
     "CustomRows",
     "Cylindrical",
+    "Damper",
+    "Damping",
     "Distance",
     "DistanceDrive",
+    "Drag",
     "Drawing",
     "Drive",
     "Fixed",
     "Force",
+    "ForceElement",
     "Frame",
     "Free",
+    "GROUND",
     "Gear",
     "Generic",
+    "GravityGradient",
     "Implicit",
     "InconsistentStateError",
     "InputError",
+    "Interaction",
     "Joint",
     "JointForce",
+    "JointFriction",
     "JointTorque",
     "KnifeEdge",
     "Motion",
     "Planar",
+    "PointGravity",
     "PointOnCurve",
     "PointOnLine",
     "PointOnPlane",
+    "Potential",
     "Prismatic",
     "Pulley",
     "QuirkError",
     "RackPinion",
+    "ReactionWheel",
     "Result",
     "Revolute",
     "RollingDisk",
@@ -51,13 +64,17 @@ NAMES = [
     "Spring",
     "State",
     "System",
+    "Thruster",
     "Torque",
+    "TorsionSpring",
     "TrajectoryDrive",
+    "UniformField",
     "Universal",
     "UnknownNameError",
     "kinematics",
     "planar",
     "simulate",
+    "where",
 ]
 
 
@@ -70,7 +87,7 @@ def test_exports():
 def test_joints_and_forces_are_re_exported():
     for module in (constraints, forces):
         for name in module.__all__:
-            if name not in ("Constraint", "Joint", "ForceElement"):
+            if name not in ("Constraint", "Joint"):
                 assert getattr(quirk, name) is getattr(module, name)
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from quirk import constraints, planar
+from quirk import constraints, forces, planar
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("constraints", "kinematics", "planar")}
+PAGES = {
+    name: (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("constraints", "forces", "kinematics", "planar")
+}
 # What names that are exported, but are not constraints of their own, stand for.
 OTHERS = {"Constraint", "Joint", "Drawing", "PlanarBody", "Plane"}
 
@@ -49,6 +52,15 @@ def test_every_constraint_has_a_section(package, page, name):
     for part in (f"](images/{page}/", f"{prefix}.{name}(", "```python"):
         assert part in section, part
     assert f"| [{name}](#{name.lower()}) |" in PAGES[page]
+
+
+@pytest.mark.parametrize("name", sorted(set(forces.__all__) - {"ForceElement"}))
+def test_every_force_has_a_section(name):
+    section = re.split(r"^## ", PAGES["forces"], flags=re.MULTILINE)
+    mine = [part for part in section if part.startswith(f"{name}\n")]
+    assert len(mine) == 1
+    assert f"quirk.{name}(" in mine[0]
+    assert f"| [{name}](#{name.lower()}) |" in PAGES["forces"]
 
 
 def test_planes_and_bodies_have_their_section():

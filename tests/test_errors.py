@@ -147,7 +147,7 @@ CASES = {
     "negative output": (lambda: run(output=-0.1), "simulate: output must be positive; got -0.1"),
     "velocity against a hinge": (lambda: run_apart(velocity=[0, 0, 0.5]), 'Revolute "hinge": the initial velocities violate it by 0.5 m/s (row hinge: coincidence along z): correct the initial velocities, or call system.assemble()'),
     "joint apart": (lambda: run_apart(shift=1e-3), 'Spherical "ball": the initial poses violate it by 0.001 m (row ball: coincidence along x): correct the initial poses, or call system.assemble()'),
-    "spring without direction": (lambda: run(quirk.Spring("s", quirk.GROUND, A, stiffness=1, rest_length=1)), 'Spring "s": its ends coincide, so that its force has no direction, at t = 0 s'),
+    "spring without direction": (lambda: run(quirk.Spring("s", quirk.GROUND, A, stiffness=1, rest_length=1)), 'Spring "s": its ends coincide at t = 0 s'),
     # results
     "frame of a force": (lambda: run(quirk.Force("push", A, [0, 0, 0]))["push"].force(frame="k"), "Force \"push\": frame must be one of 'inertial', 'i', 'j'; got 'k'"),
     "coordinate of a force": (lambda: run(quirk.Spring("s", quirk.GROUND, A, stiffness=1, point_i=[1, 0, 0]))["s"].coordinate("angle"), "Spring \"s\": it has no coordinate 'angle'; its coordinates: 'length'"),

@@ -48,15 +48,11 @@ def exerted(
     outputs = np.zeros(layout.outputs)
     inputs = law_inputs(element, layout, rows, motion, t, angles)
     fill(element, layout, t, inputs, outputs)
-    at_hand = list(rows)
-    known = motion.position[at_hand, :2], motion.spin[at_hand, :1]
-    if not np.isfinite(outputs[: layout.energy]).all() and all(np.isfinite(part).all() for part in known):
-        raise InputError(f"{element}: {element.undefined} at t = {t:g} s")
     return read(layout, outputs)
 
 
 def fill(element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-    """Run a law on floats; raise InputError if it fails."""
+    """Run a law on floats; raise InputError if it fails, or gives no numbers for inputs that are such."""
     functions = [NumberCall(value, layout) for value in element.functions]
     try:
         run(element, layout, functions, t, inputs, outputs)
@@ -64,6 +60,17 @@ def fill(element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, ou
         raise
     except Exception as error:  # what a user wrote may raise any
         raise InputError(f"{element}: its law failed at t = {t:g} s: {type(error).__name__}: {error}") from error
+    trouble = undefined(element, layout, t, inputs, outputs)
+    if trouble is not None:
+        raise trouble
+
+
+def undefined(
+    element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, outputs: np.ndarray
+) -> InputError | None:
+    """Return what says that a law gave no numbers, if its loads are not finite although its inputs are."""
+    finite = np.isfinite(outputs[: layout.energy]).all() or not np.isfinite(inputs[layout.first_motion :]).all()
+    return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
 
 
 def read(layout: Layout, outputs: np.ndarray) -> Exerted:

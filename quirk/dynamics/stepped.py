@@ -72,6 +72,10 @@ class SteppedRun:
         """Why the last evaluation failed."""
         return self._flow.trouble
 
+    def undefined(self, t: float) -> Exception | None:
+        """Nothing: which force gave no numbers is a trouble already."""
+        return None
+
     def proceed(self) -> bool:
         """Take one step; returns whether there was one to take."""
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C is heard by `flow`, and at

@@ -1,8 +1,38 @@
-"""Applied forces and torques. Gravity is a property of the system: `System(..., gravity=...)`."""
+"""Applied forces and torques. Uniform gravity is a property of the system: `System(..., gravity=...)`."""
 
+from .bushing import Bushing
+from .drag import Drag
 from .element import ForceElement
-from .joint_actuation import JointForce, JointTorque
+from .fields import Damping, Potential, UniformField
+from .gravity import GravityGradient, PointGravity
+from .interaction import Interaction
+from .joint_actuation import Actuator, Controller, JointForce, JointTorque
+from .joint_friction import JointFriction
 from .on_body import Force, Torque
-from .spring import Spring
+from .spacecraft import ReactionWheel, Thruster
+from .spring import Damper, Spring
+from .torsion_spring import TorsionSpring
 
-__all__ = ["Force", "ForceElement", "JointForce", "JointTorque", "Spring", "Torque"]
+__all__ = [
+    "Actuator",
+    "Bushing",
+    "Controller",
+    "Damper",
+    "Damping",
+    "Drag",
+    "Force",
+    "ForceElement",
+    "GravityGradient",
+    "Interaction",
+    "JointForce",
+    "JointFriction",
+    "JointTorque",
+    "PointGravity",
+    "Potential",
+    "ReactionWheel",
+    "Spring",
+    "Thruster",
+    "Torque",
+    "TorsionSpring",
+    "UniformField",
+]

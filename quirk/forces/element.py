@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from quirk.sealed import Sealed
 from .law import Layout, Place
 from .value import Value
 
-FORMS = ("potential", "coordinate", "along", "load")
+FORMS = ("potential", "stored", "along", "load")
 
 
 class ForceElement(Sealed):
@@ -27,8 +27,9 @@ class ForceElement(Sealed):
     these methods; their loads add up:
 
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
-    * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such, and ``along(t, x, rate)`` the force
-      or torque that acts on it, positive where it makes x grow: one for each.
+    * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such. ``along(t, x, rate)`` returns the
+      force or torque that acts on it, positive where it makes x grow: one for each. ``stored(t, x)`` returns an energy,
+      J, whose negative derivatives by x act likewise. Both get angles with all the turns that they have made.
     * ``load(t, *frames)`` returns a force and a torque for each frame, in N, at the origin of that frame; 0 for none.
 
     They get the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin` are arrays
@@ -44,21 +45,21 @@ class ForceElement(Sealed):
 
     Attributes
     ----------
-    parameters : names of attributes that are numbers or arrays of numbers, or a `Value`
+    parameters : names of attributes that are numbers or arrays of numbers, or a `Value`, or None
         All numbers on which the law depends, apart from those of its frames.
     motions : names of attributes that are a `Motion`; in the law they stand for its value at the time
     aside : names of attributes on which the law does not depend
     coordinates : names of what `coordinate` returns, for views and plots
-    turning : which of the coordinates are angles whose turns count, by their numbers
+    undefined : what messages say where its law gives no numbers
+    turning : which of the coordinates are angles whose turns count, by their numbers; see `turns_near`
     """
 
-    parameters: ClassVar[tuple[str, ...]] = ()
-    motions: ClassVar[tuple[str, ...]] = ()
-    aside: ClassVar[tuple[str, ...]] = ()
+    parameters: tuple[str, ...] = ()
+    motions: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
-    # Said where loads are not finite, with the time behind it.
-    undefined: ClassVar[str] = "its law gives a load that is not finite"
+    undefined: str = "its loads, or derivatives of them that are needed, are not finite"
 
     name: str
     ends: tuple[tuple[Body | Ground, Frame], ...]
@@ -73,7 +74,13 @@ class ForceElement(Sealed):
         if not ends:
             raise InputError(f"{owner}: it acts nowhere: give it a body and a frame")
         if not any(self.has(form) for form in FORMS):
-            raise InputError(f"{owner}: {kind} has no law: write its potential, coordinate and along, or load")
+            raise InputError(
+                f"{owner}: {kind} has no law: write its potential, its load, or a coordinate with along or stored"
+            )
+        if (self.has("along") or self.has("stored")) and not self.has("coordinate"):
+            raise InputError(f"{owner}: {kind} acts along a coordinate that it does not say: write its coordinate")
+        if self.turning and type(self).turns_near is ForceElement.turns_near:
+            raise InputError(f"{owner}: {kind} counts turns, but does not say of which joint: write turns_near")
         self.name, self.ends = name, tuple(ends)
 
     def potential(self, t: Any, *frames: Place) -> Any:
@@ -82,6 +89,10 @@ class ForceElement(Sealed):
 
     def coordinate(self, t: Any, *frames: Place) -> Any:
         """Return the lengths, m, or angles, rad, along which `along` acts."""
+        raise NotImplementedError
+
+    def stored(self, t: Any, x: Any) -> Any:
+        """Return the energy, J, stored in the coordinates."""
         raise NotImplementedError
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
@@ -99,12 +110,21 @@ class ForceElement(Sealed):
 
     @property
     def conservative(self) -> bool:
-        """Whether all its work comes out of its potential."""
+        """Whether all its work comes out of the energy that it stores."""
         return not (self.has("along") or self.has("load"))
 
     def has(self, form: str) -> bool:
         """Whether its class writes its law in this form."""
         return getattr(type(self), form) is not getattr(ForceElement, form)
+
+    @property
+    def stores(self) -> bool:
+        """Whether it can store energy."""
+        return self.has("potential") or self.has("stored")
+
+    def placed(self, bodies: Sequence[Body]) -> Self:
+        """Return the element as it is in a system of these bodies: itself, unless it is one that acts on all."""
+        return self
 
     @property
     def functions(self) -> list[Value]:
@@ -143,8 +163,11 @@ class ForceElement(Sealed):
         )
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return near what each turning coordinate is, given the angles (3,) of joints by name."""
-        return [0.0 for _ in self.turning]
+        """Return near what each turning coordinate is, given the angles (3,) of joints by name.
+
+        Joints are what turns are counted of: an element with turning coordinates writes this.
+        """
+        return []
 
     def motion(self, name: str) -> Motion:
         """Return one of its motions."""
@@ -162,13 +185,21 @@ class ForceElement(Sealed):
         """All besides numbers on which the law depends: elements alike in this share machine code."""
         other = {"name", "ends", "_sealed", *self.parameters, *self.motions, *self.aside}
         parts = sorted((name, value) for name, value in vars(self).items() if name not in other)
-        return type(self), *((name, _key(value)) for name, value in parts)
+        forms = ((name, _form(getattr(self, name))) for name in self.parameters)
+        return type(self), *forms, *((name, _key(value)) for name, value in parts)
 
     def __str__(self) -> str:
         return f'{type(self).__name__} "{self.name}"'
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+def _form(parameter: Any) -> Any:
+    """What a parameter is, apart from its numbers."""
+    if isinstance(parameter, Value):
+        return parameter.shape, parameter.function is None
+    return None if parameter is None else np.shape(parameter)
 
 
 def _key(value: Any) -> Any:

@@ -154,12 +154,12 @@ class Place:
     def rotation(self) -> np.ndarray:
         """Axes of the frame as columns, (3, 3)."""
         axes = self._matrix(self._first + 3)
-        return np.array([self.direction_in_body(axes[:, c]) for c in range(3)], dtype=object).T
+        return _columns([self.direction_in_body(list(axes[:, c])) for c in range(3)])
 
     @cached_property
     def body_rotation(self) -> np.ndarray:
         """Axes of the body as columns, (3, 3)."""
-        return np.array([self._fixed(self._rotation[:, c]) for c in range(3)], dtype=object).T
+        return _columns([self._fixed(list(self._rotation[:, c])) for c in range(3)])
 
     @cached_property
     def spin(self) -> np.ndarray:
@@ -237,6 +237,11 @@ class Place:
         return np.array([self._vector(start + 3 * row) for row in range(3)], dtype=object)
 
 
+def _columns(vectors: list[np.ndarray]) -> np.ndarray:
+    made: np.ndarray = np.array(vectors, dtype=object).T
+    return made
+
+
 def _rates(jets: np.ndarray) -> np.ndarray:
     return np.array([jet.rate for jet in jets], dtype=object)
 
@@ -260,12 +265,16 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         _add(loads, potential, -1.0)
     if law.has("coordinate"):
         coordinates = _continued(element, layout, time, _listed(law.coordinate(time, *frames)), inputs)
+        if law.has("stored"):
+            stored = law.stored(time, coordinates[0] if len(coordinates) == 1 else coordinates)
+            energy = energy + (stored.value if isinstance(stored, Jet) else stored)
+            _add(loads, stored, -1.0)
         rates = [x.rate for x in coordinates]
         along: list[Any] = [0.0] * len(rates)
         if law.has("along"):
             # Multipliers are not differentiated by poses.
-            x = [Jet(jet.taylor, rate.gradient) for jet, rate in zip(coordinates, rates, strict=True)]
-            along = _listed(law.along(time, *((x[0], rates[0]) if len(x) == 1 else (x, rates))))
+            bare = [Jet(jet.taylor, rate.gradient) for jet, rate in zip(coordinates, rates, strict=True)]
+            along = _listed(law.along(time, *((bare[0], rates[0]) if len(bare) == 1 else (bare, rates))))
             for x, multiplier in zip(coordinates, along, strict=True):
                 _add(loads, x, multiplier)
         for c, (x, multiplier) in enumerate(zip(coordinates, along, strict=True)):
@@ -274,8 +283,8 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
                 put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
     if law.has("load"):
         # Loads given outright are not differentiated by poses.
-        bare = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
-        for f, given in enumerate(_pairs(law.load(time, *bare), layout.frames)):
+        plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
+        for f, given in enumerate(_pairs(law.load(time, *plain), layout.frames)):
             _add_given(loads[f], frames[f], *given, zeros(inputs))
     for f, of_frame in enumerate(loads):
         for k, lanes in enumerate(of_frame):
@@ -292,7 +301,9 @@ def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inp
         if isinstance(given, Value) and given.function is not None:
             values[name] = next(free)
             continue
-        numbers = given.constant if isinstance(given, Value) else np.asarray(given, dtype=float)
+        if given is None:
+            continue
+        numbers = np.asarray(given.constant if isinstance(given, Value) else given, dtype=float)
         jets = [_jet(layout, [at(inputs, place + k), *[0] * (layout.order + 1)]) for k in range(numbers.size)]
         parameter = np.array(jets, dtype=object).reshape(numbers.shape) if numbers.ndim else jets[0]
         values[name] = (lambda *arguments, constant=parameter: constant) if isinstance(given, Value) else parameter

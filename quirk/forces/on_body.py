@@ -1,8 +1,10 @@
-"""A force or a torque on one body, constant or a function of time and of the body's motion."""
+"""A force or a torque on one body, constant, over time, or a function of the body's motion."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from quirk import validate
 from quirk.body import Body
@@ -11,7 +13,7 @@ from quirk.frame import Frame
 
 from .element import ForceElement
 from .law import Place
-from .value import Value
+from .value import Value, motions_of
 
 FRAMES = ("inertial", "body")
 CALL = "f(t, position, orientation, velocity, angular_velocity)"
@@ -21,12 +23,23 @@ SIZES = (3, 4, 3, 3)
 class _OnBody(ForceElement):
     """What forces and torques on one body have in common."""
 
-    def of_motion(self, value: Any, t: Any, place: Place) -> Any:
-        """Return what a value is for the motion of the body, in N."""
-        given = value(t, place.centre, place.orientation, place.centre_velocity, place.angular_velocity)
-        return place.rotation @ given if self.frame == "body" else given
-
+    argument: str
     frame: str
+
+    def take(self, owner: str, value: Any) -> None:
+        """Take a load given as numbers, a function, or Motions."""
+        given = motions_of(owner, self.argument, value)
+        setattr(self, self.argument, None if given else Value(owner, self.argument, value, (3,), CALL, SIZES))
+        self.motions = tuple(given)
+        vars(self).update(given)
+
+    def of_motion(self, t: Any, place: Place) -> Any:
+        """Return the load for the motion of the body, in N."""
+        if self.motions:
+            given = np.array([getattr(self, name) for name in self.motions])
+        else:
+            given = value_for(getattr(self, self.argument), t, place)
+        return place.rotation @ given if self.frame == "body" else given
 
 
 class Force(_OnBody):
@@ -34,9 +47,10 @@ class Force(_OnBody):
 
     Parameters
     ----------
-    force : (3,) or function
-        N; a function ``f(t, position, orientation, velocity, angular_velocity)`` of that body returns it.
-        Its arguments are s, m in N, quaternion (4,), m/s in N and rad/s in body axes.
+    force : (3,) numbers or Motions, or function
+        N, of which each component may be a `Motion` over time; or a function
+        ``f(t, position, orientation, velocity, angular_velocity)`` of that body returns it. Its arguments are s, m in
+        N, quaternion (4,), m/s in N and rad/s in body axes.
     point : (3,)
         Where it acts, body coordinates, m.
     frame : "inertial" or "body"
@@ -44,19 +58,19 @@ class Force(_OnBody):
     """
 
     parameters = ("force",)
+    aside = ("point",)
+    argument = "force"
 
     def __init__(self, name: str, body: Body, force: Any, point: Any = (0, 0, 0), frame: str = "inertial") -> None:
         owner = checked_owner("Force", name, body)
-        self.force = Value(owner, "force", force, (3,), CALL, SIZES)
+        self.take(owner, force)
         self.point = validate.array(owner, "point", point, (3,))
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
         super().__init__(name, (body, Frame(self.point)))
 
-    aside = ("point",)
-
     def load(self, t: Any, place: Place) -> Any:
         """Return the force at its point."""
-        return self.of_motion(self.force, t, place), 0
+        return self.of_motion(t, place), 0
 
 
 class Torque(_OnBody):
@@ -64,23 +78,29 @@ class Torque(_OnBody):
 
     Parameters
     ----------
-    torque : (3,) or function
-        N m; a function as for `Force`.
+    torque : (3,) numbers or Motions, or function
+        N m; as for `Force`.
     frame : "body" or "inertial"
         In which axes `torque` is given.
     """
 
     parameters = ("torque",)
+    argument = "torque"
 
     def __init__(self, name: str, body: Body, torque: Any, frame: str = "body") -> None:
         owner = checked_owner("Torque", name, body)
-        self.torque = Value(owner, "torque", torque, (3,), CALL, SIZES)
+        self.take(owner, torque)
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, place: Place) -> Any:
         """Return the torque."""
-        return 0, self.of_motion(self.torque, t, place)
+        return 0, self.of_motion(t, place)
+
+
+def value_for(value: Any, t: Any, place: Place) -> Any:
+    """Return what a value or a function called as CALL is for the motion of a body."""
+    return value(t, place.centre, place.orientation, place.centre_velocity, place.angular_velocity)
 
 
 def checked_owner(kind: str, name: str, body: Any) -> str:

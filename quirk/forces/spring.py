@@ -1,7 +1,8 @@
-"""A spring and damper between two points."""
+"""Springs and dampers along the line between two points."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,31 +11,59 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.constraints.constraint import checked_ends, initial_point
 from quirk.constraints.jets import where
+from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.traceable import maximum, minimum
 
+from .curve import curve, integral, on_curve
 from .element import ForceElement
 from .law import Place
+from .value import Value
+
+SIDES = (None, "tension", "compression")
 
 
-class Spring(ForceElement):
-    """A massless spring with a parallel damper: tension k (L - L0) + c dL/dt along its line.
+class _BetweenPoints(ForceElement):
+    """An element along the line from a point of body i to one of body j."""
+
+    coordinates = ("length",)
+    undefined = "its ends coincide"
+
+    def __init__(self, name: str, body_i: Body | Ground, body_j: Body | Ground, point_i: Any, point_j: Any) -> None:
+        owner = checked_ends(type(self).__name__, name, body_i, body_j)
+        super().__init__(
+            name,
+            (body_i, Frame(validate.array(owner, "point_i", point_i, (3,)))),
+            (body_j, Frame(validate.array(owner, "point_j", point_j, (3,)))),
+        )
+
+    @property
+    def initial_length(self) -> float:
+        """Between the points at the initial poses, m."""
+        p_i, p_j = (initial_point(body, frame.origin) for body, frame in self.ends)
+        return float(np.linalg.norm(p_j - p_i))
+
+    def coordinate(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the length."""
+        d = j.position - i.position
+        return np.sqrt(d @ d)
+
+
+class Damper(_BetweenPoints):
+    """A massless damper between two points: tension c dL/dt along its line.
+
+    Where both points meet the line is that along which they part.
 
     Parameters
     ----------
     body_i, body_j : Body or GROUND
     point_i, point_j : (3,)
         Its ends in the coordinates of body i and j, m.
-    stiffness : float
-        k, N/m, not negative.
     damping : float
         c, N s/m, not negative.
-    rest_length : float, optional
-        L0, m, not negative; default: the length at the initial poses.
     """
 
-    parameters = ("stiffness", "damping", "rest_length")
-    coordinates = ("length",)
-    undefined = "its ends coincide, so that its force has no direction,"
+    parameters = ("damping",)
 
     def __init__(
         self,
@@ -44,47 +73,129 @@ class Spring(ForceElement):
         point_i: Any = (0, 0, 0),
         point_j: Any = (0, 0, 0),
         *,
-        stiffness: float,
+        damping: float,
+    ) -> None:
+        super().__init__(name, body_i, body_j, point_i, point_j)
+        self.damping = validate.non_negative(f"{self}", "damping", damping)
+
+    def load(self, t: Any, i: Place, j: Place) -> Any:
+        """Return c dL/dt at both ends."""
+        return _damped(i, j, self.damping)
+
+
+class Spring(_BetweenPoints):
+    """A massless spring with a parallel damper: tension k (L - L0) + c dL/dt along its line.
+
+    Parameters
+    ----------
+    body_i, body_j : Body or GROUND
+    point_i, point_j : (3,)
+        Its ends in the coordinates of body i and j, m.
+    stiffness : float
+        k, N/m, not negative; or else `law`.
+    damping : float
+        c, N s/m, not negative.
+    rest_length : float, optional
+        L0, m, not negative; default: the length at the initial poses.
+    law : table or function
+        Instead of a stiffness, tension against length. A table ``(lengths, tensions)`` in m and N: a spline of degree
+        5 that goes on straight beyond its ends, whose energy is stored, zero at L0. Or a function
+        ``f(length, rate)`` that returns the tension, N; it takes out what work it does, and stores none.
+    one_sided : "tension", "compression" or None
+        "tension" is a cable: slack when shorter than L0, and its damper never makes it push. "compression" is a
+        bumper: without contact when longer than L0, and never pulls. For springs with a stiffness.
+    """
+
+    parameters = ("stiffness", "damping", "rest_length", "law", "starts", "pieces")
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        point_i: Any = (0, 0, 0),
+        point_j: Any = (0, 0, 0),
+        *,
+        stiffness: float | None = None,
         damping: float = 0.0,
         rest_length: float | None = None,
+        law: Any = None,
+        one_sided: str | None = None,
     ) -> None:
-        owner = checked_ends("Spring", name, body_i, body_j)
-        ends = [
-            (body_i, Frame(validate.array(owner, "point_i", point_i, (3,)))),
-            (body_j, Frame(validate.array(owner, "point_j", point_j, (3,)))),
-        ]
-        self.stiffness = validate.non_negative(owner, "stiffness", stiffness)
+        super().__init__(name, body_i, body_j, point_i, point_j)
+        owner = f"{self}"
+        if (stiffness is None) == (law is None):
+            raise InputError(f"{owner}: give either stiffness or law; got {'none' if law is None else 'both'} of them")
+        validate.choice(owner, "one_sided", one_sided, SIDES)
+        if law is not None and one_sided is not None:
+            raise InputError(f"{owner}: one_sided is for a stiffness; let law itself be zero where it is slack")
+        self.stiffness: Any = None if stiffness is None else validate.non_negative(owner, "stiffness", stiffness)
         self.damping = validate.non_negative(owner, "damping", damping)
-        if rest_length is None:
-            p_i, p_j = (initial_point(body, frame.origin) for body, frame in ends)
-            rest_length = float(np.linalg.norm(p_j - p_i))
-        self.rest_length = validate.non_negative(owner, "rest_length", rest_length)
+        length = self.initial_length if rest_length is None else rest_length
+        self.rest_length = validate.non_negative(owner, "rest_length", length)
         # Without rest length it pulls smoothly through zero length, where a length has no derivatives.
-        self.through_zero = self.rest_length <= 0
-        super().__init__(name, *ends)
-
-    def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the length."""
-        d = j.position - i.position
-        return np.sqrt(d @ d)
+        self.through_zero = law is None and self.rest_length <= 0
+        if self.through_zero and one_sided == "compression":
+            raise InputError(f"{owner}: with rest_length 0 it is never compressed; give it a rest_length")
+        self.one_sided = None if self.through_zero else one_sided
+        self.law = Value(owner, "law", _over_time(law), (), "f(length, rate)", (0, 0)) if callable(law) else None
+        self.starts = self.pieces = None
+        if law is not None and self.law is None:
+            self.starts, tension = curve(owner, "law", law)
+            self.pieces = integral(self.starts, tension, self.rest_length)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return k (L - L0)^2 / 2."""
+        """Return k (L - L0)^2 / 2, or the integral of a table."""
+        if self.law is not None:
+            return 0.0
         d = j.position - i.position
         if self.through_zero:
             return 0.5 * self.stiffness * (d @ d)
-        stretch = np.sqrt(d @ d) - self.rest_length
-        return 0.5 * self.stiffness * stretch * stretch
+        length = np.sqrt(d @ d)
+        if self.pieces is not None:
+            return on_curve(length, self.starts, self.pieces)
+        stretch = length - self.rest_length
+        return self._on_its_side(0.5 * self.stiffness * stretch * stretch, stretch)
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return minus the tension of a function, and what a damper adds to a one-sided spring."""
+        if self.law is not None:
+            return -self.law(t, x, rate)
+        if self.one_sided is None:
+            return 0
+        stretch, damped = x - self.rest_length, self.damping * rate
+        elastic = self.stiffness * stretch
+        if self.one_sided == "tension":
+            return -where(stretch > 0.0, maximum(damped, -elastic), 0.0)
+        return -where(stretch < 0.0, minimum(damped, -elastic), 0.0)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the damper's force: along the line, and where that has no direction along that of departure."""
-        d, u = j.position - i.position, j.velocity - i.velocity
-        square, along = d @ d, d @ u
-        safe = where(square > 0.0, square, 1.0)
-        force = np.array([-self.damping * where(square > 0.0, d[c] * along / safe, u[c]) for c in range(3)])
-        return (-force, 0), (force, 0)
+        """Return the force of the damper, if it always acts."""
+        if self.one_sided is not None:
+            return (0, 0), (0, 0)
+        return _damped(i, j, self.damping)
+
+    def _on_its_side(self, energy: Any, stretch: Any) -> Any:
+        """Return the energy, zero on the side on which the spring does not act."""
+        if self.one_sided is None:
+            return energy
+        return where(stretch > 0.0 if self.one_sided == "tension" else stretch < 0.0, energy, 0.0 * energy)
 
     @property
     def conservative(self) -> bool:
-        """Whether there is no damper."""
-        return self.damping <= 0
+        """Whether there is no damper, and no function."""
+        return self.damping <= 0 and self.law is None
+
+
+def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return a function of length and rate as one that gets the time, too."""
+    return lambda t, length, rate: law(length, rate)
+
+
+def _damped(i: Place, j: Place, damping: Any) -> Any:
+    """A damper's force: along the line, and where that has no direction along that of departure."""
+    d, u = j.position - i.position, j.velocity - i.velocity
+    square, along = d @ d, d @ u
+    safe = where(square > 0.0, square, 1.0)
+    force = np.array([-damping * where(square > 0.0, d[c] * along / safe, u[c]) for c in range(3)])
+    return (-force, 0), (force, 0)

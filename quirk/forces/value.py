@@ -11,6 +11,7 @@ from numpy.polynomial import chebyshev
 from quirk import validate
 from quirk.constraints.jets import Jet
 from quirk.errors import InputError
+from quirk.motion import Motion
 from quirk.traceable import traceable
 
 # Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
@@ -36,7 +37,7 @@ class Value:
     value : array of `shape`, or function
     shape : of what it returns, () or (3,)
     call : how the function is called
-    sizes : of its arguments after the time: 0 for a number, else the length of an array
+    sizes : of its arguments after the time: 0 for a number, else the length of a vector or the shape of an array
 
     Attributes
     ----------
@@ -47,7 +48,13 @@ class Value:
     returns = RETURNS
 
     def __init__(
-        self, owner: str, argument: str, value: Any, shape: tuple[int, ...], call: str, sizes: tuple[int, ...] = ()
+        self,
+        owner: str,
+        argument: str,
+        value: Any,
+        shape: tuple[int, ...],
+        call: str,
+        sizes: tuple[int | tuple[int, ...], ...] = (),
     ) -> None:
         self.owner, self.argument, self.shape, self.form, self.sizes = owner, argument, shape, call, sizes
         self.function = value if callable(value) else None
@@ -56,7 +63,7 @@ class Value:
     @property
     def count(self) -> int:
         """How many numbers its arguments are."""
-        return sum(max(size, 1) for size in self.sizes)
+        return sum(_count(size) for size in self.sizes)
 
     @property
     def room(self) -> int:
@@ -80,8 +87,9 @@ class Value:
         """Return its arguments from as many numbers: floats and arrays of its own, which it may keep."""
         parts, place = [], 0
         for size in self.sizes:
-            parts.append(numbers[place : place + size].copy() if size else float(numbers[place]))
-            place += max(size, 1)
+            given = numbers[place : place + _count(size)].copy()
+            parts.append(given.reshape(size) if size else float(given[0]))
+            place += _count(size)
         return parts
 
     def along(self, order: int, t: Jet, *arguments: Any) -> Any:
@@ -117,10 +125,15 @@ class Value:
         return load
 
 
+def _count(size: int | tuple[int, ...]) -> int:
+    """How many numbers an argument of this size is."""
+    return int(np.prod(size, dtype=int)) if isinstance(size, tuple) else max(size, 1)
+
+
 def _floats(x: Any) -> Any:
     """The values of jets."""
     if isinstance(x, np.ndarray):
-        return np.array([float(entry.value) for entry in x])
+        return np.array([_floats(entry) for entry in x])
     return float(x.value if isinstance(x, Jet) else x)
 
 
@@ -172,3 +185,14 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
     for place in np.ndindex(*start.shape):
         jets[place] = Jet([float(c[place]) for c in best], [])
     return jets
+
+
+def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
+    """Return the three components of a load over time, by the names of attributes; none if no entry is a Motion."""
+    listed = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+    if not any(isinstance(x, Motion) for x in listed):
+        return {}
+    if len(listed) != 3:
+        raise InputError(f"{owner}: {argument} must be three numbers or Motions; got {value!r}")
+    made = [x if isinstance(x, Motion) else Motion.polynomial([validate.number(owner, argument, x)]) for x in listed]
+    return {f"{argument}_{axis}": motion for axis, motion in zip("xyz", made, strict=True)}

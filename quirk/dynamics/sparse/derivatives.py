@@ -266,8 +266,9 @@ class Differentiator:
             steps = int(min(max(1, ENTRY_TIME * pace), 10 * steps))
             watch(float(path.clock[REACHED]))
             # At given states nothing may fail; trial steps on the way to others may, and are taken again.
-            if applied.latest is not None and not tracking:
-                raise applied.latest
+            trouble = None if tracking else applied.latest or applied.undefined(float(path.clock[REACHED]))
+            if trouble is not None:
+                raise trouble
             if outcome == AGAIN and path.counts[TRIED] > MOST_STEPS:
                 outcome = TOO_MANY
         return outcome

@@ -26,7 +26,7 @@ from quirk.pointers import address_of, pointer_to_python
 from quirk.state import STATE_SIZE
 from quirk.traceable import fingerprint
 
-from ..applied import Exerted, fill, fixed_inputs, read
+from ..applied import Exerted, fill, fixed_inputs, read, undefined
 from ..model import Model
 from .functions import compiled_pointer, is_compiled
 from .layout import KINEMATICS_SIZE, Slots
@@ -101,10 +101,19 @@ class Applied:
         """What a user's function raised when it was last called, None if all returned."""
         return next(iter(self._troubles.values()), None)
 
-    def check(self) -> None:
-        """Raise what a user's function raised when it was last called: at a given state none may fail."""
-        if self.trouble is not None:
-            raise self.trouble
+    def undefined(self, t: float) -> InputError | None:
+        """Return what says which law gave no numbers when it was last run, at time t; None if all did."""
+        for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
+            found = undefined(element, layout, t, *self._parts(e, layout))
+            if found is not None:
+                return found
+        return None
+
+    def check(self, t: float) -> None:
+        """Raise what a user's function raised when it was last called: at a given state, at time t, none may fail."""
+        trouble = self.trouble or self.undefined(t)
+        if trouble is not None:
+            raise trouble
 
     def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
         """Return what each element exerted, by name, from all outputs at some times (nt, outputs)."""

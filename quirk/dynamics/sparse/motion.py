@@ -24,7 +24,7 @@ def constrained_motion(
     `force` (n, 3) in N and `torque` (n, 3) in body axes are the applied loads, for the constraint forces.
     """
     rates = solver.slots.from_lanes(solver.rates(t, y), STATE_SIZE)
-    solver.applied.check()
+    solver.applied.check(float(t))
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
     # qdd = T^T omega_dot / 4 - |qdot|^2 q
     qdd = rotation.rate(q, rates[:, 10:]) - 0.25 * (omega**2).sum(axis=1)[:, None] * q
@@ -95,7 +95,7 @@ def _evaluated(
         if angles is not None:
             solver.applied.refer(t, angles[row])
         rates = solver.rates(t, y)
-        solver.applied.check()
+        solver.applied.check(float(t))
         yield parts[row], rates
 
 
@@ -108,7 +108,7 @@ def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndar
     with solver.applied.calling():
         for row, t in enumerate(times):
             found[row] = solver.residuals(solver.slots.state_to_lanes(parts[row].ravel()), t)
-            solver.applied.check()
+            solver.applied.check(float(t))
     return found
 
 

@@ -161,6 +161,10 @@ class CompiledRun:
         """What a user's function raised last."""
         return self.solver.applied.trouble
 
+    def undefined(self, t: float) -> Exception | None:
+        """What says which force gave no numbers when it was last asked, at time t."""
+        return self.solver.applied.undefined(t)
+
     def _begin(self) -> None:
         """Evaluate at the start and choose a first step."""
         flow, settings, solver, y = self._flow, self.settings, self.solver, self._start

@@ -1,0 +1,112 @@
+"""An elastic connection in all six directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.constraints.constraint import checked_ends, frame_in, placement
+from quirk.errors import InputError
+from quirk.frame import Frame
+
+from .element import ForceElement
+from .law import Place
+from .relative import rotation_vector
+
+
+class Bushing(ForceElement):
+    """A massless bushing between two frames: loads preload - K x - C x' along six coordinates x.
+
+    The coordinates are the displacement (3,) of frame j's origin from that of frame i, in the axes of frame i, m; and
+    the rotation vector (3,) of frame j relative to frame i, axis times angle in rad, smooth up to half a turn. The
+    loads act along them with all moments that this takes, so forces and torques balance at any displacement. The
+    energy x.K x / 2 - preload.x of the symmetric part of K is stored.
+
+    Parameters
+    ----------
+    body_i, body_j : Body or GROUND
+    point : (3,)
+        Where it is, in N at the initial poses, m; its axes are those of N.
+    frame_i, frame_j : Frame
+        Instead of a point: both frames in body coordinates, or names of frames of the bodies.
+    stiffness : (6, 6) or (6,)
+        K, or its diagonal: N/m, N/rad, N m/m and N m/rad.
+    damping : (6, 6) or (6,)
+        C, or its diagonal: N s/m, N s/rad and so on; it must take out energy.
+    preload : (6,)
+        N and N m on body j where x is zero.
+    """
+
+    parameters = ("stiffness", "damping", "preload")
+    coordinates = ("x", "y", "z", "about x", "about y", "about z")
+    undefined = "its frames are turned by half a turn, where a rotation vector may point either way,"
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point: Any = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
+        stiffness: Any,
+        damping: Any = (0, 0, 0, 0, 0, 0),
+        preload: Any = (0, 0, 0, 0, 0, 0),
+    ) -> None:
+        owner = checked_ends("Bushing", name, body_i, body_j)
+
+        def frames() -> tuple[Frame, Frame]:
+            where = validate.array(owner, "point", point, (3,))
+            return frame_in(body_i, where, np.eye(3)), frame_in(body_j, where, np.eye(3))
+
+        i, j = placement(owner, {"point": point}, ("point",), frames, (body_i, frame_i), (body_j, frame_j))
+        self.stiffness = _matrix(owner, "stiffness", stiffness)
+        self.damping = _matrix(owner, "damping", damping)
+        symmetric = self.damping + self.damping.T
+        least, largest = np.linalg.eigvalsh(symmetric)[[0, -1]]
+        if least < -1e-12 * largest:
+            raise InputError(f"{owner}: damping must not put energy in; got {damping!r}, which does in some direction")
+        self.preload = validate.array(owner, "preload", preload, (6,))
+        # What a symmetric matrix does not show is worth no instructions.
+        self.circulates = bool((self.stiffness != self.stiffness.T).any())
+        self.damps = bool(self.damping.any())
+        super().__init__(name, (body_i, i), (body_j, j))
+
+    def coordinate(self, t: Any, i: Place, j: Place) -> Any:
+        """Return displacement and rotation vector."""
+        axes = i.rotation.T
+        return [*(axes @ (j.position - i.position)), *rotation_vector(axes @ j.rotation)]
+
+    def stored(self, t: Any, x: Any) -> Any:
+        """Return x.K x / 2 - preload.x."""
+        x = np.array(x)
+        return x @ (0.5 * (self.stiffness @ x) - self.preload)
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return the loads of the damping, and of what is not symmetric in K."""
+        loads = -(self.damping @ np.array(rate)) if self.damps else [0] * 6
+        if self.circulates:
+            loads = loads - 0.5 * ((self.stiffness - self.stiffness.T) @ np.array(x))
+        return list(loads)
+
+    @property
+    def conservative(self) -> bool:
+        """Whether it has a symmetric stiffness and no damping."""
+        return not (self.circulates or self.damps)
+
+
+def _matrix(owner: str, argument: str, value: Any) -> np.ndarray:
+    """Return a matrix (6, 6) given by itself or by its diagonal."""
+    given = validate.numbers(value)
+    if given is not None and given.shape == (6,):
+        diagonal = validate.array(owner, argument, value, (6,))
+        for k, x in enumerate(diagonal):
+            validate.non_negative(owner, f"{argument}[{k}]", x)
+        return np.diag(diagonal)
+    if given is None or given.shape != (6, 6):
+        raise InputError(f"{owner}: {argument} must be 6 numbers or a 6 x 6 matrix; got {value!r}")
+    return validate.array(owner, argument, value, (6, 6))

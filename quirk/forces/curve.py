@@ -1,0 +1,57 @@
+"""A function given by a table: a smooth curve through its points, which goes on straight beyond them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.constraints.jets import where
+from quirk.errors import InputError
+from quirk.motion import Motion
+
+# Coefficients of each piece: those of a spline of degree 5.
+COEFFICIENTS = 6
+
+
+def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the pieces of a curve start (p,), and their coefficients by ascending powers (p, 6).
+
+    The curve is `Motion.spline` through the points of a table (x, y); beyond its ends it goes on along its tangents.
+    """
+    try:
+        x, y = table
+        through = Motion.spline(x, y)
+    except (InputError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{owner}: {argument} must be a table of two rows, increasing abscissae and as many values: ({error})"
+        ) from None
+    breaks, inner = through.breaks, through.coefficients
+    pieces = np.zeros((len(breaks) + 1, COEFFICIENTS))
+    pieces[1:-1, : inner.shape[1]] = inner
+    pieces[0, :2], pieces[-1, :2] = through.derivatives(breaks[0], 1), through.derivatives(breaks[-1], 1)
+    return validate.array(owner, argument, np.append(breaks[:1], breaks), (len(pieces),)), pieces
+
+
+def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
+    """Return the coefficients (p, 7) of the integral of a curve that vanishes at `zero`."""
+    integrated = np.zeros((len(pieces), COEFFICIENTS + 1))
+    integrated[:, 1:] = pieces / np.arange(1, COEFFICIENTS + 1)
+    for p in range(2, len(pieces)):
+        integrated[p, 0] = np.polyval(integrated[p - 1, ::-1], starts[p] - starts[p - 1])
+    integrated[:, 0] -= on_curve(zero, starts, integrated)
+    return integrated
+
+
+def on_curve(x: Any, starts: Any, pieces: Any) -> Any:
+    """Return the value at x: a number or a jet."""
+    start, coefficients = starts[0], list(pieces[0])
+    for p in range(1, len(pieces)):
+        beyond = x >= starts[p]
+        start = where(beyond, starts[p], start)
+        coefficients = [where(beyond, a, b) for a, b in zip(pieces[p], coefficients, strict=True)]
+    value: Any = 0.0
+    for coefficient in reversed(coefficients):
+        value = value * (x - start) + coefficient
+    return value

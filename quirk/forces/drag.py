@@ -1,0 +1,67 @@
+"""Drag of a fluid on a body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body
+from quirk.constraints.jets import where
+from quirk.frame import Frame
+
+from .element import ForceElement
+from .law import Place
+from .on_body import checked_owner
+from .value import Value
+
+
+class Drag(ForceElement):
+    """Quadratic drag: force -rho/2 |u| (A_x u_x, A_y u_y, A_z u_z) in body axes, u the velocity through the fluid.
+
+    Parameters
+    ----------
+    body : Body
+    area : float or (3,)
+        Drag coefficient times area, m^2, not negative: the same in all directions, or for flow along each body axis.
+    density : float or function
+        rho, kg/m^3; a function ``f(t, position)`` of s and of the point (3,) in N, m, returns it.
+    wind : (3,) or function
+        Velocity of the fluid in N, m/s; a function ``f(t, position)`` returns it.
+    point : (3,)
+        Where it acts and whose velocity counts, body coordinates, m.
+    """
+
+    parameters = ("area", "density", "wind")
+    aside = ("point",)
+
+    def __init__(
+        self,
+        name: str,
+        body: Body,
+        area: Any,
+        *,
+        density: Any = 1.225,
+        wind: Any = (0, 0, 0),
+        point: Any = (0, 0, 0),
+    ) -> None:
+        owner = checked_owner("Drag", name, body)
+        areas = np.broadcast_to(area, (3,)) if np.ndim(area) == 0 else area
+        self.area = validate.array(owner, "area", areas, (3,))
+        for k, x in enumerate(self.area):
+            validate.non_negative(owner, f"area[{k}]", x)
+        if not callable(density):
+            validate.non_negative(owner, "density", density)
+        self.density = Value(owner, "density", density, (), "f(t, position)", (3,))
+        self.wind = Value(owner, "wind", wind, (3,), "f(t, position)", (3,))
+        self.point = validate.array(owner, "point", point, (3,))
+        super().__init__(name, (body, Frame(self.point)))
+
+    def load(self, t: Any, place: Place) -> Any:
+        """Return the force of the fluid at its point."""
+        u = place.rotation.T @ (place.velocity - self.wind(t, place.position))
+        square = u @ u
+        # A speed has no derivatives at rest, where the force and its first derivative vanish.
+        speed = where(square > 0.0, np.sqrt(where(square > 0.0, square, 1.0)), 0.0)
+        return place.rotation @ (-0.5 * self.density(t, place.position) * speed * (self.area * u)), 0

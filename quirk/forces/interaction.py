@@ -1,0 +1,83 @@
+"""Any law between two bodies, with action and reaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.constraints.constraint import checked_ends
+from quirk.errors import InputError
+from quirk.frame import Frame
+
+from .element import ForceElement
+from .law import Place
+from .relative import rotation_vector
+from .value import Value
+
+AXES = ("inertial", "i", "j")
+CALL = "f(t, displacement, velocity, rotation, angular_velocity)"
+SIZES = (3, 3, 3, 3)
+
+
+class Interaction(ForceElement):
+    """A force and a torque between two bodies, given by functions of their relative motion.
+
+    The functions are called as ``f(t, displacement, velocity, rotation, angular_velocity)``, all (3,) and in the axes
+    that `frame` says: from point i to point j, m; its rate as seen in these axes, m/s; the rotation vector of body j
+    relative to body i, axis times angle in rad, up to half a turn; and the angular velocity of j relative to i, rad/s.
+
+    Parameters
+    ----------
+    body_i, body_j : Body or GROUND
+    point_i, point_j : (3,)
+        In the coordinates of body i and j, m.
+    force : (3,) or function
+        N on body j at point j; body i gets the opposite at the same place in space, so moments balance too.
+    torque : (3,) or function
+        N m on body j; body i gets the opposite.
+    frame : "inertial", "i" or "j"
+        Axes of all arguments and of what is returned: those of N, of body i or of body j.
+    """
+
+    parameters = ("force", "torque")
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        point_i: Any = (0, 0, 0),
+        point_j: Any = (0, 0, 0),
+        *,
+        force: Any = None,
+        torque: Any = None,
+        frame: str = "inertial",
+    ) -> None:
+        owner = checked_ends("Interaction", name, body_i, body_j)
+        if force is None and torque is None:
+            raise InputError(f"{owner}: it does nothing: give force, torque or both")
+        self.force = None if force is None else Value(owner, "force", force, (3,), CALL, SIZES)
+        self.torque = None if torque is None else Value(owner, "torque", torque, (3,), CALL, SIZES)
+        self.frame = validate.choice(owner, "frame", frame, AXES)
+        super().__init__(
+            name,
+            (body_i, Frame(validate.array(owner, "point_i", point_i, (3,)))),
+            (body_j, Frame(validate.array(owner, "point_j", point_j, (3,)))),
+        )
+
+    def load(self, t: Any, i: Place, j: Place) -> Any:
+        """Return force and torque on body j, and the opposite on body i, at the origin of its frame."""
+        apart, parting = j.position - i.position, j.velocity - i.velocity
+        turn = i.rotation @ rotation_vector(i.rotation.T @ j.rotation)
+        motion = [apart, parting, turn, j.spin - i.spin]
+        axes = {"inertial": np.eye(3), "i": i.rotation, "j": j.rotation}[self.frame]
+        if self.frame != "inertial":
+            motion[1] = parting - np.cross((i if self.frame == "i" else j).spin, apart)
+        seen = [axes.T @ part for part in motion]
+        nothing = np.zeros(3)
+        force = nothing if self.force is None else axes @ self.force(t, *seen)
+        torque = nothing if self.torque is None else axes @ self.torque(t, *seen)
+        return (-force, -torque - np.cross(apart, force)), (force, torque)

@@ -1,0 +1,91 @@
+"""Actuators of bodies that fly: thrusters and reaction wheels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body
+from quirk.frame import Frame
+from quirk.motion import Motion
+
+from .element import ForceElement
+from .law import Place
+from .on_body import CALL, SIZES, checked_owner, value_for
+from .value import Value
+
+
+class Thruster(ForceElement):
+    """A force fixed in a body: thrust times throttle along a direction. The mass of the body stays what it is.
+
+    Parameters
+    ----------
+    body : Body
+    thrust : float
+        N at full throttle, not negative.
+    direction : (3,) or "x", "y", "z"
+        Of the force on the body, body axes.
+    throttle : float, Motion or function
+        Part of the thrust; a function ``f(t, position, orientation, velocity, angular_velocity)`` gets the motion of
+        the body as that of `Force` does.
+    point : (3,)
+        Where it acts, body coordinates, m.
+    """
+
+    parameters: tuple[str, ...] = ("thrust", "direction", "throttle")
+    aside = ("point",)
+
+    def __init__(
+        self, name: str, body: Body, thrust: float, direction: Any, *, throttle: Any = 1.0, point: Any = (0, 0, 0)
+    ) -> None:
+        owner = checked_owner("Thruster", name, body)
+        self.thrust = validate.non_negative(owner, "thrust", thrust)
+        self.direction = validate.direction(owner, "direction", direction)
+        timed = isinstance(throttle, Motion)
+        self.throttle: Any = throttle if timed else Value(owner, "throttle", throttle, (), CALL, SIZES)
+        if timed:
+            self.parameters, self.motions = ("thrust", "direction"), ("throttle",)
+        self.point = validate.array(owner, "point", point, (3,))
+        super().__init__(name, (body, Frame(self.point)))
+
+    def load(self, t: Any, place: Place) -> Any:
+        """Return thrust times throttle."""
+        throttle = self.throttle if self.motions else value_for(self.throttle, t, place)
+        return place.direction(self.direction * (self.thrust * throttle)), 0
+
+
+class ReactionWheel(ForceElement):
+    """A wheel in a body whose speed w over time is given: torque -I (w' a + omega x w a) on the body.
+
+    Mass and inertia of the wheel at rest belong to those of the body, which then moves as a gyrostat. For a wheel with
+    a motor of its own, let a body turn on a `Revolute` and give that an `Actuator`.
+
+    Parameters
+    ----------
+    body : Body
+    axis : (3,) or "x", "y", "z"
+        a, body axes.
+    inertia : float
+        I, of the wheel about its axis, kg m^2, positive.
+    speed : Motion or float
+        w, relative to the body, rad/s.
+    """
+
+    parameters = ("inertia", "axis")
+    motions = ("speed",)
+
+    def __init__(self, name: str, body: Body, axis: Any, inertia: float, speed: Any) -> None:
+        owner = checked_owner("ReactionWheel", name, body)
+        self.axis = validate.direction(owner, "axis", axis)
+        self.inertia = validate.positive(owner, "inertia", inertia)
+        if not isinstance(speed, Motion):
+            speed = Motion.polynomial([validate.number(owner, "speed", speed)])
+        self.speed = speed
+        super().__init__(name, (body, Frame()))
+
+    def load(self, t: Any, place: Place) -> Any:
+        """Return minus the rate of the wheel's own angular momentum."""
+        axis, speed = place.direction(self.axis), self.speed
+        return 0, -self.inertia * (speed.rate * axis + np.cross(place.spin, speed * axis))

@@ -1,0 +1,52 @@
+"""A spring and damper about a joint's axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quirk import validate
+from quirk.constraints import Joint
+
+from .joint_actuation import OfJoint, checked_joint
+
+
+class TorsionSpring(OfJoint):
+    """A massless spring with a parallel damper about a joint's axis: torque -k (x - x0) - c x' on body j.
+
+    Parameters
+    ----------
+    joint : Joint
+        One with a free rotation about its axis: Revolute or Cylindrical. Its angle x counts all turns made since the
+        start of the run, as ``result[joint].rotation`` does, so the spring may be wound up.
+    stiffness : float
+        k, N m/rad, not negative.
+    damping : float
+        c, N m s/rad, not negative.
+    rest_angle : float
+        x0, rad.
+    """
+
+    parameters = ("stiffness", "damping", "rest_angle")
+
+    def __init__(
+        self, name: str, joint: Joint, *, stiffness: float, damping: float = 0.0, rest_angle: float = 0.0
+    ) -> None:
+        owner, axis = checked_joint("TorsionSpring", name, joint, "rotation")
+        self.stiffness = validate.non_negative(owner, "stiffness", stiffness)
+        self.damping = validate.non_negative(owner, "damping", damping)
+        self.rest_angle = validate.number(owner, "rest_angle", rest_angle)
+        super().__init__(name, joint, axis, True)
+
+    def stored(self, t: Any, x: Any) -> Any:
+        """Return k (x - x0)^2 / 2."""
+        twisted = x - self.rest_angle
+        return 0.5 * self.stiffness * twisted * twisted
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return the torque of the damper."""
+        return -self.damping * rate
+
+    @property
+    def conservative(self) -> bool:
+        """Whether there is no damper."""
+        return self.damping <= 0

@@ -13,7 +13,8 @@ from .dynamics.projection import factorise
 from .dynamics.rows import residuals, spatial_rows
 from .dynamics.sparse.solver import Solver, Verdict
 from .dynamics.towers import MotionTower
-from .forces import ForceElement, JointForce, JointTorque
+from .forces import Controller, ForceElement
+from .forces.joint_actuation import Actuated
 from .state import Kinematics, State
 
 UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
@@ -67,7 +68,7 @@ class Mobility:
     singular_values : the smallest few that count, of rows scaled to unit length, for bodies all alike; one close to
         zero is a configuration that is nearly singular
     loads : of each active constraint, whether its force and torque are unique
-    held_motors : names of `JointTorque` and `JointForce` elements whose coordinate the constraints hold: what these
+    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the constraints hold: what these
         exert the constraints carry, and nothing moves
     """
 
@@ -203,7 +204,7 @@ def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np
 def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
     """The motors whose coordinates do not change in any of the free motions (f, n, 6)."""
     moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
-    motors = [(force, rows) for force, rows in model.forces if isinstance(force, JointTorque | JointForce)]
+    motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 
     def rate(motor: ForceElement, rows: tuple[int, ...], kin: Kinematics) -> float:
         return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), 0.0, 0, {}).coordinates[0, 1]))

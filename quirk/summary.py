@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .forces import JointForce, JointTorque
+from .forces import Controller
+from .forces.joint_actuation import Actuated
 from .mobility import nearly_dependent, said_nearly
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def summary(result: Result) -> str:
     near = nearly_dependent(result.model, result.verdict)
     if near:
         lines.append(said_nearly(near))
-    if any(isinstance(force, JointTorque | JointForce) for force in system.forces) and result.model.rows <= MOST_ROWS:
+    if any(isinstance(force, Actuated | Controller) for force in system.forces) and result.model.rows <= MOST_ROWS:
         held = result.mobility.held_motors
         lines += [f"motors that move nothing, constraints hold their coordinates: {', '.join(held)}"] if held else []
     return "\n".join(lines)

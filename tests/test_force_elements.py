@@ -2,109 +2,11 @@
 
 import numpy as np
 import pytest
+from force_systems import FINE, ball, hinged
 from mechanisms import random_quaternion, random_unit
 
 import quirk
 from quirk import GROUND, Body, Motion, rotation
-
-FINE = {"rtol": 1e-12, "atol": 1e-14}
-
-
-def ball(name="b", mass=2.0, inertia=(0.1, 0.1, 0.1), **initial):
-    return Body(name, mass, inertia, **initial)
-
-
-def hinged(*elements, inertia=0.5, **initial):
-    """A body that turns about z, and what acts on its hinge."""
-    body = Body("b", 1.0, [inertia, inertia, inertia], **initial)
-    hinge = quirk.Revolute("hinge", GROUND, body, point=[0, 0, 0], axis=[0, 0, 1])
-    return quirk.System([body, hinge, *(make(hinge) for make in elements)])
-
-
-def railed(*elements, mass=2.0, **initial):
-    """A body that slides along x, and what acts on its rail."""
-    body = ball(mass=mass, **initial)
-    rail = quirk.Prismatic("rail", GROUND, body, axis=[1, 0, 0], point=[0, 0, 0])
-    return quirk.System([body, rail, *(make(rail) for make in elements)])
-
-
-def angle(result):
-    return result["hinge"].rotation[:, 2]
-
-
-def test_torsional_pendulum_over_many_turns():
-    system = hinged(lambda hinge: quirk.TorsionSpring("spring", hinge, stiffness=2.0, rest_angle=-20.0))
-    result = quirk.simulate(system, 5.0, output=0.1, **FINE)
-    w = np.sqrt(2.0 / 0.5)
-    np.testing.assert_allclose(angle(result), -20 + 20 * np.cos(w * result.time), atol=1e-9)
-    assert result.conservative
-    np.testing.assert_allclose(result.energy.potential_of["spring"], (angle(result) + 20) ** 2, atol=1e-12 * 400)
-    assert result.energy.drift < 1e-11
-    np.testing.assert_allclose(result["spring"].coordinate("angle"), angle(result), atol=1e-12)
-
-
-def test_damped_torsion_spring():
-    J, k, c, x0 = 0.5, 2.0, 0.3, 0.4
-    system = hinged(lambda hinge: quirk.TorsionSpring("spring", hinge, stiffness=k, damping=c, rest_angle=x0))
-    result = quirk.simulate(system, 5.0, output=0.1, **FINE)
-    t, d = result.time, c / (2 * J)
-    w = np.sqrt(k / J - d * d)
-    want = x0 - x0 * np.exp(-d * t) * (np.cos(w * t) + d / w * np.sin(w * t))
-    np.testing.assert_allclose(angle(result), want, atol=1e-11)
-    assert not result.conservative
-
-
-def test_controller_is_a_spring_and_damper_that_follows_its_target():
-    """J x'' = kp (X - x) + kd (X' - x') with X = 0.3 + 0.7 t, from rest."""
-    J, kp, kd = 0.5, 8.0, 1.5
-    system = hinged(lambda hinge: quirk.Controller("pd", hinge, Motion.constant_rate(0.7, 0.3), kp=kp, kd=kd))
-    result = quirk.simulate(system, 4.0, output=0.1, **FINE)
-    t, d = result.time, kd / (2 * J)
-    w = np.sqrt(kp / J - d * d)
-    error = np.exp(-d * t) * (0.3 * np.cos(w * t) + (0.7 + d * 0.3) / w * np.sin(w * t))
-    np.testing.assert_allclose(angle(result), 0.3 + 0.7 * t - error, atol=1e-11)
-
-
-def test_controller_step_and_limits_on_a_rail():
-    system = railed(lambda rail: quirk.Controller("pd", rail, 1.0, kp=100.0, limits=4.0))
-    result = quirk.simulate(system, 0.9, output=0.1, **FINE)
-    # 4 N on 2 kg until the error is below 4 cm, at 0.98 s.
-    np.testing.assert_allclose(result["b"].position[:, 0], result.time**2, atol=1e-12)
-    np.testing.assert_allclose(result["pd"].along(), 4.0)
-
-
-@pytest.mark.parametrize(("limits", "want"), [(None, 3.0), (2.0, 2.0), ([-1.0, 0.5], 0.5), ([4.0, 5.0], 4.0)])
-def test_actuator_keeps_its_limits(limits, want):
-    for effort in (3.0, lambda t, x, rate: 3.0, Motion.constant_rate(0.0, 3.0)):
-        system = hinged(lambda hinge, e=effort: quirk.Actuator("motor", hinge, e, limits=limits))
-        for solver in ("dense", "sparse"):
-            found = system.acceleration(system.initial_state(), solver=solver)
-            np.testing.assert_allclose(found.angular[0], [0, 0, want / 0.5], rtol=1e-12, atol=1e-13)
-
-
-def test_friction_creeps_as_it_says():
-    T, coulomb, creep = 0.6, 0.8, 1e-3
-    system = hinged(lambda hinge: quirk.JointFriction("friction", hinge, coulomb=coulomb, creep=creep),
-                    lambda hinge: quirk.JointTorque("load", hinge, T))  # fmt: skip
-    result = quirk.simulate(system, 0.2, method="Radau", rtol=1e-9, atol=1e-12)
-    rate = result["hinge"].rotation_rate[-1, 2]
-    assert rate == pytest.approx(creep * np.arctanh(T / coulomb), rel=1e-9)
-
-
-def test_friction_slides_with_stribeck_and_stops():
-    v, part = 2.0, 2.0 / 0.5
-    system = railed(lambda rail: quirk.JointFriction("f", rail, viscous=0.3, coulomb=1.0, static=1.5, stribeck=0.5, creep=0.01),
-                    velocity=[v, 0, 0])  # fmt: skip
-    for solver in ("dense", "sparse"):
-        found = system.acceleration(system.initial_state(), solver=solver)
-        want = -0.3 * v - (1.0 + 0.5 * np.exp(-part * part)) * np.tanh(v / 0.01)
-        np.testing.assert_allclose(found.linear[0, 0], want / 2.0, rtol=1e-13)
-    dry = railed(lambda rail: quirk.JointFriction("f", rail, coulomb=1.0, creep=1e-4), velocity=[v, 0, 0])
-    result = quirk.simulate(dry, 6.0, output=1.0, method="Radau")
-    # v - F t / m until it stands.
-    np.testing.assert_allclose(result["b"].velocity[:4, 0], v - 0.5 * result.time[:4], atol=1e-4)
-    np.testing.assert_allclose(result["b"].velocity[5:, 0], 0, atol=1e-6)
-
 
 K6 = np.diag([300.0, 500, 200, 4, 6, 9]) + 0.5 * np.ones((6, 6))
 
@@ -428,37 +330,6 @@ def test_elements_with_functions_in_other_places_have_laws_of_their_own():
         np.testing.assert_allclose(sparse.angular, dense.angular, atol=1e-13)
 
 
-class Wound(quirk.ForceElement):
-    """Stores energy in two coordinates, one of them an angle whose turns count; one parameter is left out."""
-
-    parameters = ("absent", "k")
-    aside = ("sleeve",)
-    coordinates = ("z", "angle")
-    turning = (1,)
-
-    def __init__(self, sleeve, k):
-        self.absent, self.k, self.sleeve = None, np.array(k), sleeve.name
-        super().__init__("wound", (sleeve.body_i, sleeve.frame_i), (sleeve.body_j, sleeve.frame_j))
-
-    def turns_near(self, angles):
-        return [float(angles[self.sleeve][2])]
-
-    def coordinate(self, t, i, j):
-        return [j.position[2], np.arctan2(j.rotation[1, 0], j.rotation[0, 0])]
-
-    def stored(self, t, x):
-        return 0.5 * (self.k[0] * x[0] ** 2 + self.k[1] * x[1] ** 2)
-
-
-def test_energy_stored_in_several_coordinates():
-    body = ball(position=[0, 0, 0.5], angular_velocity=[0, 0, 30.0])
-    sleeve = quirk.Cylindrical("sleeve", GROUND, body, point=[0, 0, 0.5], axis=[0, 0, 1])
-    result = quirk.simulate(quirk.System([body, sleeve, Wound(sleeve, [8.0, 0.4])]), 3.0, output=0.1, **FINE)
-    np.testing.assert_allclose(result["b"].position[:, 2], 0.5 * np.cos(2 * result.time), atol=1e-11)
-    np.testing.assert_allclose(result["wound"].coordinate("angle"), 15 * np.sin(2 * result.time), atol=1e-9)
-    assert result.energy.drift < 1e-10
-
-
 @pytest.mark.parametrize(("methods", "says"), [
     ({}, "has no law: write its potential, its load, or a coordinate with along or stored"),
     ({"coordinate": lambda self, t, i: i.position[0]}, "has no law"),
@@ -468,48 +339,3 @@ def test_energy_stored_in_several_coordinates():
 def test_laws_must_be_whole(methods, says):
     with pytest.raises(quirk.InputError, match=says):
         type("Mine", (quirk.ForceElement,), methods)("f", (ball(), quirk.Frame()))
-
-
-A, B = ball("a"), ball("b", position=[1, 0, 0])
-HINGE = quirk.Revolute("hinge", A, B, point=[0, 0, 0], axis=[0, 0, 1])
-SLEEVE = quirk.Cylindrical("sleeve", A, B, point=[0, 0, 0], axis=[0, 0, 1])
-
-
-@pytest.mark.parametrize(("make", "says"), [
-    (lambda: quirk.Spring("s", A, B), 'Spring "s": give either stiffness or law; got none'),
-    (lambda: quirk.Spring("s", A, B, stiffness=1, law=lambda L, rate: 0), 'Spring "s": give either stiffness or law; got both'),
-    (lambda: quirk.Spring("s", A, B, law=([0, 1], [0, 1]), one_sided="tension"), "one_sided is for a stiffness"),
-    (lambda: quirk.Spring("s", A, B, law=[1, 2, 3]), "law must be a table of two rows"),
-    (lambda: quirk.Spring("s", A, B, law=([1, 0], [1, 2])), "times must increase strictly"),
-    (lambda: quirk.Spring("s", A, B, stiffness=1, one_sided="both"), "one_sided must be one of None, 'tension'"),
-    (lambda: quirk.Spring("s", A, B, stiffness=1, rest_length=0, one_sided="compression"), "never compressed"),
-    (lambda: quirk.Damper("d", A, A, damping=1), 'Damper "d": body_i and body_j must differ'),
-    (lambda: quirk.Damper("d", A, B, damping=-1), 'Damper "d": damping must not be negative'),
-    (lambda: quirk.Bushing("b", A, B, point=[0, 0, 0], stiffness=[1, 2, 3]), "stiffness must be 6 numbers or a 6 x 6 matrix"),
-    (lambda: quirk.Bushing("b", A, B, stiffness=np.ones(6)), 'Bushing "b": point must be given'),
-    (lambda: quirk.Bushing("b", A, B, point=[0, 0, 0], stiffness=np.ones(6), damping=-np.eye(6)), "damping must not put energy in"),
-    (lambda: quirk.JointFriction("f", HINGE, coulomb=1.0), "creep must be given, a speed in rad/s"),
-    (lambda: quirk.JointFriction("f", HINGE, coulomb=1.0, static=0.5, creep=1), "static must be at least coulomb"),
-    (lambda: quirk.JointFriction("f", HINGE, coulomb=1.0, static=2, creep=1), "stribeck must be given"),
-    (lambda: quirk.Actuator("m", SLEEVE, 1.0), "both turns and slides: say coordinate="),
-    (lambda: quirk.Actuator("m", HINGE, 1.0, limits=[2, 1]), "limits must be the least and the largest effort"),
-    (lambda: quirk.Actuator("m", A, 1.0), 'Actuator "m": joint must be a joint such as quirk.Revolute'),
-    (lambda: quirk.Controller("c", HINGE, "up", kp=1.0), 'Controller "c": target must be a number'),
-    (lambda: quirk.TorsionSpring("s", quirk.Prismatic("p", A, B, axis=[1, 0, 0]), stiffness=1), "turns about a single axis"),
-    (lambda: quirk.Interaction("x", A, B), "it does nothing: give force, torque or both"),
-    (lambda: quirk.Interaction("x", A, B, force=[1, 2, 3], frame="k"), "frame must be one of 'inertial', 'i', 'j'"),
-    (lambda: quirk.PointGravity("g", GROUND, B), "mu must be given"),
-    (lambda: quirk.PointGravity("g", A, GROUND), "body_j must be the quirk.Body that is attracted"),
-    (lambda: quirk.UniformField("u", [A, A], acceleration=[1, 2, 3]), "bodies must differ"),
-    (lambda: quirk.UniformField("u", [], acceleration=[1, 2, 3]), "bodies must be one body or more"),
-    (lambda: quirk.UniformField("u", [A], acceleration=[Motion.constant_rate(1), 2]), "three numbers or Motions"),
-    (lambda: quirk.Damping("d", ["a"]), "bodies must be quirk.Body objects"),
-    (lambda: quirk.Potential("p", A, 3.0), "energy must be a function that returns J"),
-    (lambda: quirk.Thruster("t", A, -1.0, "x"), "thrust must not be negative"),
-    (lambda: quirk.ReactionWheel("w", A, [0, 0, 0], 1.0, 1.0), "axis must be a direction"),
-    (lambda: quirk.Drag("d", A, [1, 2]), "area must have shape"),
-    (lambda: quirk.Drag("d", A, [1, -2, 3]), r"area\[1\] must not be negative"),
-])  # fmt: skip
-def test_what_is_wrong_is_named(make, says):
-    with pytest.raises(quirk.InputError, match=says):
-        make()

@@ -1,12 +1,13 @@
 """Applied forces and torques. Uniform gravity is a property of the system: `System(..., gravity=...)`."""
 
+from .actuator import Actuator, Controller
 from .bushing import Bushing
 from .drag import Drag
 from .element import ForceElement
 from .fields import Damping, Potential, UniformField
 from .gravity import GravityGradient, PointGravity
 from .interaction import Interaction
-from .joint_actuation import Actuator, Controller, JointForce, JointTorque
+from .joint_actuation import JointForce, JointTorque
 from .joint_friction import JointFriction
 from .on_body import Force, Torque
 from .spacecraft import ReactionWheel, Thruster

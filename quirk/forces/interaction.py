@@ -8,13 +8,13 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import Body, Ground
+from quirk.constraints.angle import rotation_vector
 from quirk.constraints.constraint import checked_ends
 from quirk.errors import InputError
 from quirk.frame import Frame
 
 from .element import ForceElement
 from .law import Place
-from .relative import rotation_vector
 from .value import Value
 
 AXES = ("inertial", "i", "j")

@@ -9,10 +9,9 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import Body, Ground
-from quirk.constraints.constraint import checked_ends, initial_point
+from quirk.constraints.constraint import checked_ends, end_points, initial_point
 from quirk.constraints.jets import where
 from quirk.errors import InputError
-from quirk.frame import Frame
 from quirk.traceable import maximum, minimum
 
 from .curve import curve, integral, on_curve
@@ -29,13 +28,12 @@ class _BetweenPoints(ForceElement):
     coordinates = ("length",)
     undefined = "its ends coincide"
 
-    def __init__(self, name: str, body_i: Body | Ground, body_j: Body | Ground, point_i: Any, point_j: Any) -> None:
+    def __init__(
+        self, name: str, body_i: Body | Ground, body_j: Body | Ground, point_i: Any, point_j: Any, points: Any
+    ) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
-        super().__init__(
-            name,
-            (body_i, Frame(validate.array(owner, "point_i", point_i, (3,)))),
-            (body_j, Frame(validate.array(owner, "point_j", point_j, (3,)))),
-        )
+        frame_i, frame_j = end_points(owner, body_i, body_j, point_i, point_j, points)
+        super().__init__(name, (body_i, frame_i), (body_j, frame_j))
 
     @property
     def initial_length(self) -> float:
@@ -58,7 +56,9 @@ class Damper(_BetweenPoints):
     ----------
     body_i, body_j : Body or GROUND
     point_i, point_j : (3,)
-        Its ends in the coordinates of body i and j, m.
+        Its ends in the coordinates of body i and j, m; default: the centres of mass.
+    points : (2, 3)
+        Both ends in N at the initial poses, m, instead.
     damping : float
         c, N s/m, not negative.
     """
@@ -70,12 +70,13 @@ class Damper(_BetweenPoints):
         name: str,
         body_i: Body | Ground,
         body_j: Body | Ground,
-        point_i: Any = (0, 0, 0),
-        point_j: Any = (0, 0, 0),
+        point_i: Any = None,
+        point_j: Any = None,
         *,
+        points: Any = None,
         damping: float,
     ) -> None:
-        super().__init__(name, body_i, body_j, point_i, point_j)
+        super().__init__(name, body_i, body_j, point_i, point_j, points)
         self.damping = validate.non_negative(f"{self}", "damping", damping)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
@@ -90,7 +91,9 @@ class Spring(_BetweenPoints):
     ----------
     body_i, body_j : Body or GROUND
     point_i, point_j : (3,)
-        Its ends in the coordinates of body i and j, m.
+        Its ends in the coordinates of body i and j, m; default: the centres of mass.
+    points : (2, 3)
+        Both ends in N at the initial poses, m, instead.
     stiffness : float
         k, N/m, not negative; or else `law`.
     damping : float
@@ -113,16 +116,17 @@ class Spring(_BetweenPoints):
         name: str,
         body_i: Body | Ground,
         body_j: Body | Ground,
-        point_i: Any = (0, 0, 0),
-        point_j: Any = (0, 0, 0),
+        point_i: Any = None,
+        point_j: Any = None,
         *,
+        points: Any = None,
         stiffness: float | None = None,
         damping: float = 0.0,
         rest_length: float | None = None,
         law: Any = None,
         one_sided: str | None = None,
     ) -> None:
-        super().__init__(name, body_i, body_j, point_i, point_j)
+        super().__init__(name, body_i, body_j, point_i, point_j, points)
         owner = f"{self}"
         if (stiffness is None) == (law is None):
             raise InputError(f"{owner}: give either stiffness or law; got {'none' if law is None else 'both'} of them")

@@ -68,8 +68,8 @@ class Mobility:
     singular_values : the smallest few that count, of rows scaled to unit length, for bodies all alike; one close to
         zero is a configuration that is nearly singular
     loads : of each active constraint, whether its force and torque are unique
-    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the constraints hold: what these
-        exert the constraints carry, and nothing moves
+    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
+        constraints hold: what these exert the constraints carry, and nothing moves
     """
 
     degrees_of_freedom: int

@@ -87,6 +87,7 @@ def _zeros(shape: Any, dtype: Any = None) -> np.ndarray:
     return made
 
 
+_WHERE = np.frompyfunc(where, 3, 1)
 _HYPOT = _elementwise(lambda a, b: (a * a + b * b) ** 0.5, 2)
 _NUMPY = {
     "where": lambda condition, a, b: where(condition, a, b) if np.ndim(condition) == 0 else _WHERE(condition, a, b),
@@ -98,7 +99,6 @@ _NUMPY = {
     "logical_not": operator.invert, "deg2rad": lambda x: x * (np.pi / 180), "radians": lambda x: x * (np.pi / 180),
     "rad2deg": lambda x: x * (180 / np.pi), "degrees": lambda x: x * (180 / np.pi),
 }  # fmt: skip
-_WHERE = np.frompyfunc(where, 3, 1)
 # Of numpy as they are: they work on arrays of jets.
 _PLAIN = (
     "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "cross",
@@ -223,7 +223,7 @@ def _stand_in(x: Any, copies: dict[int, Any]) -> Any:
     if isinstance(x, types.ModuleType) and x in _MODULES:
         return _MODULES[x]
     if isinstance(x, types.MethodType):
-        return types.MethodType(_copied(x.__func__, copies), _ReadOnly(x.__self__, copies))
+        return types.MethodType(_stand_in(x.__func__, copies), _ReadOnly(x.__self__, copies))
     if isinstance(x, types.FunctionType):
         return _copied(x, copies)
     if isinstance(x, tuple | list):

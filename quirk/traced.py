@@ -252,7 +252,7 @@ def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: in
 
     def call(array, given, found):  # type: ignore[no-untyped-def]
         whole = numba.carray(array, LONGEST)
-        results = function(whole, *(known + to_fixed_tuple(numba.carray(given, numbers), numbers)))
+        results = function(whole, *(known + to_fixed_tuple(numba.carray(given, numbers), numbers)))  # type: ignore[call-arg]
         for k in range(count):
             found[k] = results[k]
 

@@ -88,12 +88,13 @@ class Applied:
             inputs.append(fixed_inputs(element, layout))
             first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
             first_side, first_motion = last_side, last_motion
-        whole = [np.array(part, dtype=np.int64).ravel() for part in (entries, sides, turns)]
         return Forces(
-            *whole,
-            MotionTable.of([motion for _, motion in _motions(model)]),
-            np.concatenate(inputs),
-            np.zeros(first_out),
+            entries=np.array(entries, dtype=np.int64).ravel(),
+            sides=np.array(sides, dtype=np.int64).ravel(),
+            turns=np.array(turns, dtype=np.int64).ravel(),
+            motions=MotionTable.of([motion for _, motion in _motions(model)]),
+            inputs=np.concatenate(inputs),
+            outputs=np.zeros(first_out),
         )
 
     @property

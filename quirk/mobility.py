@@ -68,8 +68,8 @@ class Mobility:
     singular_values : the smallest few that count, of rows scaled to unit length, for bodies all alike; one close to
         zero is a configuration that is nearly singular
     loads : of each active constraint, whether its force and torque are unique
-    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the constraints hold: what these
-        exert the constraints carry, and nothing moves
+    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
+        constraints hold: what these exert the constraints carry, and nothing moves
     """
 
     degrees_of_freedom: int
@@ -207,7 +207,11 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 
     def rate(motor: ForceElement, rows: tuple[int, ...], kin: Kinematics) -> float:
-        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), 0.0, 0, {}).coordinates[0, 1]))
+        # The rate does not depend on the time, which is one at which what the motor follows is defined.
+        t = 0.0
+        for motion in map(motor.motion, motor.motions):
+            t = min(max(t, motion.start), motion.end)
+        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), t, 0, {}).coordinates[0, 1]))
 
     return [
         motor.name

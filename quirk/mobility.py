@@ -207,7 +207,11 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 
     def rate(motor: ForceElement, rows: tuple[int, ...], kin: Kinematics) -> float:
-        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), 0.0, 0, {}).coordinates[0, 1]))
+        # The rate does not depend on the time, which is one at which what the motor follows is defined.
+        t = 0.0
+        for motion in map(motor.motion, motor.motions):
+            t = min(max(t, motion.start), motion.end)
+        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), t, 0, {}).coordinates[0, 1]))
 
     return [
         motor.name

@@ -115,3 +115,12 @@ def test_energy_stored_in_several_coordinates():
     np.testing.assert_allclose(result["b"].position[:, 2], 0.5 * np.cos(2 * result.time), atol=1e-11)
     np.testing.assert_allclose(result["wound"].coordinate("angle"), 15 * np.sin(2 * result.time), atol=1e-9)
     assert result.energy.drift < 1e-10
+
+
+def test_held_motors_are_named_whatever_they_follow():
+    body, target = ball(), Motion.spline([3.0, 4.0], [0.0, 1.0])
+    fixed = quirk.Fixed("fixed", GROUND, body, point=[0, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, body, point=[0, 0, 0], axis=[0, 0, 1])
+    motors = [quirk.Controller("pd", hinge, target, kp=1.0), quirk.JointTorque("torque", hinge, target)]
+    assert quirk.System([body, hinge, fixed, *motors]).mobility().held_motors == ["pd", "torque"]
+    assert quirk.System([body, hinge, *motors]).mobility().held_motors == []

@@ -23,10 +23,10 @@ class Bushing(ForceElement):
     """A massless bushing between two frames: loads preload - K x - C x' along six coordinates x.
 
     The coordinates are the displacement (3,) of frame j's origin from that of frame i, in the axes of frame i, m; and
-    the rotation vector (3,) of frame j relative to frame i, axis times angle in rad, smooth up to half a turn. A bushing
-    that lets its frames turn freely, without stiffness, damping or preload there, has displacements alone. The loads act
-    along the coordinates with all moments that this takes, so forces and torques balance at any displacement. The energy
-    x.K x / 2 - preload.x of the symmetric part of K is stored.
+    the rotation vector (3,) of frame j relative to frame i, axis times angle in rad, smooth up to half a turn. Without
+    stiffness, damping or preload against turning, they are the displacement alone, and the frames turn freely. The
+    loads act along the coordinates with all moments that this takes, so forces and torques balance at any displacement.
+    The energy x.K x / 2 - preload.x of the symmetric part of K is stored.
 
     Parameters
     ----------

@@ -41,6 +41,17 @@ def test_bushing_at_finite_rotations(theta):
     assert result.energy.potential_of["bush"][0] == pytest.approx(0.5 * k * theta**2, abs=1e-12)
 
 
+def test_bushing_without_rotations_turns_freely():
+    """Through half a turn and on, about a point that is held elastically."""
+    body = ball(angular_velocity=[0, 0, 3.0])
+    bushing = quirk.Bushing(
+        "bush", GROUND, body, point=[0, 0, 0], stiffness=[50, 50, 50, 0, 0, 0], damping=[1, 1, 1, 0, 0, 0]
+    )
+    result = quirk.simulate(quirk.System([body, bushing]), 4.0, output=0.1, **FINE)
+    np.testing.assert_allclose(result["b"].angular_velocity[-1], [0, 0, 3.0], atol=1e-12)
+    assert result["bush"].of.coordinates == ("x", "y", "z")
+
+
 def test_bushing_energy_is_kept():
     rng = np.random.default_rng(5)
     a, b = (ball(name, velocity=rng.normal(size=3), angular_velocity=rng.normal(size=3)) for name in "ab")

@@ -16,14 +16,17 @@ from quirk.frame import Frame
 from .element import ForceElement
 from .law import Place
 
+COORDINATES = ("x", "y", "z", "about x", "about y", "about z")
+
 
 class Bushing(ForceElement):
     """A massless bushing between two frames: loads preload - K x - C x' along six coordinates x.
 
     The coordinates are the displacement (3,) of frame j's origin from that of frame i, in the axes of frame i, m; and
-    the rotation vector (3,) of frame j relative to frame i, axis times angle in rad, smooth up to half a turn. The
-    loads act along them with all moments that this takes, so forces and torques balance at any displacement. The
-    energy x.K x / 2 - preload.x of the symmetric part of K is stored.
+    the rotation vector (3,) of frame j relative to frame i, axis times angle in rad, smooth up to half a turn. Without
+    stiffness, damping or preload against turning, they are the displacement alone, and the frames turn freely. The
+    loads act along the coordinates with all moments that this takes, so forces and torques balance at any displacement.
+    The energy x.K x / 2 - preload.x of the symmetric part of K is stored.
 
     Parameters
     ----------
@@ -41,7 +44,6 @@ class Bushing(ForceElement):
     """
 
     parameters = ("stiffness", "damping", "preload")
-    coordinates = ("x", "y", "z", "about x", "about y", "about z")
     undefined = "its frames are turned by half a turn, where a rotation vector may point either way,"
 
     def __init__(
@@ -74,23 +76,28 @@ class Bushing(ForceElement):
         # What a symmetric matrix does not show is worth no instructions.
         self.circulates = bool((self.stiffness != self.stiffness.T).any())
         self.damps = bool(self.damping.any())
+        # One that lets its frames turn freely has no rotation vector, and no limit of half a turn.
+        given = self.stiffness, self.stiffness.T, self.damping, self.damping.T, self.preload
+        self.coordinates = COORDINATES if any(part[3:].any() for part in given) else COORDINATES[:3]
         super().__init__(name, (body_i, i), (body_j, j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
         """Return displacement and rotation vector."""
         axes = i.rotation.T
-        return [*(axes @ (j.position - i.position)), *rotation_vector(axes @ j.rotation)]
+        displacement = axes @ (j.position - i.position)
+        return [*displacement, *(rotation_vector(axes @ j.rotation) if len(self.coordinates) == 6 else ())]
 
     def stored(self, t: Any, x: Any) -> Any:
         """Return x.K x / 2 - preload.x."""
-        x = np.array(x)
-        return x @ (0.5 * (self.stiffness @ x) - self.preload)
+        x, n = np.array(x), len(x)
+        return x @ (0.5 * (self.stiffness[:n, :n] @ x) - self.preload[:n])
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the loads of the damping, and of what is not symmetric in K."""
-        loads = -(self.damping @ np.array(rate)) if self.damps else [0] * 6
+        n = len(x)
+        loads = -(self.damping[:n, :n] @ np.array(rate)) if self.damps else [0] * n
         if self.circulates:
-            loads = loads - 0.5 * ((self.stiffness - self.stiffness.T) @ np.array(x))
+            loads = loads - 0.5 * ((self.stiffness - self.stiffness.T)[:n, :n] @ np.array(x))
         return list(loads)
 
     @property

@@ -9,10 +9,11 @@ So a copy that runs does nothing but arithmetic, and running it once tells what 
 from __future__ import annotations
 
 import builtins
+import dis
 import math
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -271,6 +272,66 @@ def fingerprint(function: Any) -> Any:
         return None
 
 
+def _found(x: types.FunctionType) -> list[tuple[str, Any, Any]]:
+    """What a function finds outside of itself: names, where the values are kept, and these."""
+    code, cells = x.__code__, x.__closure__ or ()
+    names = sorted(name for name in _names(code) if name in x.__globals__)
+    return [
+        *((name, (id(x.__globals__), name), x.__globals__[name]) for name in names),
+        *((name, id(cell), cell.cell_contents) for name, cell in zip(code.co_freevars, cells, strict=True)),
+        ("defaults", None, x.__defaults__),
+        ("named", None, tuple((x.__kwdefaults__ or {}).items())),
+    ]
+
+
+def changed_by(others: Sequence[Any]) -> Callable[[Any], bool]:
+    """Return what tells of a function whether it reads what other functions may change when they are called.
+
+    These are names that they set, and lists, dicts, arrays and objects, whatever they do with these.
+    """
+    written: set[Any] = set()
+    for other in others:
+        written |= _set_by(getattr(other, "py_func", other), set())
+
+    def changed(function: Any) -> bool:
+        try:
+            return _reads(getattr(function, "py_func", function), written, set())
+        except NotTraceableError:
+            return True
+
+    return changed
+
+
+def _set_by(x: Any, seen: set[int]) -> set[Any]:
+    """Where the names are kept that a function sets."""
+    if not isinstance(x, types.FunctionType):
+        x = getattr(x, "__func__", vars(type(x)).get("__call__"))
+    if not isinstance(x, types.FunctionType) or id(x) in seen:
+        return set()
+    seen.add(id(x))
+    code, cells = x.__code__, x.__closure__ or ()
+    set_names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "STORE_DEREF")}
+    found: set[Any] = {(id(x.__globals__), name) for name in set_names}
+    found |= {id(cell) for name, cell in zip(code.co_freevars, cells, strict=True) if name in set_names}
+    for name in code.co_names:
+        if isinstance(x.__globals__.get(name), types.FunctionType):
+            found |= _set_by(x.__globals__[name], seen)
+    return found
+
+
+def _reads(x: Any, written: set[Any], seen: set[int]) -> bool:
+    if id(x) in _FUNCTIONS or isinstance(x, _CONSTANTS) or (isinstance(x, types.ModuleType) and x in _MODULES):
+        return False
+    if isinstance(x, tuple):
+        return any(_reads(part, written, seen) for part in x)
+    if not isinstance(x, types.FunctionType):
+        return True
+    if id(x) in seen:
+        return False
+    seen.add(id(x))
+    return any(place in written or _reads(value, written, seen) for _, place, value in _found(x))
+
+
 class _UnknownError(Exception):
     """Raised where the values that a function finds cannot be listed."""
 
@@ -285,11 +346,7 @@ def _print(x: Any, seen: set[int]) -> Any:
         if id(x) in seen:
             return "itself"
         seen.add(id(x))
-        code = x.__code__
-        found = [(name, x.__globals__[name]) for name in sorted(_names(code)) if name in x.__globals__]
-        found += [(name, cell.cell_contents) for name, cell in zip(code.co_freevars, x.__closure__ or (), strict=True)]
-        found += [("defaults", x.__defaults__), ("named", tuple((x.__kwdefaults__ or {}).items()))]
-        return code, tuple((name, _print(value, seen)) for name, value in found)
+        return x.__code__, tuple((name, _print(value, seen)) for name, _, value in _found(x))
     if isinstance(x, tuple | list):
         return tuple(_print(part, seen) for part in x)
     if isinstance(x, dict):
@@ -326,8 +383,6 @@ def _stand_in_or_refusal(x: Any, copies: dict[int, Any]) -> Any:
 
 def _names(code: types.CodeType) -> set[str]:
     """Global names that code may ask for, with those of functions inside it; code that writes such is refused."""
-    import dis
-
     for instruction in dis.get_instructions(code):
         outer = instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars
         if instruction.opname in _WRITING or outer:

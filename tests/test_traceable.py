@@ -300,3 +300,24 @@ def test_motions_of_functions_become_machine_code():
     stepping = quirk.Motion.function(lambda t: 0.0 if t < 2 else 1.0, lambda t: 0.0, lambda t: 0.0)
     result = quirk.simulate(quirk.System([b, hinge, quirk.Drive("d", hinge, stepping)]), 1.0)
     assert list(result.statistics.in_python) == ['Drive "d", motion']
+
+
+def test_what_a_function_in_python_changes_is_seen_by_others():
+    """A switch that one function throws in mid-run, and others read; two of them could be machine code by themselves."""
+    switch, level = {"on": 0.0}, 0.0
+
+    def throwing(t, p, q, v, w):
+        nonlocal level
+        if t > 0.5:
+            switch["on"], level = 1.0, 2.0
+        return 0.0, 0.0, 0.0
+
+    a, b, c = (quirk.Body(name, 1.0, [1, 1, 1], position=[k, 0, 0]) for k, name in enumerate("abc"))
+    first = quirk.Force("first", a, throwing)
+    reading = quirk.Force("reading", b, lambda t, p, q, v, w: [switch["on"], level, 0.0])
+    steady = quirk.Force("steady", c, lambda t, p, q, v, w: [GAIN, 0.0, 0.0])
+    result = quirk.simulate(quirk.System([a, b, c, first, reading, steady]), 1.0, method="RK4", step=0.1)
+    assert sorted(result.statistics.in_python) == ['Force "first", force', 'Force "reading", force']
+    assert result["b"].velocity[-1, 0] > 0.4
+    assert result["b"].velocity[-1, 1] == pytest.approx(2 * result["b"].velocity[-1, 0])
+    assert result["c"].velocity[-1, 0] == pytest.approx(GAIN)

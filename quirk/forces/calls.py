@@ -32,6 +32,7 @@ class WrittenCall:
     value : of the user
     inputs, outputs : arrays of the machine code
     first_in, first_out : where the function's room starts
+    refused : whether it is to be called in any case
 
     Attributes
     ----------
@@ -40,15 +41,19 @@ class WrittenCall:
 
     takes_jets = True
 
-    def __init__(self, value: Value, inputs: Traced, outputs: Traced, first_in: int, first_out: int) -> None:
+    def __init__(
+        self, value: Value, inputs: Traced, outputs: Traced, first_in: int, first_out: int, refused: bool
+    ) -> None:
         self.value, self.inputs, self.outputs = value, inputs, outputs
         self.first_in, self.first_out = first_in, first_out
-        self.written = False
+        self.refused, self.written = refused, False
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
         """Return the value at the time and arguments: a jet or an array of jets."""
         numbers = [jet for argument in arguments for jet in np.ravel(argument)]
         try:
+            if self.refused:
+                raise BranchingError("it reads what other functions may change")
             returned = self.value.shaped(traceable(self.value.function)(t, *arguments))
             self.written = True
         except Exception as error:  # of whatever kind: then it is run in Python
@@ -131,10 +136,12 @@ class NumberCall:
         return self.value.along(self.order, t, *arguments)
 
 
-def written_calls(values: Sequence[Value], layout: Layout, inputs: Traced, outputs: Traced) -> list[WrittenCall]:
-    """Return what stands for the functions of an element while machine code is written."""
+def written_calls(
+    values: Sequence[Value], layout: Layout, inputs: Traced, outputs: Traced, refused: Sequence[bool]
+) -> list[WrittenCall]:
+    """Return what stands for the functions of an element while machine code is written; `refused` are called."""
     calls, first_in, first_out = [], layout.first_function, layout.function_output
-    for value in values:
-        calls.append(WrittenCall(value, inputs, outputs, first_in, first_out))
+    for value, called in zip(values, refused, strict=True):
+        calls.append(WrittenCall(value, inputs, outputs, first_in, first_out, called))
         first_in, first_out = first_in + value.room, first_out + value.returns
     return calls

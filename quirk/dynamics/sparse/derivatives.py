@@ -137,7 +137,9 @@ class Differentiator:
         model, tables, slots = solver.model, solver.tables, solver.slots
         first_side = tables.units + UNIT_ROWS.size
         relations = flat_relations(model, slots, first_side, order + 1, order - 1)
-        self.related = Related(model, relations, solver.applied.watched, order + 1, order - 1, resting=False)
+        self.related = Related(
+            model, relations, solver.applied.watched, order + 1, order - 1, resting=False, refuse=solver.refuse
+        )
         self._pointer = pointer_to_python(solver.applied.watched(self._apply_loads))
         self.series = Series(
             bodies=aligned((order + 2) * slots.lanes * KINEMATICS_SIZE),

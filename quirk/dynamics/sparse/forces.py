@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,8 @@ from quirk.constraints.jets import BranchingError
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.forces.calls import ADDRESS as FUNCTION_ADDRESS
-from quirk.forces.calls import ARGUMENTS, CHECKED, written_calls
+from quirk.forces.calls import ARGUMENTS, CHECKED, WrittenCall, written_calls
+from quirk.forces.element import FORMS
 from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
 from quirk.forces.value import FAILED, Value
 from quirk.interruption import Held
@@ -44,9 +45,16 @@ class Applied:
     stop : (1,) set when compiled code is to return soon
     latest : what a function raised last, even if it returned since
     in_python : of each function that runs in Python: what messages call it, its calls and the time they took, s
+    called : the functions of a user that run in Python
+
+    Parameters
+    ----------
+    refuse : says of a function that it is to run in Python, though machine code could be made of it
     """
 
-    def __init__(self, model: Model, slots: Slots) -> None:
+    def __init__(self, model: Model, slots: Slots, refuse: Callable[[Any], bool] = lambda function: False) -> None:
+        self._refuse = refuse
+        self.called: list[Any] = []
         self.stop = np.zeros(1, dtype=np.int64)
         self.latest: BaseException | None = None
         self.in_python: dict[str, list[float]] = {}
@@ -67,7 +75,9 @@ class Applied:
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             self._place_functions(e, element, layout)
             self.table.entries[ELEMENT_SIZE * e + ADDRESS] = self._law(e, element, layout)
-        self._pointers += place_functions(self.table.motions, _motions(model), 1, self.watched)
+        kept, called = place_functions(self.table.motions, _motions(model), 1, self.watched, refuse)
+        self._pointers += kept
+        self.called += called
 
     @staticmethod
     def _laid_out(model: Model, slots: Slots) -> Forces:
@@ -188,13 +198,18 @@ class Applied:
         """Return the address of what runs the law of an element."""
         if not plain_python():
             try:
-                return self._keep(_compiled(element, layout))
+                made, in_python = _compiled(element, layout, [self._refuse(v.function) for v in element.functions])
+                self.called += [v.function for v, out in zip(element.functions, in_python, strict=True) if out]
+                return self._keep(made)
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
             except Exception:
                 if element.built_in:
                     raise
                 # What is wrong with the law of a user is said where it is run on numbers.
+        self.called += [value.function for value in element.functions]
+        if not element.built_in:
+            self.called += [getattr(type(element), form) for form in FORMS if element.has(form)]
         inputs, outputs = self._parts(e, layout)
         moving = inputs[layout.first_motion :]
 
@@ -254,7 +269,11 @@ def _motions(model: Model) -> list[tuple[str, Motion]]:
     return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]
 
 
-def _compiled(element: ForceElement, layout: Layout) -> Native:
+# Machine code, and of each function of a user in it whether it is called in Python.
+Made = tuple[Native, tuple[bool, ...]]
+
+
+def _compiled(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> Made:
     """Return the law of an element in machine code; elements that do the same share it."""
     prints = [fingerprint(value.function) for value in element.functions]
     try:
@@ -263,8 +282,8 @@ def _compiled(element: ForceElement, layout: Layout) -> Native:
         prints = [None]
     if None in prints:
         # Its functions may do something else than the last time.
-        return _written(element, layout, keep=False)
-    return _shared(element.structure, tuple(prints), layout, _Alike(element))
+        return _written(element, layout, refused, keep=False)
+    return _shared(element.structure, tuple(prints), layout, tuple(refused), _Alike(element))
 
 
 class _Alike:
@@ -281,12 +300,18 @@ class _Alike:
 
 
 @functools.lru_cache(MOST_COMPILED)
-def _shared(structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, one: _Alike) -> Native:
-    return _written(one.element, layout, keep=not one.element.of_user)
+def _shared(
+    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, refused: tuple[bool, ...], one: _Alike
+) -> Made:
+    return _written(one.element, layout, refused, keep=not one.element.of_user)
 
 
-def _written(element: ForceElement, layout: Layout, keep: bool) -> Native:
+def _written(element: ForceElement, layout: Layout, refused: Sequence[bool], keep: bool) -> Made:
+    calls: list[WrittenCall] = []
+
     def law(t: Any, inputs: Any, outputs: Any) -> None:
-        run(element, layout, written_calls(element.functions, layout, inputs, outputs), t, inputs, outputs)
+        calls[:] = written_calls(element.functions, layout, inputs, outputs, refused)
+        run(element, layout, calls, t, inputs, outputs)
 
-    return native(law, keep=keep)
+    made = native(law, keep=keep)
+    return made, tuple(not call.written for call in calls)

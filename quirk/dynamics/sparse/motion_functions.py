@@ -24,23 +24,34 @@ from ..towers import factorials
 Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]
 
 
-def place_functions(table: MotionTable, motions: Sequence[tuple[str, Motion]], order: int, watch: Watch) -> list[Any]:
-    """Write the addresses of functions, which give `order` derivatives, into a table; returns what keeps them alive.
+def place_functions(
+    table: MotionTable,
+    motions: Sequence[tuple[str, Motion]],
+    order: int,
+    watch: Watch,
+    refuse: Callable[[Any], bool],
+) -> tuple[list[Any], list[Any]]:
+    """Write the addresses of functions, which give `order` derivatives, into a table.
 
-    `motions` are those of the table with the names under which their calls are counted.
+    `motions` are those of the table with the names under which their calls are counted; functions that `refuse` are to
+    run in Python. Returns what keeps the addresses valid, and the functions that run in Python.
     """
     kept: list[Any] = []
+    called: list[Any] = []
     for m, (who, motion) in enumerate(motions):
         if motion.kind != FUNCTION:
             continue
         e = MOTION_SIZE * m
         checked = pointer_to_filler(_filler(motion.alone, order), order + 1, lambda fill, who=who: watch(fill, who))
-        written = None if plain_python() else _written(motion, order)
+        functions = motion.functions[: int(min(order, motion.known)) + 1]
+        refused = plain_python() or any(refuse(function) for function in functions)
+        written = None if refused else _written(functions)
         kept += [checked, written]
+        called += functions if written is None else ()
         table.entries[e + ADDRESS] = address_of(checked) if written is None else written.address
         # Where machine code finds what checks it in Python.
         table.numbers.view(np.int64)[table.entries[e + BREAKS]] = address_of(checked)
-    return kept
+    return kept, called
 
 
 def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
@@ -53,9 +64,8 @@ def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
     return fill
 
 
-def _written(motion: Motion, order: int) -> Native | None:
+def _written(functions: Sequence[Any]) -> Native | None:
     """Return the functions of a motion in machine code, or None if they do more than arithmetic."""
-    functions = motion.functions[: int(min(order, motion.known)) + 1]
     prints = tuple(fingerprint(function) for function in functions)
     try:
         if None in prints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,13 @@ class Related:
     ----------
     order, gradient_order : those with which `table` was laid out
     resting : whether accelerations and what follows are taken for zero; see `Relation.fill`
+    refuse : says of a function of a user that it is to run in Python, though machine code could be made of it
 
     Attributes
     ----------
     table : Relations
     layouts : of each relation
+    called : the functions of a user that run in Python
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Related:
         order: int = ORDER,
         gradient_order: int = 0,
         resting: bool = True,
+        refuse: Callable[[Any], bool] = lambda function: False,
     ) -> None:
         self.layouts = layouts_of(model, order, gradient_order)
         self._order, self._resting = order, resting
@@ -58,10 +62,13 @@ class Related:
             motions=table.motions._replace(entries=table.motions.entries.copy(), numbers=table.motions.numbers.copy()),
         )
         self._pointers: list[Any] = []
-        self._watch = watch
+        self._watch, self._refuse = watch, refuse
+        self.called: list[Any] = []
         for r, (placed, layout) in enumerate(zip(model.relations, self.layouts, strict=True)):
             self.table.entries[RELATION_SIZE * r + ADDRESS] = self._keep(self._pointer(r, placed, layout))
-        self._pointers += place_functions(self.table.motions, motions, order, watch)
+        kept, called = place_functions(self.table.motions, motions, order, watch, refuse)
+        self._pointers += kept
+        self.called += called
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
         """Where in the outputs the gradients of each row of a relation with respect to one of its frames start.
@@ -78,11 +85,14 @@ class Related:
 
     def _pointer(self, r: int, placed: PlacedRelation, layout: Layout) -> Any:
         relation = placed.relation
-        if relation.compilable and not plain_python():
+        refused = relation.source is not None and self._refuse(relation.source)
+        if relation.compilable and not refused and not plain_python():
             try:
                 return _compiled(relation, layout, self._resting)
             except BranchingError:
                 pass  # its way depends on numbers, which machine code for all numbers cannot follow
+        if relation.source is not None:
+            self.called.append(relation.source)
         first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
         inputs = self.table.inputs[first_in : first_in + layout.inputs]
         outputs = self.table.outputs[first_out : first_out + layout.outputs]

@@ -13,6 +13,7 @@ from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
 from quirk.state import STATE_SIZE, State, initial_state
+from quirk.traceable import changed_by
 
 from ..model import Model
 from ..projection import NEAR
@@ -92,6 +93,13 @@ class Solver:
         self.slots = tables.slots
         self.applied = Applied(model, tables.slots)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
+        called = [*self.applied.called, *self.related.called]
+        # What such functions may change, no other must have taken over into its machine code.
+        self.refuse = changed_by(called)
+        if called:
+            self.applied = Applied(model, tables.slots, self.refuse)
+            watch, refuse = self.applied.watched, self.refuse
+            self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
         self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
         self.size = lanes * STATE_SIZE

@@ -121,7 +121,9 @@ class Jet:
 
     def __pow__(self, exponent: Any) -> Jet:
         if isinstance(exponent, Jet):
-            return (self.log() * exponent).exp()
+            power = (self.log() * exponent).exp()
+            # Of negative numbers there are some powers, of which logarithms know nothing.
+            return Jet([_apply("pow", self.value, exponent.value), *power.taylor[1:]], power.gradient)
         if isinstance(exponent, int | float | np.integer) and float(exponent).is_integer():
             exponent = int(exponent)  # by products, which are defined for negative numbers too
         if isinstance(exponent, int) and exponent < 0:
@@ -187,13 +189,22 @@ class Jet:
         sine, cosine = self.sine_and_cosine()
         return sine / cosine
 
+    def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
+        """Both at once."""
+        sine, cosine = [_apply("sinh", self.value)], [_apply("cosh", self.value)]
+        for k in range(1, len(self.taylor)):
+            weights = _weighted(self.taylor, k)
+            sine.append(_convolution(weights, cosine, 1, k))
+            cosine.append(_convolution(weights, sine, 1, k))
+        return self._chain(sine, cosine), self._chain(cosine, sine)
+
     def sinh(self) -> Jet:
         """Hyperbolic sine."""
-        return (self.exp() - (-self).exp()) * 0.5
+        return self.hyperbolic_sine_and_cosine()[0]
 
     def cosh(self) -> Jet:
         """Hyperbolic cosine."""
-        return (self.exp() + (-self).exp()) * 0.5
+        return self.hyperbolic_sine_and_cosine()[1]
 
     def tanh(self) -> Jet:
         """Hyperbolic tangent."""
@@ -250,12 +261,19 @@ class Jet:
         return bool(_compared("!=", self, 0.0))
 
     def __eq__(self, other: object) -> Any:
-        return isinstance(other, Jet | int | float) and _compared("==", self, other)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return isinstance(other, Jet | int | float | np.number) and _compared("==", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return not isinstance(other, Jet | int | float) or _compared("!=", self, other)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return not isinstance(other, Jet | int | float | np.number) or _compared("!=", self, other)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        if isinstance(self.value, Traced):
+            raise BranchingError("a jet is looked up while machine code is being written")
+        return hash(self.value)
 
     def __lt__(self, other: Any) -> Any:
         return _compared("<", self, other)
@@ -294,6 +312,14 @@ class Condition:
     def __bool__(self) -> bool:
         raise BranchingError("a branch on a comparison of jets while machine code is being written")
 
+    def __eq__(self, other: object) -> bool:
+        raise BranchingError("comparisons are compared while machine code is being written")
+
+    __ne__ = __eq__
+
+    def __hash__(self) -> int:
+        raise BranchingError("a comparison is looked up while machine code is being written")
+
     def __invert__(self) -> Condition:
         return Condition(self.value.logical("xor", True), self.of)
 
@@ -324,6 +350,8 @@ _COMPARISONS = {
 
 def where(condition: Any, a: Any, b: Any) -> Any:
     """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken."""
+    if any(isinstance(x, np.ndarray) for x in (condition, a, b)):
+        return _where_each(condition, a, b)
     if not isinstance(condition, Condition):
         return a if condition else b
     one, two = (x if isinstance(x, Jet) else condition.of.constant(x) for x in (a, b))
@@ -413,4 +441,10 @@ def _guarded(function: Any) -> Any:
     return guarded
 
 
-_FUNCTIONS = {name: _guarded(getattr(math, name)) for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "atan2")}
+_FUNCTIONS = {
+    name: _guarded(getattr(math, name))
+    for name in ("sqrt", "exp", "log", "sin", "cos", "sinh", "cosh", "tanh", "atan2", "pow")
+}
+
+
+_where_each = np.frompyfunc(where, 3, 1)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import builtins
 import dis
+import enum
+import inspect
 import math
 import operator
 import types
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.constraints.jets import BranchingError, Jet, where
+from quirk.constraints.jets import BranchingError, Condition, Jet, where
 from quirk.traced import Traced
 
 # Each pass of a loop is written out.
@@ -28,6 +30,16 @@ MOST_PASSES = 200
 
 class NotTraceableError(BranchingError):
     """Raised where a function uses what its copy cannot have."""
+
+
+def numpy_minimum(a: Any, b: Any) -> Any:
+    """The lesser of two, not a number if one of them is none."""
+    return where(b != b, b, where(b < a, b, a))
+
+
+def numpy_maximum(a: Any, b: Any) -> Any:
+    """The larger of two, not a number if one of them is none."""
+    return where(b != b, b, where(b > a, b, a))
 
 
 def minimum(*values: Any) -> Any:
@@ -42,12 +54,14 @@ def maximum(*values: Any) -> Any:
 
 def clip(x: Any, low: Any, high: Any) -> Any:
     """The nearest value to x between two bounds."""
-    return minimum(maximum(x, low), high)
+    if low is None or high is None:
+        raise NotTraceableError("a bound is left out")
+    return numpy_minimum(numpy_maximum(x, low), high)
 
 
 def sign(x: Any) -> Any:
     """-1, 0 or 1."""
-    return where(x > 0, 1.0, where(x < 0, -1.0, 0.0))
+    return where(x > 0, 1.0, where(x < 0, -1.0, x * 0.0))
 
 
 def heaviside(x: Any, at_zero: Any) -> Any:
@@ -56,7 +70,8 @@ def heaviside(x: Any, at_zero: Any) -> Any:
 
 
 def norm(x: Any) -> Any:
-    """Length of a vector."""
+    """Length of a vector, or of a matrix by all its elements."""
+    x = np.ravel(x)
     return np.sqrt(np.dot(x, x))
 
 
@@ -78,27 +93,52 @@ def _method(name: str) -> Callable[[Any], Any]:
 def _array(x: Any, dtype: Any = None) -> np.ndarray:
     """An array of jets and numbers; of a type that jets do not have, none."""
     made = np.array(x, dtype=object)
-    return made if any(isinstance(entry, Jet) for entry in made.ravel()) else np.array(x, dtype=dtype)
+    if not any(isinstance(entry, Jet) for entry in made.ravel()):
+        return np.array(x, dtype=dtype)
+    _check_type(dtype)
+    return made
 
 
 def _zeros(shape: Any, dtype: Any = None) -> np.ndarray:
     """An array of zeros in which jets can be put."""
+    _check_type(dtype)
     made = np.empty(shape, dtype=object)
     made.fill(0.0)
     return made
 
 
+def _zeros_like(x: Any) -> np.ndarray:
+    given = np.asarray(x)
+    return _zeros(given.shape, None if given.dtype == object else given.dtype)
+
+
+def _check_type(dtype: Any) -> None:
+    if dtype is not None and np.dtype(dtype) not in (np.dtype(float), np.dtype(object)):
+        raise NotTraceableError(f"an array of {dtype!r}")
+
+
+def _logical(condition: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of truths, of which some may be conditions."""
+
+    def combined(*truths: Any) -> Any:
+        return condition(*truths) if any(isinstance(x, Condition) for x in truths) else plain(*truths)
+
+    return combined
+
+
 _WHERE = np.frompyfunc(where, 3, 1)
 _HYPOT = _elementwise(lambda a, b: (a * a + b * b) ** 0.5, 2)
-_NUMPY = {
-    "where": lambda condition, a, b: where(condition, a, b) if np.ndim(condition) == 0 else _WHERE(condition, a, b),
-    "minimum": _elementwise(minimum, 2), "maximum": _elementwise(maximum, 2), "fmin": _elementwise(minimum, 2),
-    "fmax": _elementwise(maximum, 2), "clip": _elementwise(clip, 3), "sign": _elementwise(sign, 1),
-    "heaviside": _elementwise(heaviside, 2), "abs": abs, "absolute": abs, "fabs": abs, "square": lambda x: x * x,
-    "power": operator.pow, "hypot": _HYPOT, "array": _array, "asarray": _array, "zeros": _zeros,
-    "zeros_like": lambda x: _zeros(np.shape(x)), "logical_and": operator.and_, "logical_or": operator.or_,
-    "logical_not": operator.invert, "deg2rad": lambda x: x * (np.pi / 180), "radians": lambda x: x * (np.pi / 180),
-    "rad2deg": lambda x: x * (180 / np.pi), "degrees": lambda x: x * (180 / np.pi),
+_RADIAN = np.pi / 180
+_NUMPY: dict[str, Any] = {
+    "where": lambda *x: _WHERE(*x) if any(np.ndim(part) > 0 for part in x) else where(*x),
+    "minimum": _elementwise(numpy_minimum, 2), "maximum": _elementwise(numpy_maximum, 2),
+    "clip": _elementwise(clip, 3), "sign": _elementwise(sign, 1), "heaviside": _elementwise(heaviside, 2),
+    "abs": abs, "absolute": abs, "fabs": abs, "square": lambda x: x * x, "power": operator.pow, "hypot": _HYPOT,
+    "array": _array, "asarray": _array, "zeros": _zeros, "zeros_like": _zeros_like,
+    "logical_and": _logical(operator.and_, np.logical_and), "logical_or": _logical(operator.or_, np.logical_or),
+    "logical_not": _logical(operator.invert, np.logical_not),
+    "deg2rad": lambda x: x * _RADIAN, "radians": lambda x: x * _RADIAN,
+    "rad2deg": lambda x: x / _RADIAN, "degrees": lambda x: x / _RADIAN,
 }  # fmt: skip
 # Of numpy as they are: they work on arrays of jets.
 _PLAIN = (
@@ -130,7 +170,7 @@ def _range(*bounds: int) -> range:
 
 _BUILTINS: dict[str, Any] = {
     **{name: getattr(builtins, name) for name in ("abs", "len", "enumerate", "zip", "tuple", "list", "sum",
-                                                  "pow", "int", "bool", "reversed", "isinstance", "True", "False",
+                                                  "pow", "int", "bool", "reversed", "True", "False",
                                                   "None", "slice", "all", "any", "map") if hasattr(builtins, name)},
     "min": minimum, "max": maximum, "float": _number, "range": _range,
 }  # fmt: skip
@@ -149,17 +189,44 @@ class _Names:
 
 
 class _ReadOnly:
-    """An object whose attributes can be read."""
+    """An object whose attributes can be read, and of which nothing else can be asked."""
 
     def __init__(self, of: Any, copies: dict[int, Any]) -> None:
         object.__setattr__(self, "_of", (of, copies))
 
     def __getattr__(self, name: str) -> Any:
         of, copies = object.__getattribute__(self, "_of")
-        return _stand_in(getattr(of, name), copies)
+        if hasattr(type(of), "__getattr__"):
+            raise NotTraceableError(f"{type(of).__name__} computes its attributes")
+        found = inspect.getattr_static(of, name)
+        if isinstance(found, property):
+            return _stand_in(found.fget, copies)(self)
+        if isinstance(found, types.FunctionType) and name not in getattr(of, "__dict__", {}):
+            return types.MethodType(_copied(found, copies), self)
+        if isinstance(found, types.MemberDescriptorType):
+            found = getattr(of, name)
+        elif hasattr(type(found), "__get__") and not isinstance(found, types.FunctionType):
+            raise NotTraceableError(f"{name} of {type(of).__name__} is computed")
+        return _stand_in(found, copies)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise NotTraceableError(f"{name} is set")
+
+    def _refused(self, *arguments: Any) -> Any:
+        raise NotTraceableError("an object is asked for more than its attributes")
+
+    __eq__ = __ne__ = __bool__ = __len__ = __iter__ = __contains__ = __call__ = _refused
+    __hash__ = _refused
+
+
+class _FrozenList(list[Any]):
+    """A list that cannot be changed."""
+
+    def _refused(self, *arguments: Any, **named: Any) -> Any:
+        raise NotTraceableError("a list is changed")
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refused
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused
 
 
 _LINALG = _Names("numpy.linalg", {"norm": norm})
@@ -168,6 +235,7 @@ _MODULES: dict[Any, Any] = {
     np: _Names("numpy", {**{name: getattr(np, name) for name in _PLAIN}, **_NUMPY, "linalg": _LINALG}),
     np.linalg: _LINALG,
 }
+_QUIRK = _Names("quirk", {"where": where})
 # The same functions imported by their names.
 _FUNCTIONS: dict[int, Any] = {
     **{id(getattr(math, name)): made for name, made in _MATH.items() if callable(made)},
@@ -177,7 +245,7 @@ _FUNCTIONS: dict[int, Any] = {
     id(np.linalg.norm): norm,
     **{id(made): made for made in (where, minimum, maximum, clip, sign, heaviside, norm)},
 }
-_CONSTANTS = (int, float, str, bool, type(None), np.number, np.bool_, Jet)
+_CONSTANTS = (int, float, str, bool, type(None), np.number, np.bool_, enum.Enum, Jet)
 
 
 def traceable(function: Any) -> Callable[..., Any]:
@@ -223,13 +291,17 @@ def _stand_in(x: Any, copies: dict[int, Any]) -> Any:
         return x
     if isinstance(x, types.ModuleType) and x in _MODULES:
         return _MODULES[x]
+    if isinstance(x, types.ModuleType) and x.__name__ == "quirk":
+        return _QUIRK
     if isinstance(x, types.MethodType):
         return types.MethodType(_stand_in(x.__func__, copies), _ReadOnly(x.__self__, copies))
     if isinstance(x, types.FunctionType):
         return _copied(x, copies)
-    if isinstance(x, tuple | list):
+    if isinstance(x, list):
+        return _FrozenList(_stand_in(part, copies) for part in x)
+    if type(x) is tuple:
         return tuple(_stand_in(part, copies) for part in x)
-    if isinstance(x, dict):
+    if type(x) is dict:
         return types.MappingProxyType({key: _stand_in(part, copies) for key, part in x.items()})
     if isinstance(x, np.ndarray):
         frozen = x.copy()
@@ -267,7 +339,7 @@ def fingerprint(function: Any) -> Any:
     None if that cannot be told, as for methods of objects, whose attributes may change.
     """
     try:
-        return _print(function, set())
+        return _print(function, {})
     except (_UnknownError, NotTraceableError):
         return None
 
@@ -287,56 +359,44 @@ def _found(x: types.FunctionType) -> list[tuple[str, Any, Any]]:
 def changed_by(others: Sequence[Any]) -> Callable[[Any], bool]:
     """Return what tells of a function whether it reads what other functions may change when they are called.
 
-    These are names that they set, and lists, dicts, arrays and objects, whatever they do with these.
+    Functions that use nothing but numbers and known functions change nothing. If there are others, whatever is not
+    within a function may be changed.
     """
-    written: set[Any] = set()
-    for other in others:
-        written |= _set_by(getattr(other, "py_func", other), set())
-
-    def changed(function: Any) -> bool:
-        try:
-            return _reads(getattr(function, "py_func", function), written, set())
-        except NotTraceableError:
-            return True
-
-    return changed
+    harmless = all(_contained(getattr(other, "py_func", other), True, set()) for other in others)
+    return lambda function: not harmless and not _contained(getattr(function, "py_func", function), False, set())
 
 
-def _set_by(x: Any, seen: set[int]) -> set[Any]:
-    """Where the names are kept that a function sets."""
-    if not isinstance(x, types.FunctionType):
-        x = getattr(x, "__func__", vars(type(x)).get("__call__"))
-    if not isinstance(x, types.FunctionType) or id(x) in seen:
-        return set()
-    seen.add(id(x))
-    code, cells = x.__code__, x.__closure__ or ()
-    set_names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "STORE_DEREF")}
-    found: set[Any] = {(id(x.__globals__), name) for name in set_names}
-    found |= {id(cell) for name, cell in zip(code.co_freevars, cells, strict=True) if name in set_names}
-    for name in code.co_names:
-        if isinstance(x.__globals__.get(name), types.FunctionType):
-            found |= _set_by(x.__globals__[name], seen)
-    return found
-
-
-def _reads(x: Any, written: set[Any], seen: set[int]) -> bool:
-    if id(x) in _FUNCTIONS or isinstance(x, _CONSTANTS) or (isinstance(x, types.ModuleType) and x in _MODULES):
-        return False
-    if isinstance(x, tuple):
-        return any(_reads(part, written, seen) for part in x)
-    if not isinstance(x, types.FunctionType):
+def _contained(x: Any, numbers: bool, seen: set[int]) -> bool:
+    """Whether a function finds nothing outside of itself but known functions, and with `numbers` such."""
+    if id(x) in _FUNCTIONS or (isinstance(x, types.ModuleType) and x in _MODULES):
         return True
-    if id(x) in seen:
+    if isinstance(x, _CONSTANTS):
+        return True
+    if type(x) is tuple:
+        return all(_contained(part, numbers, seen) for part in x)
+    if not isinstance(x, types.FunctionType):
         return False
+    if id(x) in seen:
+        return True
     seen.add(id(x))
-    return any(place in written or _reads(value, written, seen) for _, place, value in _found(x))
+    try:
+        found = _found(x)
+    except NotTraceableError:
+        return False
+    known = {*x.__globals__, *_BUILTINS, "print", "round", "divmod", "sorted", "isinstance", "str"}
+    calls = all(name in known or not hasattr(builtins, name) for name in _names(x.__code__))
+    return calls and all(
+        (numbers or place is None or value is None or not isinstance(value, _CONSTANTS))
+        and _contained(value, numbers, seen)
+        for _, place, value in found
+    )
 
 
 class _UnknownError(Exception):
     """Raised where the values that a function finds cannot be listed."""
 
 
-def _print(x: Any, seen: set[int]) -> Any:
+def _print(x: Any, seen: dict[int, int]) -> Any:
     x = getattr(x, "py_func", x)
     if id(x) in _FUNCTIONS or (isinstance(x, types.ModuleType) and x in _MODULES):
         return x
@@ -344,8 +404,8 @@ def _print(x: Any, seen: set[int]) -> Any:
         return type(x), x
     if isinstance(x, types.FunctionType):
         if id(x) in seen:
-            return "itself"
-        seen.add(id(x))
+            return "again", seen[id(x)]
+        seen[id(x)] = len(seen)
         return x.__code__, tuple((name, _print(value, seen)) for name, _, value in _found(x))
     if isinstance(x, tuple | list):
         return tuple(_print(part, seen) for part in x)
@@ -358,7 +418,9 @@ def _print(x: Any, seen: set[int]) -> Any:
 
 # Flags of the code of generators and coroutines.
 _GENERATES = 0x20 | 0x80 | 0x200
-_WRITING = ("STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME")
+_WRITING = ("STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME", "STORE_ATTR", "DELETE_ATTR")
+# What catches errors would catch those that tell that a function cannot be copied.
+_CATCHING = ("PUSH_EXC_INFO", "SETUP_FINALLY", "SETUP_WITH", "BEFORE_WITH")
 
 
 class _Refusal:
@@ -383,7 +445,13 @@ def _stand_in_or_refusal(x: Any, copies: dict[int, Any]) -> Any:
 
 def _names(code: types.CodeType) -> set[str]:
     """Global names that code may ask for, with those of functions inside it; code that writes such is refused."""
+    before = None
     for instruction in dis.get_instructions(code):
+        if instruction.opname in _CATCHING:
+            raise NotTraceableError(f"{code.co_name} catches errors")
+        if instruction.opname == "IS_OP" and not (before is not None and before.argval is None):
+            raise NotTraceableError(f"{code.co_name} asks whether something is the same object")
+        before = instruction
         outer = instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars
         if instruction.opname in _WRITING or outer:
             raise NotTraceableError(f"{code.co_name} sets {instruction.argval}")

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -24,6 +27,8 @@ from numba.np.unsafe.ndarray import to_fixed_tuple
 WIDTH = 8
 # Stands for the length of arrays that are given by an address; nobody asks for it.
 LONGEST = 1 << 40
+# Integers from here on are not exact as doubles.
+LARGEST_INDEX = 1 << 53
 
 
 class LanesType(types.Type):
@@ -46,6 +51,21 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, VECTOR)
 
 
+class TooLongError(Exception):
+    """Raised where a function writes down more instructions than are worth it."""
+
+
+@contextmanager
+def bounded(instructions: int) -> Iterator[None]:
+    """A block in which about so many instructions may be written, or else TooLongError is raised."""
+    before = Traced.limit
+    Traced.limit = min(before, Traced.made + instructions)
+    try:
+        yield
+    finally:
+        Traced.limit = before
+
+
 class Traced:
     """A value of a kernel: operations on it become instructions.
 
@@ -55,9 +75,15 @@ class Traced:
     value : its instruction
     """
 
+    # How many there have been, and how many there may be: see `bounded`.
+    made, limit = 0, math.inf
+
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         self.context, self.builder, self.kind, self.value = context, builder, kind, value
         self._data: Any = None
+        Traced.made += 1
+        if Traced.made > Traced.limit:
+            raise TooLongError("it comes to more instructions than are worth writing down")
 
     def like(self, kind: Any, value: Any) -> Traced:
         """Return another value of the same kernel."""
@@ -200,11 +226,15 @@ class Traced:
     def _constant(self, x: Any) -> Traced:
         if isinstance(x, Traced):
             return x
-        kind = types.intp if isinstance(x, int) else types.float64
-        return self.like(kind, self.context.get_constant(kind, x))
+        if not isinstance(x, int | float | np.integer | np.floating | np.bool_):
+            raise TypeError(f"{x!r} is no number")
+        # Larger integers are numbers, and no places in arrays.
+        whole = isinstance(x, int | np.integer) and not isinstance(x, bool) and abs(int(x)) < LARGEST_INDEX
+        kind = types.intp if whole else types.float64
+        return self.like(kind, self.context.get_constant(kind, int(x) if whole else float(x)))
 
     def _with(self, other: Any, name: str, turned: bool = False) -> Any:
-        if not isinstance(other, Traced | int | float):
+        if not isinstance(other, Traced | int | float | np.integer | np.floating):
             return NotImplemented
         a, b = self, self._constant(other)
         if turned:

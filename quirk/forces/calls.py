@@ -12,10 +12,13 @@ from quirk.constraints.jets import BranchingError, Jet
 from quirk.lanes import at, put
 from quirk.native import call_address
 from quirk.traceable import traceable
-from quirk.traced import DOUBLE, Traced
+from quirk.traced import DOUBLE, Traced, bounded
 
 from .law import Layout
 from .value import FAILED, Value
+
+# A function that comes to more is called: to compile it would take seconds.
+MOST_INSTRUCTIONS = 20_000
 
 # Where a function's room among the inputs starts with addresses: of what is called, and of what checks it in Python.
 ADDRESS, CHECKED, ARGUMENTS = range(3)
@@ -54,7 +57,10 @@ class WrittenCall:
         try:
             if self.refused:
                 raise BranchingError("it reads what other functions may change")
-            returned = self.value.shaped(traceable(self.value.function)(t, *arguments))
+            with bounded(MOST_INSTRUCTIONS):
+                # Copies, since it may alter what it gets.
+                given = [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
+                returned = self.value.shaped(traceable(self.value.function)(t, *given))
             self.written = True
         except Exception as error:  # of whatever kind: then it is run in Python
             if any(g is not None for jet in numbers for g in jet.gradient):

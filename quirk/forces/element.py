@@ -203,11 +203,15 @@ def _form(parameter: Any) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """What is equal for equal values, and can be looked up."""
+    """What is equal for equal values, and can be looked up; objects are equal to themselves alone."""
     if isinstance(value, np.ndarray):
-        return value.shape, value.tobytes()
+        return value.shape, value.dtype.str, value.tobytes()
+    if isinstance(value, list | tuple):
+        return tuple(_key(part) for part in value)
+    if isinstance(value, dict):
+        return tuple((key, _key(part)) for key, part in value.items())
     try:
         hash(value)
     except TypeError:
-        return repr(value)
-    return value
+        return "object", id(value)
+    return type(value), value

@@ -259,19 +259,19 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
     frames = [Place(layout, f, inputs, graded) for f in range(layout.frames)]
     loads = [[zeros(inputs) for _ in range(layout.order + 1)] for _ in frames]
     energy: Any = 0.0
-    if law.has("potential"):
+    if element.has("potential"):
         potential = law.potential(time, *frames)
         energy = potential.value if isinstance(potential, Jet) else potential
         _add(loads, potential, -1.0)
-    if law.has("coordinate"):
+    if element.has("coordinate"):
         coordinates = _continued(element, layout, time, _listed(law.coordinate(time, *frames)), inputs)
-        if law.has("stored"):
+        if element.has("stored"):
             stored = law.stored(time, coordinates[0] if len(coordinates) == 1 else coordinates)
             energy = energy + (stored.value if isinstance(stored, Jet) else stored)
             _add(loads, stored, -1.0)
         rates = [x.rate for x in coordinates]
         along: list[Any] = [0.0] * len(rates)
-        if law.has("along"):
+        if element.has("along"):
             # Multipliers are not differentiated by poses.
             bare = [Jet(jet.taylor, rate.gradient) for jet, rate in zip(coordinates, rates, strict=True)]
             along = _listed(law.along(time, *((bare[0], rates[0]) if len(bare) == 1 else (bare, rates))))
@@ -281,7 +281,7 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
             first = layout.first_coordinate + COORDINATE * c
             for k, value in enumerate((x.taylor[0], x.taylor[1], multiplier)):
                 put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
-    if law.has("load"):
+    if element.has("load"):
         # Loads given outright are not differentiated by poses.
         plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
         for f, given in enumerate(_pairs(law.load(time, *plain), layout.frames)):

@@ -34,6 +34,9 @@ from .layout import KINEMATICS_SIZE, Slots
 from .loads import ADDRESS, ELEMENT_SIZE, Forces
 from .motion_functions import place_functions
 
+# Of so many laws with functions of their own machine code is written; in further ones they are called.
+MOST_WRITTEN = 100
+
 
 class Applied:
     """The force elements of a model, with all they need to stay alive.
@@ -55,6 +58,7 @@ class Applied:
     def __init__(self, model: Model, slots: Slots, refuse: Callable[[Any], bool] = lambda function: False) -> None:
         self._refuse = refuse
         self.called: list[Any] = []
+        self._written: dict[Any, Made] = {}
         self.stop = np.zeros(1, dtype=np.int64)
         self.latest: BaseException | None = None
         self.in_python: dict[str, list[float]] = {}
@@ -198,7 +202,7 @@ class Applied:
         """Return the address of what runs the law of an element."""
         if not plain_python():
             try:
-                made, in_python = _compiled(element, layout, [self._refuse(v.function) for v in element.functions])
+                made, in_python = self._made(element, layout)
                 self.called += [v.function for v, out in zip(element.functions, in_python, strict=True) if out]
                 return self._keep(made)
             except BranchingError:
@@ -220,6 +224,24 @@ class Applied:
             return True
 
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
+
+    def _made(self, element: ForceElement, layout: Layout) -> Made:
+        """Return machine code of an element, with the functions in it called that are to be, or cannot be written."""
+        refused = [self._refuse(value.function) for value in element.functions]
+        if len(self._written) >= MOST_WRITTEN:
+            refused = [True for _ in refused]
+        key = (*element.structure, layout, *refused, *(id(value.function) for value in element.functions))
+        if key not in self._written:
+            try:
+                self._written[key] = _compiled(element, layout, refused)
+            except BranchingError:
+                raise
+            except Exception:
+                if not refused or all(refused):
+                    raise
+                # What a function gave does not fit what follows; called, it is checked.
+                self._written[key] = _compiled(element, layout, [True for _ in refused])
+        return self._written[key]
 
     def _place_functions(self, e: int, element: ForceElement, layout: Layout) -> None:
         """Write the addresses of a user's functions where the law finds them."""
@@ -280,8 +302,8 @@ def _compiled(element: ForceElement, layout: Layout, refused: Sequence[bool]) ->
         hash(tuple(prints))
     except TypeError:
         prints = [None]
-    if None in prints:
-        # Its functions may do something else than the last time.
+    if None in prints or not element.built_in:
+        # What a user wrote may do something else than the last time.
         return _written(element, layout, refused, keep=False)
     return _shared(element.structure, tuple(prints), layout, tuple(refused), _Alike(element))
 

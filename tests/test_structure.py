@@ -16,7 +16,7 @@ FLOORS = [
     {"integrators"},
     {"errors", "sealed", "validate", "rotation", "progress", "interpolation"},
     {"frame", "shapes", "body", "state", "motion", "motion_table"},
-    {"constraints", "traceable"},
+    {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},
     {"dynamics"},
     {"quantities", "system", "assembly", "joint_coordinates", "mobility", "contradiction"},

@@ -8,7 +8,9 @@ import pytest
 from numpy import cos, where
 
 import quirk
-from quirk.traceable import NotTraceableError, fingerprint, maximum, traceable
+from quirk.fingerprint import fingerprint
+from quirk.stand_ins import NotTraceableError, maximum
+from quirk.traceable import traceable
 
 GAIN = 2.0
 TABLE = np.array([0.3, -0.2, 0.1])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.traceable import fingerprint
+from quirk.fingerprint import fingerprint
 
 FLAG = True
 WEIGHTS = [1, 2]

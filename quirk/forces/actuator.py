@@ -10,7 +10,7 @@ from quirk import validate
 from quirk.constraints import Joint
 from quirk.errors import InputError
 from quirk.motion import Motion
-from quirk.traceable import clip
+from quirk.stand_ins import clip
 
 from .joint_actuation import Actuated, OfJoint, free_axis
 

@@ -12,7 +12,7 @@ from quirk.body import Body, Ground
 from quirk.constraints.constraint import checked_ends, end_points, initial_point
 from quirk.constraints.jets import where
 from quirk.errors import InputError
-from quirk.traceable import maximum, minimum
+from quirk.stand_ins import maximum, minimum
 
 from .curve import curve, integral, on_curve
 from .element import ForceElement

@@ -13,6 +13,7 @@ import numpy as np
 from quirk.compiled import plain_python
 from quirk.constraints.jets import BranchingError
 from quirk.errors import InputError
+from quirk.fingerprint import fingerprint
 from quirk.forces import ForceElement
 from quirk.forces.calls import ADDRESS as FUNCTION_ADDRESS
 from quirk.forces.calls import ARGUMENTS, CHECKED, WrittenCall, written_calls
@@ -25,7 +26,6 @@ from quirk.motion_table import MotionTable
 from quirk.native import MOST_COMPILED, Native, native
 from quirk.pointers import address_of, pointer_to_python
 from quirk.state import STATE_SIZE
-from quirk.traceable import fingerprint
 
 from ..applied import Exerted, fill, fixed_inputs, read, undefined
 from ..model import Model

@@ -11,13 +11,14 @@ from llvmlite import ir
 
 from quirk.compiled import plain_python
 from quirk.constraints.jets import Jet
+from quirk.fingerprint import fingerprint
 from quirk.forces.calls import MOST_INSTRUCTIONS
 from quirk.lanes import at, put
 from quirk.motion import Motion
 from quirk.motion_table import ADDRESS, BREAKS, FUNCTION, MOTION_SIZE, MotionTable
 from quirk.native import MOST_COMPILED, Native, call_address, native
 from quirk.pointers import address_of, pointer_to_filler
-from quirk.traceable import fingerprint, traceable
+from quirk.traceable import traceable
 from quirk.traced import bounded
 
 from ..towers import factorials

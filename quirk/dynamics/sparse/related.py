@@ -11,9 +11,9 @@ import numpy as np
 from quirk.compiled import plain_python
 from quirk.constraints.jets import BranchingError
 from quirk.constraints.relation import LANES, Function, Layout, Relation
+from quirk.fingerprint import fingerprint
 from quirk.native import Native, native
 from quirk.pointers import address_of, pointer_to_python
-from quirk.traceable import fingerprint
 
 from ..model import Model, PlacedRelation
 from .motion_functions import Watch, place_functions

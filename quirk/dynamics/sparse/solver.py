@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk.compiled import plain
+from quirk.fingerprint import changed_by
 from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
 from quirk.state import STATE_SIZE, State, initial_state
-from quirk.traceable import changed_by
 
 from ..model import Model
 from ..projection import NEAR

@@ -14,7 +14,7 @@ from quirk.errors import InputError
 from quirk.frame import Frame
 
 from .element import ForceElement
-from .law import Place
+from .place import Place
 
 COORDINATES = ("x", "y", "z", "about x", "about y", "about z")
 

@@ -12,8 +12,8 @@ from quirk.constraints.jets import where
 from quirk.frame import Frame
 
 from .element import ForceElement
-from .law import Place
 from .on_body import checked_owner
+from .place import Place
 from .value import Value
 
 

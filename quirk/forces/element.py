@@ -14,7 +14,8 @@ from quirk.frame import Frame
 from quirk.motion import Motion
 from quirk.sealed import Sealed
 
-from .law import Layout, Place
+from .law import Layout
+from .place import Place
 from .value import Value
 
 FORMS = ("potential", "stored", "along", "load")

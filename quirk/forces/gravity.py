@@ -13,7 +13,7 @@ from quirk.errors import InputError
 from quirk.frame import Frame
 
 from .element import ForceElement
-from .law import Place
+from .place import Place
 
 # m^3/(kg s^2), CODATA 2018.
 GRAVITATIONAL_CONSTANT = 6.67430e-11

@@ -12,7 +12,7 @@ from quirk.errors import InputError
 from quirk.motion import Motion
 
 from .element import ForceElement
-from .law import Place
+from .place import Place
 from .value import Value
 
 COORDINATES = ("rotation", "translation")

@@ -6,26 +6,24 @@ coordinates. The numbers inside are floats or, while machine code is being writt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quirk.constraints.jets import Jet
-from quirk.constraints.relation import LANES, TRANSLATION, TURN, cross, turned, zeros
+from quirk.constraints.relation import LANES, TRANSLATION, TURN, zeros
 from quirk.lanes import at, put, replaced, store
 from quirk.traceable import read_only
 from quirk.traced import Traced
 
+from .place import PLACEMENT, Place
 from .value import Value
 
 if TYPE_CHECKING:
     from .element import ForceElement
 
-# Of each frame, before the motion of its body: origin and axes in body coordinates.
-PLACEMENT = 12
 # Of each coordinate whose turns are counted: the angle and its rate at a time, from which it goes on.
 REFERENCE = 3
 # Of each coordinate: its value, its rate, and the multiplier that `along` returned.
@@ -102,150 +100,6 @@ class Layout:
         return self.function_output + sum(self.function_outputs)
 
 
-class Place:
-    """A frame of a force element along a motion, as its law gets it; all in N unless said otherwise.
-
-    Quantities are jets: they know their derivatives along the motion, and by the poses of the bodies where these are
-    asked for. Each is computed when the law first asks for it.
-
-    Parameters
-    ----------
-    layout, f, inputs : where the motion of the frame is written
-    graded : whether derivatives by poses are asked for
-    """
-
-    def __init__(self, layout: Layout, f: int, inputs: Any, graded: bool) -> None:
-        self._layout, self._f, self._inputs, self._graded = layout, f, inputs, graded
-        self._first = layout.first_frame + f * layout.frame_size
-        self._motion = self._first + PLACEMENT
-
-    @cached_property
-    def centre(self) -> np.ndarray:
-        """Centre of mass of the body, (3,) m."""
-        terms = [self._vector(self._motion + 3 * k) for k in range(self._layout.order + 2)]
-        zero = [0] * self._layout.order
-
-        def by_translation(axis: int) -> list[Any]:
-            return [replaced(zeros(self._inputs), TRANSLATION + axis, 1.0), *zero]
-
-        return self._jets(terms, by_translation)
-
-    @cached_property
-    def arm(self) -> np.ndarray:
-        """From the centre of mass of the body to the origin of the frame, (3,) m."""
-        return self.direction_in_body(self._vector(self._first))
-
-    @cached_property
-    def position(self) -> np.ndarray:
-        """Origin of the frame, (3,) m."""
-        return self.centre + self.arm
-
-    @cached_property
-    def velocity(self) -> np.ndarray:
-        """Velocity of the origin, (3,) m/s."""
-        return _rates(self.position)
-
-    @cached_property
-    def centre_velocity(self) -> np.ndarray:
-        """Velocity of the centre of mass of the body, (3,) m/s."""
-        return _rates(self.centre)
-
-    @cached_property
-    def rotation(self) -> np.ndarray:
-        """Axes of the frame as columns, (3, 3)."""
-        axes = self._matrix(self._first + 3)
-        return _columns([self.direction_in_body(list(axes[:, c])) for c in range(3)])
-
-    @cached_property
-    def body_rotation(self) -> np.ndarray:
-        """Axes of the body as columns, (3, 3)."""
-        return _columns([self._fixed(list(self._rotation[:, c])) for c in range(3)])
-
-    @cached_property
-    def spin(self) -> np.ndarray:
-        """Angular velocity of the body, (3,) rad/s."""
-        return self._jets(self._spin, None)
-
-    @cached_property
-    def angular_velocity(self) -> np.ndarray:
-        """Angular velocity of the body in its own axes, (3,) rad/s."""
-        return self.body_rotation.T @ self.spin
-
-    @cached_property
-    def orientation(self) -> np.ndarray:
-        """Orientation of the body (w, x, y, z), body to N, (4,); along the motion alone."""
-        first = self._motion + 3 * (self._layout.order + 2) + 9 + 3 * (self._layout.order + 1)
-        series = [[at(self._inputs, first + c) for c in range(4)]]
-        for k in range(self._layout.order + 1):
-            # q' = (0, spin) q / 2, coefficient by coefficient.
-            total: list[Any] = [0.0] * 4
-            for m in range(k + 1):
-                (w, x, y, z), (a, b, c) = series[k - m], self._spin[m]
-                term = -a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x
-                total = [old + new for old, new in zip(total, term, strict=True)]
-            series.append([part * (0.5 / (k + 1)) for part in total])
-        return self._jets(series, None)
-
-    def point(self, local: Any) -> np.ndarray:
-        """Return the point at `local` (3,) of this frame."""
-        return self.position + self.direction(local)
-
-    def direction(self, local: Any) -> np.ndarray:
-        """Return the vector with components `local` (3,) in this frame."""
-        return self.rotation @ np.asarray(local, dtype=object)
-
-    def velocity_of(self, local: Any) -> np.ndarray:
-        """Return the velocity of the point at `local` (3,) of this frame."""
-        return self.velocity + np.cross(self.spin, self.direction(local))
-
-    def direction_in_body(self, local: Sequence[Any]) -> np.ndarray:
-        """Return the vector with components `local`, numbers, in the axes of the body."""
-        R = self._rotation
-        return self._fixed([sum(R[row, c] * local[c] for c in range(3)) for row in range(3)])
-
-    @cached_property
-    def _rotation(self) -> np.ndarray:
-        return self._matrix(self._motion + 3 * (self._layout.order + 2))
-
-    @cached_property
-    def _spin(self) -> list[list[Any]]:
-        first = self._motion + 3 * (self._layout.order + 2) + 9
-        return [self._vector(first + 3 * k) for k in range(self._layout.order + 1)]
-
-    def _fixed(self, vector: Sequence[Any]) -> np.ndarray:
-        """A vector fixed in the body: a' = spin x a, coefficient by coefficient, with its gradient by turns."""
-        terms = [list(vector)]
-        for k in range(self._layout.order + 1):
-            parts = [cross(self._spin[m], terms[k - m]) for m in range(k + 1)]
-            terms.append([sum(part[c] for part in parts) * (1 / (k + 1)) for c in range(3)])
-        by_turns = [turned(self._inputs, *term) for term in terms[:-1]] if self._graded else []
-        return self._jets(terms, lambda c: [parts[c] for parts in by_turns])
-
-    def _jets(self, terms: Sequence[Sequence[Any]], gradient: Callable[[int], list[Any]] | None) -> np.ndarray:
-        """Jets of the components of a vector, of which these are the Taylor coefficients."""
-        jets = np.empty(len(terms[0]), dtype=object)
-        for c in range(len(jets)):
-            mine = gradient(c) if self._graded and gradient is not None else None
-            of_frames = [mine if frame == self._f else None for frame in range(self._layout.frames)]
-            jets[c] = Jet([term[c] for term in terms], of_frames)
-        return jets
-
-    def _vector(self, start: int) -> list[Any]:
-        return [at(self._inputs, start + c) for c in range(3)]
-
-    def _matrix(self, start: int) -> np.ndarray:
-        return np.array([self._vector(start + 3 * row) for row in range(3)], dtype=object)
-
-
-def _columns(vectors: list[np.ndarray]) -> np.ndarray:
-    made: np.ndarray = np.array(vectors, dtype=object).T
-    return made
-
-
-def _rates(jets: np.ndarray) -> np.ndarray:
-    return np.array([jet.rate for jet in jets], dtype=object)
-
-
 def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
     """Fill `outputs` from `inputs`, arrays of floats or of machine code that is being written; see `Layout`.
 
@@ -269,18 +123,7 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
             stored = law.stored(time, coordinates[0] if len(coordinates) == 1 else coordinates)
             energy = energy + (stored.value if isinstance(stored, Jet) else stored)
             _add(loads, stored, -1.0)
-        rates = [x.rate for x in coordinates]
-        along: list[Any] = [0.0] * len(rates)
-        if element.has("along"):
-            # Multipliers are not differentiated by poses.
-            bare = [Jet(jet.taylor, rate.gradient) for jet, rate in zip(coordinates, rates, strict=True)]
-            along = _listed(law.along(time, *((bare[0], rates[0]) if len(bare) == 1 else (bare, rates))))
-            for x, multiplier in zip(coordinates, along, strict=True):
-                _add(loads, x, multiplier)
-        for c, (x, multiplier) in enumerate(zip(coordinates, along, strict=True)):
-            first = layout.first_coordinate + COORDINATE * c
-            for k, value in enumerate((x.taylor[0], x.taylor[1], multiplier)):
-                put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
+        _act_along(element, law, layout, time, coordinates, loads, outputs)
     if element.has("load"):
         # Loads given outright are not differentiated by poses.
         plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
@@ -290,6 +133,30 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         for k, lanes in enumerate(of_frame):
             store(outputs, LANES * (f * (layout.order + 1) + k), lanes)
     put(outputs, layout.energy, 1.0 * energy)
+
+
+def _act_along(
+    element: ForceElement,
+    law: Any,
+    layout: Layout,
+    time: Jet,
+    coordinates: Sequence[Jet],
+    loads: list[list[Any]],
+    outputs: Any,
+) -> None:
+    """Add what acts along coordinates, and write these with their rates and multipliers."""
+    rates = [x.rate for x in coordinates]
+    multipliers: list[Any] = [0.0] * len(rates)
+    if element.has("along"):
+        # Multipliers are not differentiated by poses.
+        bare = [Jet(x.taylor, rate.gradient) for x, rate in zip(coordinates, rates, strict=True)]
+        multipliers = _listed(law.along(time, *((bare[0], rates[0]) if len(bare) == 1 else (bare, rates))))
+        for x, multiplier in zip(coordinates, multipliers, strict=True):
+            _add(loads, x, multiplier)
+    for c, (x, multiplier) in enumerate(zip(coordinates, multipliers, strict=True)):
+        first = layout.first_coordinate + COORDINATE * c
+        for k, value in enumerate((x.taylor[0], x.taylor[1], multiplier)):
+            put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
 
 
 def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:

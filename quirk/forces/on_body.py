@@ -12,7 +12,7 @@ from quirk.errors import InputError
 from quirk.frame import Frame
 
 from .element import ForceElement
-from .law import Place
+from .place import Place
 from .value import Value, motions_of
 
 FRAMES = ("inertial", "body")

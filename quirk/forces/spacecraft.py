@@ -12,8 +12,8 @@ from quirk.frame import Frame
 from quirk.motion import Motion
 
 from .element import ForceElement
-from .law import Place
 from .on_body import CALL, SIZES, checked_owner, value_for
+from .place import Place
 from .value import Value
 
 

@@ -16,7 +16,7 @@ from quirk.stand_ins import maximum, minimum
 
 from .curve import curve, integral, on_curve
 from .element import ForceElement
-from .law import Place
+from .place import Place
 from .value import Value
 
 SIDES = (None, "tension", "compression")

@@ -9,7 +9,7 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
-from quirk.forces.law import PLACEMENT
+from quirk.forces.place import PLACEMENT
 from quirk.lanes import at, put, splat, store
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call

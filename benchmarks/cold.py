@@ -29,7 +29,8 @@ def rows(small: bool) -> list[Row]:
 
     repeats = 1 if small else 3
     result = []
-    for what, other in PEERS.items():
+    # Where nothing is judged, one case compiles all that there is to compile.
+    for what, other in list(PEERS.items())[-1 if small else 0 :]:
         for n in (10,) if small else (10, 100):
             case = f"cold, first {what}, ball chain {n}"
             with tempfile.TemporaryDirectory() as cache:

@@ -24,7 +24,9 @@ class _Attraction(ForceElement):
 
     undefined = "the body is at the centre"
 
-    def __init__(self, name: str, body_i: Body | Ground, body_j: Body, mu: float | None, point: Any) -> None:
+    def __init__(
+        self, name: str, body_i: Body | Ground, body_j: Body, *, mu: float | None = None, point: Any = (0, 0, 0)
+    ) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
         if not isinstance(body_j, Body):
             raise InputError(f"{owner}: body_j must be the quirk.Body that is attracted; got {body_j!r}")
@@ -54,11 +56,6 @@ class PointGravity(_Attraction):
     parameters = ("mu", "mass")
     aside = ("inertia",)
 
-    def __init__(
-        self, name: str, body_i: Body | Ground, body_j: Body, *, mu: float | None = None, point: Any = (0, 0, 0)
-    ) -> None:
-        super().__init__(name, body_i, body_j, mu, point)
-
     def potential(self, t: Any, i: Place, j: Place) -> Any:
         """Return -mu m / r."""
         d = j.position - i.position
@@ -86,11 +83,6 @@ class GravityGradient(_Attraction):
 
     parameters = ("mu", "inertia")
     aside = ("mass",)
-
-    def __init__(
-        self, name: str, body_i: Body | Ground, body_j: Body, *, mu: float | None = None, point: Any = (0, 0, 0)
-    ) -> None:
-        super().__init__(name, body_i, body_j, mu, point)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
         """Return -mu / (2 r^3) (tr J - 3 n.J n)."""

@@ -31,7 +31,7 @@ from ..applied import Exerted, fill, fixed_inputs, read, undefined
 from ..model import Model
 from .functions import compiled_pointer, is_compiled
 from .layout import KINEMATICS_SIZE, Slots
-from .loads import ADDRESS, ELEMENT_SIZE, Forces
+from .loads import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT, Forces
 from .motion_functions import place_functions
 
 # Of so many laws with functions of their own machine code is written; in further ones they are called.
@@ -71,7 +71,7 @@ class Applied:
         self.table = self._laid_out(model, slots)
         # Angles that go on: the element, which of its angles, and where its reference is.
         self._turning = [
-            (element, k, int(self.table.entries[ELEMENT_SIZE * e + 1]) + layout.parameters + REFERENCE * k)
+            (element, k, int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + layout.parameters + REFERENCE * k)
             for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True))
             for k in range(layout.turning)
         ]
@@ -192,7 +192,7 @@ class Applied:
 
     def _parts(self, e: int, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and outputs of an element."""
-        _, first_in, first_out = self.table.entries[ELEMENT_SIZE * e : ELEMENT_SIZE * e + 3]
+        first_in, first_out = (self.table.entries[ELEMENT_SIZE * e + which] for which in (INPUT, OUTPUT))
         return (
             self.table.inputs[first_in : first_in + layout.inputs],
             self.table.outputs[first_out : first_out + layout.outputs],

@@ -10,10 +10,10 @@ from quirk.integrators import TABLEAUX, Breaks, Statistics
 
 import quirk
 from quirk.compiled import OPTIONS
-from quirk.dynamics.sparse.advance import ADVANCE, Settings, enter
-from quirk.dynamics.sparse.evaluate import evaluate
-from quirk.dynamics.sparse.flow import SparseFlow
-from quirk.dynamics.sparse.run import CompiledRun
+from quirk.dynamics.sparse.host.flow import SparseFlow
+from quirk.dynamics.sparse.host.run import CompiledRun
+from quirk.dynamics.sparse.kernels.evaluate import evaluate
+from quirk.dynamics.sparse.march.advance import ADVANCE, Settings, enter
 from quirk.dynamics.turns import angles_at
 
 from .measure import FULL, Effort, Task, timed

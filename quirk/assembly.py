@@ -10,11 +10,11 @@ from . import rotation
 from .constraints import Constraint
 from .constraints.primitives import DISTANCE, DOT1
 from .contradiction import others
+from .dynamics.dense.projection import ROUND_OFF_ULPS, displaced, factorise, project, with_projected_velocity
+from .dynamics.dense.rows import residuals
+from .dynamics.dense.undefined import without_value
 from .dynamics.metric import Metric
 from .dynamics.model import Model
-from .dynamics.projection import ROUND_OFF_ULPS, displaced, factorise, project, with_projected_velocity
-from .dynamics.rows import residuals
-from .dynamics.undefined import without_value
 from .errors import AssemblyError, InconsistentStateError
 from .state import Kinematics, State
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .constraints.primitives import DISTANCE
-from .dynamics.equations import angular_acceleration
+from .dynamics.constrained_motion import ConstrainedMotion, angular_acceleration
+from .dynamics.dense.rows import phi_tower, tangent_rows
 from .dynamics.metric import Metric
 from .dynamics.model import Model
-from .dynamics.rows import phi_tower, tangent_rows
-from .dynamics.sparse.solver import Verdict
+from .dynamics.sparse.host.solver import Verdict
 from .dynamics.towers import MotionTower
-from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InconsistentStateError
 from .state import Kinematics, State
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from .assembly import FAR, constraint_of, violations
 from .contradiction import others, tautness
-from .dynamics.equations import applied_loads
+from .dynamics.applied import applied_loads
+from .dynamics.dense.projection import factorise
+from .dynamics.dense.rows import tangent_rows
 from .dynamics.metric import Metric
-from .dynamics.projection import factorise
-from .dynamics.rows import tangent_rows
-from .dynamics.sparse.solver import Solver
+from .dynamics.sparse.host.solver import Solver
 from .errors import SimulationError
 from .mobility import nearly_dependent, said_nearly
 

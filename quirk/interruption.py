@@ -21,7 +21,7 @@ import numpy as np
 from numba.core import event
 
 # Where Python is about to call a function of a user or has just done so; it will be out of there in no time.
-AROUND_CALLS = (__name__, "quirk.pointers", "quirk.dynamics.sparse.forces")
+AROUND_CALLS = (__name__, "quirk.pointers", "quirk.dynamics.sparse.host.forces")
 
 
 class _Keyboard:

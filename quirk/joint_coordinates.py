@@ -11,7 +11,7 @@ from . import validate
 from .assembly import LONGEST_STEP, assemble, with_velocity
 from .constraints import Drive, Joint
 from .constraints.drive import LETTERS, driven_coordinate
-from .dynamics.rows import residuals
+from .dynamics.dense.rows import residuals
 from .errors import AssemblyError, InputError
 from .motion import Motion
 from .state import Kinematics, State

@@ -10,12 +10,12 @@ import numpy as np
 
 from . import validate
 from .assembly import assemble, constraint_of, turned_over, violations
-from .dynamics.rows import tangent_rows
-from .dynamics.sparse.derivatives import Differentiator, UnreachedError, highest_order
-from .dynamics.sparse.follow import INTERRUPTED, SINGULAR, TOO_MANY
-from .dynamics.sparse.solver import Solver
+from .dynamics.dense.rows import tangent_rows
+from .dynamics.dense.undefined import lost_ahead
+from .dynamics.sparse.host.derivatives import Differentiator, UnreachedError, highest_order
+from .dynamics.sparse.host.solver import Solver
+from .dynamics.sparse.series.follow import INTERRUPTED, SINGULAR, TOO_MANY
 from .dynamics.turns import Turns, angles_at
-from .dynamics.undefined import lost_ahead
 from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .dynamics.applied import exerted
+from .dynamics.dense.projection import factorise
+from .dynamics.dense.rows import residuals, spatial_rows
 from .dynamics.metric import Metric
 from .dynamics.model import Model
-from .dynamics.projection import factorise
-from .dynamics.rows import residuals, spatial_rows
-from .dynamics.sparse.solver import Solver, Verdict
+from .dynamics.sparse.host.solver import Solver, Verdict
 from .dynamics.towers import MotionTower
 from .forces import Controller, ForceElement
 from .forces.joint_actuation import Actuated

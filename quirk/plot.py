@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from . import validate
 from .constraints import Constraint
-from .dynamics.sparse.derivatives import highest_order
+from .dynamics.sparse.host.derivatives import highest_order
 from .errors import InputError
 from .figures import drawing, shown, wrapped
 from .plot_paths import checked_paths, checked_points, coordinates, draw_paths

@@ -13,9 +13,9 @@ from .body import Body
 from .constraints import Constraint
 from .constraints.planar import PlanarBody
 from .dynamics import energy
-from .dynamics.sparse.derivatives import Differentiator, Found, highest_order, require_order
-from .dynamics.sparse.motion import Motion, constraint_power_along, motion_along, residuals_along
-from .dynamics.sparse.solver import Verdict
+from .dynamics.sparse.host.derivatives import Differentiator, Found, highest_order, require_order
+from .dynamics.sparse.host.motion import Motion, constraint_power_along, motion_along, residuals_along
+from .dynamics.sparse.host.solver import Verdict
 from .dynamics.turns import Turns, angles_by_name
 from .errors import InputError
 from .integrators import Statistics

@@ -12,15 +12,15 @@ import numpy as np
 from . import validate
 from .assembly import check_consistent
 from .contradiction import MOST_ROWS
-from .dynamics.equations import applied_loads
-from .dynamics.flow import Flow
-from .dynamics.sparse.advance import Settings
-from .dynamics.sparse.flow import SparseFlow
-from .dynamics.sparse.run import CompiledRun
+from .dynamics.applied import applied_loads
+from .dynamics.dense.flow import Flow
+from .dynamics.dense.undefined import lost_ahead
+from .dynamics.dense.watch import Watch, asked_values
+from .dynamics.sparse.host.flow import SparseFlow
+from .dynamics.sparse.host.run import CompiledRun
+from .dynamics.sparse.march.advance import Settings
 from .dynamics.stepped import SteppedRun
 from .dynamics.turns import Turns, angles_at, angles_by_name
-from .dynamics.undefined import lost_ahead
-from .dynamics.watch import Watch, asked_values
 from .errors import InputError, SimulationError
 from .health import check_kept
 from .integrators import (

@@ -12,20 +12,21 @@ import numpy as np
 from . import validate
 from .body import GROUND, Body, Ground
 from .constraints import Constraint
-from .dynamics import equations
-from .dynamics.constraint_derivatives import ConstraintDerivatives, constraint_derivatives
-from .dynamics.derivatives import derivatives
-from .dynamics.loads import joint_loads
+from .dynamics.applied import applied_loads
+from .dynamics.constrained_motion import ConstrainedMotion, angular_acceleration
+from .dynamics.dense import equations
+from .dynamics.dense.constraint_derivatives import ConstraintDerivatives, constraint_derivatives
+from .dynamics.dense.derivatives import derivatives
+from .dynamics.dense.loads import joint_loads
+from .dynamics.dense.rows import ConstraintRows, constraint_rows
 from .dynamics.metric import Metric
 from .dynamics.model import RANK_TOLERANCE, Model, flatten
-from .dynamics.rows import ConstraintRows, constraint_rows
-from .dynamics.sparse.derivatives import Differentiator, require_order
-from .dynamics.sparse.motion import constrained_motion
-from .dynamics.sparse.solver import Solver
-from .dynamics.sparse.tables import Tables
-from .dynamics.sparse.tables import flatten as sparse_tables
+from .dynamics.sparse.host.derivatives import Differentiator, require_order
+from .dynamics.sparse.host.motion import constrained_motion
+from .dynamics.sparse.host.solver import Solver
+from .dynamics.sparse.plan.tables import Tables
+from .dynamics.sparse.plan.tables import flatten as sparse_tables
 from .dynamics.turns import angles_at, angles_by_name
-from .dynamics.udwadia_kalaba import ConstrainedMotion
 from .errors import InputError, UnknownNameError
 from .forces import ForceElement
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives
@@ -201,7 +202,7 @@ class System:
         kin, motion = self._motion(state, t, solver)
         return Acceleration(
             motion.acceleration[:, :3],
-            equations.angular_acceleration(motion, kin),
+            angular_acceleration(motion, kin),
             motion.acceleration[:, 3:],
         )
 
@@ -368,7 +369,7 @@ class System:
         y = compiled.slots.state_to_lanes(state.pack())
         compiled.settle_near(y, t)
         compiled.applied.refer(t, angles)
-        loads = equations.applied_loads(self.model, t, kin)
+        loads = applied_loads(self.model, t, kin)
         motion = constrained_motion(compiled, t, kin, y, *loads)
         check_accelerations(self, state, t, motion, compiled.verdict(state, t))
         return kin, motion

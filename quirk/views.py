@@ -11,7 +11,7 @@ from . import rotation, validate
 from .body import Body, Ground
 from .constraints import Constraint, relative
 from .constraints.relative import FrameMotion
-from .dynamics.sparse.derivatives import require_order
+from .dynamics.sparse.host.derivatives import require_order
 from .dynamics.towers import MotionTower
 from .errors import InputError
 from .paths import InPlane, PointPath

@@ -385,7 +385,7 @@ class TestLongWaysOfKinematics:
 
     def test_are_heard(self, monkeypatch):
         quirk.kinematics(self.crank(1.0), [0.0, 1.0])  # compiled from here on
-        monkeypatch.setattr("quirk.dynamics.sparse.derivatives.MOST_STEPS", 10**9)
+        monkeypatch.setattr("quirk.dynamics.sparse.host.derivatives.MOST_STEPS", 10**9)
         timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
         result = quirk.kinematics(self.crank(1e7), [0.0, 0.5, 1.0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.dynamics.sparse.functions import OF_BODY, OF_JOINT, compiled_pointer
+from quirk.dynamics.sparse.host.functions import OF_BODY, OF_JOINT, compiled_pointer
 from quirk.forces.value import Value
 
 LATE = 0.5

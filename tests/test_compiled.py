@@ -12,7 +12,7 @@ import pytest
 
 import quirk
 from quirk import lanes
-from quirk.dynamics.sparse import vectors
+from quirk.dynamics import vectors
 from quirk.traced import traced
 
 ROOT = Path(quirk.__file__).parent

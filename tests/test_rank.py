@@ -8,9 +8,9 @@ import pytest
 from mechanisms import random_system
 
 import quirk
+from quirk.dynamics.dense.projection import factorise
 from quirk.dynamics.metric import Metric
-from quirk.dynamics.projection import factorise
-from quirk.dynamics.sparse.ordering import eliminate
+from quirk.dynamics.sparse.plan.ordering import eliminate
 from quirk.state import Kinematics
 
 POINTS = np.array([[0, 0, 0], [0, 0, 1.0], [2.0, 0, 1.5], [2.5, 0, 0]])

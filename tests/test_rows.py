@@ -14,7 +14,7 @@ from quirk.constraints.primitives import constraint_tower, constraint_wrenches
 
 import quirk
 from quirk import constraints, rotation
-from quirk.dynamics.rows import residuals
+from quirk.dynamics.dense.rows import residuals
 from quirk.state import Kinematics
 
 KINDS = [
@@ -48,7 +48,7 @@ def pair(kind, seed, ground=None):
 
 def of_joint(system, rows):
     """The part of all rows that the joint has."""
-    return quirk.dynamics.rows.ConstraintRows(
+    return quirk.dynamics.dense.rows.ConstraintRows(
         *(part[system.model.joint_rows["joint"]] for part in (rows.A, rows.b, rows.phi, rows.phi_dot, rows.labels))
     )
 

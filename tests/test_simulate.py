@@ -5,7 +5,7 @@ import pytest
 from mechanisms import random_system
 
 import quirk
-from quirk.dynamics import equations
+from quirk.dynamics.dense import equations
 from quirk.state import Kinematics
 
 

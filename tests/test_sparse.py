@@ -15,8 +15,8 @@ from numba.core.runtime import _nrt_python, rtsys
 from references import build, load
 
 import quirk
-from quirk.dynamics.sparse.advance import FACTORISATIONS
-from quirk.dynamics.sparse.ordering import branches, eliminate
+from quirk.dynamics.sparse.march.advance import FACTORISATIONS
+from quirk.dynamics.sparse.plan.ordering import branches, eliminate
 from quirk.forces import ForceElement
 
 DATA = Path(__file__).parent / "data"
@@ -50,7 +50,7 @@ ANY = settings(deadline=None, max_examples=40, derandomize=True, suppress_health
 
 def condition(system):
     """Largest over smallest singular value that counts, of rows of unit length in the mass metric."""
-    from quirk.dynamics.projection import factorise
+    from quirk.dynamics.dense.projection import factorise
     from quirk.state import Kinematics
 
     found = factorise(system.model, system.metric, Kinematics.of(system.initial_state()), 0.0)

@@ -74,3 +74,12 @@ def test_every_module_has_a_floor():
     names = {p.stem if p.is_file() else p.name for p in FOLDERS[""].iterdir() if p.suffix == ".py" or p.is_dir()}
     names = {name for name in names if not name.startswith("__")}
     assert names <= set(FLOOR)
+
+
+@pytest.mark.parametrize(("side", "other"), [("dense", "sparse"), ("sparse", "dense")])
+def test_dense_and_compiled_sides_do_not_know_each_other(side, other):
+    folder = FOLDERS[""] / "dynamics" / side
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert other not in (node.module or "").split("."), f"{path.relative_to(folder)}, line {node.lineno}"

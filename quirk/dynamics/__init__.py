@@ -1,1 +1,1 @@
-"""Equations of motion: the flat model, constraint rows, the Udwadia-Kalaba equation, projection."""
+"""The equations of motion: what both sides share, the dense reference, and the compiled solver."""

@@ -12,7 +12,9 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.forces.calls import NumberCall
 from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
+from quirk.state import Kinematics
 
+from .model import Model
 from .towers import MotionTower, factorials
 
 
@@ -120,3 +122,26 @@ def law_inputs(
         given = np.concatenate([part.ravel() for part in parts])
         inputs[o : o + given.size] = given
     return inputs
+
+
+def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
+    """Gravity and all force elements: force (n, 3) in N, torque (n, 3) in body axes about the centres of mass."""
+    force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles)
+    return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
+
+
+def applied_derivative(
+    model: Model, t: float, motion: MotionTower, order: int, angles: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """A derivative of the applied loads along a motion: force and torque (n, 3) about the centres of mass, in N.
+
+    Needs the velocities of the motion to that order; `angles` as in `Kinematics`.
+    """
+    # The last row collects what acts on the ground.
+    loads = np.zeros((len(model.mass) + 1, 6))
+    for element, rows in model.forces:
+        np.add.at(loads, list(rows), exerted(element, rows, motion, t, order, angles).loads[:, order])
+    force, torque = loads[:-1, :3], loads[:-1, 3:]
+    if order == 0:
+        force = force + model.mass[:, None] * model.gravity
+    return force, torque

@@ -10,15 +10,15 @@ from quirk.integrators import Recorder, Sampled, Statistics
 from quirk.interruption import Held
 from quirk.state import State
 
-from .flow import Flow
-from .sparse.counting import look_ahead, note_turns, turn_on
-from .sparse.flow import SparseFlow
-from .sparse.layout import Slots
+from .counting import look_ahead, note_turns, turn_on
+from .dense.flow import Flow
+from .layout import Slots
+from .sparse.host.flow import SparseFlow
 from .turns import Turns
 
 
 class SteppedRun:
-    """Takes steps and records what is asked for; see `quirk.dynamics.sparse.run.CompiledRun`.
+    """Takes steps and records what is asked for; see `quirk.dynamics.sparse.host.run.CompiledRun`.
 
     Attributes
     ----------

@@ -21,8 +21,8 @@ from quirk.constraints import Constraint
 from quirk.constraints.relative import crossed, nearest
 from quirk.state import STATE_SIZE, State
 
-from .sparse.counting import CLOCK, FASTEST, Counter
-from .sparse.layout import ORIENTATION, Slots
+from .counting import CLOCK, FASTEST, Counter
+from .layout import ORIENTATION, Slots
 
 if TYPE_CHECKING:
     from .model import Model

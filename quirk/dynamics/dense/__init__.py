@@ -1,0 +1,1 @@
+"""The dense reference, readable beside the papers."""

@@ -1,0 +1,64 @@
+"""Right-hand sides of the differentiated constraints of any order, and kappa.
+
+Source: "Two-dimensional constraints", where A q' = nu, A q'' = gamma, and so on to sigma, and kappa, the rate of A^T
+times lambda, are printed for planar joints. Here q' stands for (v_0, omega_0, v_1, ...), and one recurrence serves
+all constraints and orders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.state import Kinematics
+
+from ..model import Model
+from ..towers import MotionTower
+from .rows import phi_tower, row_tower, tangent_rows
+
+
+@dataclass(frozen=True)
+class ConstraintDerivatives:
+    """Constraint rows at one instant of a motion, with their derivatives.
+
+    Attributes
+    ----------
+    A : (m, 6 n) over (v_0, omega_0, v_1, ...), velocities in N and angular velocities in body axes
+    right_hand_sides : (m, K)
+        Column k - 1 is what A times the derivative k - 1 of these velocities must be: nu, gamma, eta, sigma, ...
+    A_dot : (m, 6 n) rate of A along the motion
+    labels : m strings
+    """
+
+    A: np.ndarray
+    right_hand_sides: np.ndarray
+    A_dot: np.ndarray
+    labels: list[str]
+
+    def kappa(self, multipliers: np.ndarray) -> np.ndarray:
+        """Return (d/dt A^T) lambda (6 n,) for multipliers (m,): forces in N and torques in body axes."""
+        return self.A_dot.T @ multipliers
+
+
+def constraint_derivatives(
+    model: Model, kin: Kinematics, t: float, linear: np.ndarray, angular: np.ndarray
+) -> ConstraintDerivatives:
+    """Evaluate at a state with derivatives of the velocities, linear and angular (K - 1, n, 3); see `System`."""
+    n, order = len(kin.position), len(linear) + 1
+    position, omega = np.zeros((2, n, order + 1, 3))
+    position[:, 0], position[:, 1], omega[:, 0] = kin.position, kin.velocity, kin.angular_velocity
+    position[:-1, 2:], omega[:-1, 1:-1] = np.swapaxes(linear, 0, 1), np.swapaxes(angular, 0, 1)
+    right_hand_sides = np.zeros((model.rows, order))
+    for k in range(1, order + 1):
+        # Without the derivatives that A multiplies.
+        known, spins = position[:, : k + 1].copy(), omega[:, :k].copy()
+        known[:, k], spins[:, k - 1] = 0.0, 0.0
+        motion = MotionTower.in_body_axes(known, kin.orientation, spins)
+        right_hand_sides[:, k - 1] = -phi_tower(model, motion, t)[:, k]
+    rows = row_tower(model, MotionTower.of(kin, 1), t)[:, :-1]
+    R, spin = kin.rotation[:-1], kin.spin[:-1]
+    # tau_body = R^T tau, so its rate is R^T (tau' - omega x tau).
+    turned = np.einsum("nkl,mnk->mnl", R, rows[..., 1, 3:] - np.cross(spin, rows[..., 0, 3:]))
+    A_dot = np.concatenate([rows[..., 1, :3], turned], axis=2).reshape(model.rows, -1)
+    return ConstraintDerivatives(tangent_rows(model, kin, t), right_hand_sides, A_dot, model.labels)

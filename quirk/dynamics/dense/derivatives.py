@@ -1,0 +1,126 @@
+"""Higher derivatives of constrained motion, dense: the reference for everything faster.
+
+Differentiated k times, the equations of motion and the constraints are the same linear system for the next
+derivative of the accelerations and of the multipliers,
+
+    M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k,
+
+where for m = 1 the sum is kappa = (d/dt A^T) lambda, and b_k is minus what Phi's derivative of order k + 2 is without
+a^(k): gamma, eta, sigma. One factorisation serves all orders. Source: "Two-dimensional constraints", which has the
+right-hand sides up to sigma and kappa for planar joints; here they follow from the towers of any constraint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from quirk.state import Kinematics, State
+
+from ..applied import applied_derivative
+from ..metric import Metric
+from ..model import Model
+from ..towers import MotionTower
+from .loads import load_derivatives
+from .rows import phi_tower, row_tower, tangent_rows
+from .udwadia_kalaba import CORRECTIONS, PseudoInverse
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """Accelerations of n bodies and m multipliers, and K - 1 derivatives of them.
+
+    Attributes
+    ----------
+    linear : (K, n, 3) acceleration, jerk, snap, ... of the centres of mass in N
+    angular : (K, n, 3) first, second, ... derivatives of the angular velocity's components in body axes
+    multipliers : (K, m); where rows are redundant those of least norm in the model's row scale, at all times
+    force, torque : (K, j, 3) in N, what body i of each constraint exerts on body j at the joint point of j
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+    multipliers: np.ndarray
+    force: np.ndarray
+    torque: np.ndarray
+
+
+def derivatives(
+    model: Model, metric: Metric, state: State, t: float, order: int, kept: np.ndarray | None = None
+) -> Derivatives:
+    """Return the accelerations at a state on the constraints, with `order` - 1 derivatives.
+
+    `kept` are the rows that are independent, default all; see `constrained_motion`.
+    """
+    n, kin = len(model.mass), Kinematics.of(state)
+    motion, R = MotionTower.of(kin, order + 1), kin.rotation[:-1]
+    AW = metric.rows(tangent_rows(model, kin, t))
+    pseudo_inverse = PseudoInverse.of(AW, kept)
+    sharing = Sharing(model, len(pseudo_inverse.s))
+    multipliers = np.zeros((order, model.rows))
+    for k in range(order):
+        rows = row_tower(model, motion.up_to(k), t)[:, :-1]
+        force, torque = applied_derivative(model, t, motion, k, state.angles)
+        for m in range(1, k + 1):
+            earlier = comb(k, m) * np.einsum("rnc,r->nc", rows[:, :, m], multipliers[k - m])
+            force, torque = force + earlier[:, :3], torque + earlier[:, 3:]
+        motion.position[:-1, k + 2] = force / model.mass[:, None]
+        motion.spin[:-1, k + 1] = _free_turn(model, motion, torque, k)
+        missing = -phi_tower(model, motion.up_to(k + 2), t)[:, k + 2]
+        z = np.zeros(6 * n)
+        for _ in range(1 + CORRECTIONS):
+            correction = pseudo_inverse.multipliers(missing - AW @ z)
+            z += AW.T @ correction
+            multipliers[k] += correction
+        translation, turn = metric.vector(z)
+        motion.position[:-1, k + 2] += translation
+        motion.spin[:-1, k + 1] += np.einsum("nij,nj->ni", R, turn)
+        if len(pseudo_inverse.s) < model.rows:
+            multipliers[k] = sharing.shared(multipliers[k], rows.reshape(model.rows, n, k + 1, 6))
+    force, torque = load_derivatives(model, motion, t, multipliers)
+    return Derivatives(
+        linear=np.swapaxes(motion.position[:-1, 2:], 0, 1),
+        angular=np.swapaxes(motion.body_spins(order)[:-1, 1:], 0, 1),
+        multipliers=multipliers,
+        force=force,
+        torque=torque,
+    )
+
+
+def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) -> np.ndarray:
+    """The derivative k + 1 of the spins (n, 3) in N under derivative k of the torques: (J omega)^(k+1) = tau^(k)."""
+    R = motion.rotations(k + 1)[:-1]
+    J = np.zeros_like(R)
+    for order in range(k + 2):
+        for m in range(order + 1):
+            J[:, order] += comb(order, m) * R[:, m] @ model.inertia @ np.swapaxes(R[:, order - m], 1, 2)
+    for m in range(1, k + 2):
+        torque = torque - comb(k + 1, m) * np.einsum("nij,nj->ni", J[:, m], motion.spin[:-1, k + 1 - m])
+    return np.linalg.solve(J[:, 0], torque[..., None])[..., 0]
+
+
+class Sharing:
+    """Multipliers of least norm over time, where redundant rows share loads.
+
+    With row scales D, D^2 lambda = A y holds for some y at all times; so do its derivatives.
+    """
+
+    def __init__(self, model: Model, rank: int) -> None:
+        self.scale, self.rank = model.row_scale, rank
+        self.y: list[np.ndarray] = []
+
+    def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return those (m,) of the next order, from any that solve the equations and the towers (m, n, k + 1, 6)."""
+        k, D = rows.shape[2] - 1, self.scale
+        scaled = rows.reshape(len(D), -1, k + 1, 6) / D[:, None, None, None]
+        A = [scaled[:, :, m].reshape(len(D), -1) for m in range(k + 1)]
+        known = np.zeros(len(D))
+        for m in range(1, k + 1):
+            known += comb(k, m) * A[m] @ self.y[k - m]
+        exerted = A[0].T @ (D * multipliers - known)
+        _, s, Vt = np.linalg.svd(A[0], full_matrices=False)
+        y = Vt[: self.rank].T @ ((Vt[: self.rank] @ exerted) / s[: self.rank] ** 2)
+        self.y.append(y)
+        return (known + A[0] @ y) / D

@@ -1,0 +1,158 @@
+"""A system as an integrator sees it: y' = f(t, y) over flat states, and the projection of y."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from quirk import rotation
+from quirk.errors import InputError
+from quirk.interruption import hand_on
+from quirk.state import Kinematics, State
+
+from ..constrained_motion import angular_acceleration
+from ..metric import Metric
+from ..model import Model
+from ..turns import angles_by_name
+from .equations import motion
+from .projection import Projected, factorise, project
+from .udwadia_kalaba import ROUND_OFF
+
+# Rows are chosen anew where the least singular value has fallen to this part of what it was.
+WORSE = 0.1
+
+
+class Chooser(Protocol):
+    """Tells which rows are independent; the compiled solver is one."""
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows (m,) are chosen, bool."""
+
+    def settle_state(self, state: State, t: float) -> int:
+        """Choose among the rows that are independent almost everywhere near a state; returns how many there are."""
+
+    def choose_state(self, state: State, t: float) -> None:
+        """Choose as many anew at another state on the constraints."""
+
+
+class Flow:
+    """The vector field of a system and the manifold on which it lives.
+
+    Attributes
+    ----------
+    rank : int
+        The number of rows that are independent almost everywhere. Stages of a step are off the constraints by more
+        than a redundant row is from being dependent, so they keep to the rows chosen on the constraints.
+    evaluations : int
+    trouble : Exception or None
+        Why the last evaluation failed, such as the error of a user's function.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        metric: Metric,
+        chooser: Chooser,
+        start: State,
+        t: float,
+        *,
+        on_constraints: bool,
+        baumgarte: tuple[float, float],
+        largest_correction: float = np.inf,
+    ) -> None:
+        self.model, self.metric = model, metric
+        self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
+        self.chooser, self.rank = chooser, chooser.settle_state(start, t)
+        # Singular values fall by as much as distances of rows may until they count as zero.
+        self._chosen = self._least(start, t)
+        self.evaluations = 0
+        self.largest_correction = largest_correction
+        self.trouble: Exception | None = None
+        self._projected: Projected | None = None
+        self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        self._reference = t, angles, rates
+
+    def angles(self, t: float) -> dict[str, np.ndarray]:
+        """Return about what the angles of joints are at a time, (3,) by name."""
+        since, angles, rates = self._reference
+        return angles_by_name(self.model.joints, angles + (t - since) * rates)
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
+        self.evaluations += 1
+        hand_on()
+        if np.isfinite(y).all():
+            try:
+                rate = self.derivative(t, y)
+                self.trouble = None
+                return rate
+            except (InputError, np.linalg.LinAlgError) as error:
+                self.trouble = error
+        return np.full_like(y, np.nan)
+
+    def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return y' (13 n,), or raise what went wrong."""
+        state = State.unpack(y)
+        if self.model.reads_angles:
+            state.angles = self.angles(t)
+        kin = Kinematics.of(state)
+        solution = motion(self.model, t, kin, self.baumgarte, self.chooser.kept, self._floor)
+        return State(
+            state.velocity,
+            rotation.rate(state.orientation, state.angular_velocity),
+            solution.acceleration[:, :3],
+            angular_acceleration(solution, kin),
+        ).pack()
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
+        state = State.unpack(y).copy()
+        state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
+        if self.on_constraints:
+            try:
+                self._projected = project(self.model, self.metric, state, t, self.chooser.kept, self._floor)
+            except (InputError, np.linalg.LinAlgError) as error:
+                self._projected, self.trouble = None, error
+            if self._projected is None or self._projected.correction > self.largest_correction:
+                return None
+            state = self._projected.state
+            s = self._projected.pseudo_inverse.s
+            if self.rank < self.model.rows and s.size and s[-1] < WORSE * self._chosen * s[0]:
+                self.chooser.choose_state(state, t)
+                self._chosen = self._least(state, t)
+        return state.pack()
+
+    def tangential(self, error: np.ndarray) -> np.ndarray:
+        """Return the part of an error (13 n,) of the y last projected that lies along the constraints.
+
+        What lies across them has no effect: projection removes it.
+        """
+        if self._projected is None:
+            return error
+        e, q = State.unpack(error), self._projected.state.orientation
+        turn = 2 * rotation.multiply(rotation.conjugate(q), e.orientation)[:, 1:]
+        position, turn = self._along(e.position, turn)
+        velocity, omega = self._along(e.velocity, e.angular_velocity)
+        return State(position, rotation.rate(q, turn), velocity, omega).pack()
+
+    def _along(self, translation: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        assert self._projected is not None
+        Vt = self._projected.pseudo_inverse.Vt
+        z = self.metric.coordinates(translation, turn)
+        return self.metric.vector(z - Vt.T @ (Vt @ z))
+
+    @property
+    def _floor(self) -> float:
+        return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
+
+    def _least(self, state: State, t: float) -> float:
+        """The least singular value of the rows chosen, over the largest."""
+        if not self.model.rows:
+            return 1.0
+        s = factorise(self.model, self.metric, Kinematics.of(state), t, self.chooser.kept).s
+        return float(s[-1] / s[0]) if s.size else 1.0

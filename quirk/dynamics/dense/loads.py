@@ -1,0 +1,44 @@
+"""Joint loads from multipliers."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from quirk.state import Kinematics
+
+from ..model import Model
+from ..towers import MotionTower
+from .rows import row_tower
+
+
+def joint_loads(
+    model: Model, kin: Kinematics, t: float, multipliers: np.ndarray
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Force and torque (3,) in N that body i exerts on body j at frame j's origin, for each active joint."""
+    force, torque = load_derivatives(model, MotionTower.of(kin, 0), t, multipliers[None])
+    return {name: (force[0, c], torque[0, c]) for c, name in enumerate(model.joint_rows)}
+
+
+def load_derivatives(
+    model: Model, motion: MotionTower, t: float, multipliers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for all active joints, with derivatives: force and torque (K, j, 3) from multipliers (K, m).
+
+    Row k with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is moved from the
+    centre of mass to the joint point.
+    """
+    orders = len(multipliers)
+    rows, R = row_tower(model, motion.up_to(orders - 1), t), motion.rotations(orders - 1)
+    force, torque = np.zeros((2, orders, len(model.joint_bodies), 3))
+    for c, (constraint, (_, j)) in enumerate(model.joint_bodies):
+        mine = model.joint_rows[constraint.name]
+        arm = R[j] @ constraint.frame_j.origin
+        for k in range(orders):
+            parts = [comb(k, m) * multipliers[k - m, mine] @ rows[mine, j, m] for m in range(k + 1)]
+            wrench = np.sum(parts, axis=0)
+            force[k, c] = wrench[:3]
+            moved = sum(comb(k, m) * np.cross(arm[m], force[k - m, c]) for m in range(k + 1))
+            torque[k, c] = wrench[3:] - moved
+    return force, torque

@@ -1,0 +1,115 @@
+"""Projection onto the constraints: the nearest poses and velocities in the mass metric.
+
+Positions by Gauss-Newton steps delta = -W (A W)^+ Phi, velocities by the same formula with Phi_dot, which is
+linear in them. After a step of an integrator the residuals are tiny, so one factorisation serves both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk import rotation
+from quirk.state import Kinematics, State
+
+from ..metric import Metric
+from ..model import Model
+from .rows import residuals, tangent_rows
+from .udwadia_kalaba import ROUND_OFF, PseudoInverse
+
+# Gauss-Newton converges quadratically: a correction below this part of the size of the system leaves a
+# residual at round-off.
+SMALL_CORRECTION = 1e-8
+
+# A correction below this part changes the rows too little to need a new factorisation.
+SAME_ROWS = 1e-5
+
+# Corrections of positions below this many units in the last place of the largest position are round-off.
+ROUND_OFF_ULPS = 8
+
+MAX_CORRECTIONS = 12
+
+
+def displaced(state: State, translation: np.ndarray, turn: np.ndarray) -> State:
+    """Return the state with centres of mass moved by (n, 3) m in N and bodies turned by (n, 3) rad, body axes."""
+    turned = rotation.multiply(state.orientation, rotation.exp(turn))
+    turned /= np.linalg.norm(turned, axis=1, keepdims=True)
+    return State(state.position + translation, turned, state.velocity, state.angular_velocity)
+
+
+def factorise(
+    model: Model,
+    metric: Metric,
+    kin: Kinematics,
+    t: float,
+    kept: np.ndarray | None = None,
+    least: float = ROUND_OFF,
+    limit: int | None = None,
+) -> PseudoInverse:
+    """Return the pseudo-inverse of the rows in a metric over (v, omega); see `PseudoInverse.of`."""
+    return PseudoInverse.of(metric.rows(tangent_rows(model, kin, t)), kept, least, limit)
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A state on the constraints.
+
+    Attributes
+    ----------
+    state : State
+    pseudo_inverse : PseudoInverse of the rows over (v, omega) at that state
+    correction : float
+        How far off the poses were found, in rad or lengths of the system.
+    """
+
+    state: State
+    pseudo_inverse: PseudoInverse
+    correction: float
+
+
+def project(
+    model: Model, metric: Metric, state: State, t: float, kept: np.ndarray | None = None, least: float = ROUND_OFF
+) -> Projected | None:
+    """Return the nearest state on the constraints, or None if `state` is too far from them.
+
+    Parameters
+    ----------
+    kept : (m,) bool, optional
+        Which rows are independent on the constraints; see `constrained_motion`.
+    least : see `PseudoInverse.of`
+    """
+    kin = Kinematics.of(state)
+    pseudo_inverse = factorise(model, metric, kin, t, kept, least)
+    previous = np.inf
+    correction = None
+    small = SMALL_CORRECTION + ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
+    for _ in range(MAX_CORRECTIONS):
+        translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0]))
+        size = max(np.abs(turn).max(), np.abs(translation).max() / model.length)
+        if not size < max(previous, small):  # also when it is not a number
+            return None
+        correction = size if correction is None else correction
+        previous = size
+        state = displaced(state, translation, turn)
+        kin = Kinematics.of(state)
+        if size > SAME_ROWS:
+            pseudo_inverse = factorise(model, metric, kin, t, kept, least)
+        if size < small:
+            state = with_projected_velocity(model, metric, state, kin, t, pseudo_inverse)
+            return Projected(state, pseudo_inverse, correction)
+    return None
+
+
+def with_projected_velocity(
+    model: Model, metric: Metric, state: State, kin: Kinematics, t: float, pseudo_inverse: PseudoInverse
+) -> State:
+    """Return the state with the nearest velocities for which Phi_dot = 0.
+
+    The rows may be those of a pose nearby, so that a second correction removes what the first one leaves.
+    """
+    for _ in range(2):
+        translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 1)[:, 1]))
+        state = State(state.position, state.orientation, state.velocity + translation, state.angular_velocity + turn)
+        kin = Kinematics.of(state)
+    return state

@@ -1,0 +1,126 @@
+"""Constraint rows A, b, Phi and Phi_dot of a whole model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk import rotation
+from quirk.constraints.primitives import constraint_tower, constraint_wrenches
+from quirk.constraints.relation import Layout, layout_of
+from quirk.state import Kinematics
+
+from ..model import Model, PlacedRelation
+from ..towers import MotionTower, factorials
+
+
+@dataclass(frozen=True)
+class ConstraintRows:
+    """A xdd = b over xdd = (rdd_0, qdd_0, rdd_1, qdd_1, ...), with Phi and its rate.
+
+    Attributes
+    ----------
+    A : (m, 7 n)
+    b : (m,)
+    phi, phi_dot : (m,) how far the state is from satisfying each row, and how fast that changes
+    labels : m strings, "joint: what the row holds"
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    phi: np.ndarray
+    phi_dot: np.ndarray
+    labels: list[str]
+
+
+def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
+    """Evaluate all rows; A_q = A_omega T as in the ball-joint notes, where T's rate drops out."""
+    phi = residuals(model, kin, t, 2)
+    A_body = tangent_rows(model, kin, t).reshape(model.rows, len(model.mass), 6)
+    T = rotation.T_matrix(kin.orientation[:-1])
+    A = np.concatenate([A_body[..., :3], np.einsum("mni,nij->mnj", A_body[..., 3:], T)], axis=2)
+    return ConstraintRows(A.reshape(model.rows, 7 * len(model.mass)), -phi[:, 2], phi[:, 0], phi[:, 1], model.labels)
+
+
+def residuals(model: Model, kin: Kinematics, t: float, order: int) -> np.ndarray:
+    """Phi and its derivatives up to `order` (m, order + 1), for bodies without acceleration.
+
+    Column 2 is then -b: what is left of Phi's second derivative when A xdd is taken away.
+    """
+    return phi_tower(model, MotionTower.of(kin, order), t)
+
+
+def phi_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
+    """Phi and its derivatives (m, K + 1) along a motion."""
+    order = motion.order
+    phi = np.zeros((model.rows, order + 1))
+    scratch = np.zeros((3, order + 1, 3))
+    constraint_tower(model.table, motion.rotation, motion.position, motion.spin, scratch, phi)
+    for placed in model.relations:
+        phi[placed.rows] = relation_rows(placed, motion, t)[0]
+    return phi
+
+
+def relation_rows(
+    placed: PlacedRelation, motion: MotionTower, t: float, gradient_order: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (rows, K + 1) of Phi, and gradients (rows, frames, gradient_order + 1, 6) in N with theirs."""
+    relation = placed.relation
+    # At least one derivative: relations of velocities have nothing else.
+    order = max(motion.order, gradient_order, 1)
+    layout = layout_of(relation, len(placed.bodies), order, gradient_order)
+    outputs = np.zeros(layout.outputs)
+    placed.fill(layout, False, t, _inputs(placed, layout, motion, t), outputs)
+    rows, terms = layout.rows, gradient_order + 1
+    derivatives = outputs[: layout.first_gradient].reshape(rows, order + 1)
+    gradients = outputs[layout.first_gradient :].reshape(rows, layout.frames, terms, 8)[..., :6]
+    return derivatives[:, : motion.order + 1], gradients * factorials(gradient_order)[:, None]
+
+
+def _inputs(placed: PlacedRelation, layout: Layout, motion: MotionTower, t: float) -> np.ndarray:
+    """What `differentiate` reads; see `Layout`."""
+    relation, order = placed.relation, layout.order
+    parts = [np.array(relation.numbers)]
+    factorial = factorials(order)[:, None]
+    parts += [drive.derivatives(t, order) / factorial[:, 0] for drive in relation.motions]
+    for body, frame in zip(placed.bodies, placed.frames, strict=True):
+        position, spin = np.zeros((order + 1, 3)), np.zeros((order, 3))
+        position[: motion.order + 1] = motion.position[body]
+        spin[: motion.spin.shape[1]] = motion.spin[body, :order]
+        parts += [frame, (position / factorial).ravel(), motion.rotation[body].ravel()]
+        parts += [(spin / factorial[:-1]).ravel()]
+    return np.concatenate(parts)
+
+
+def spatial_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
+    """Rows (m, n + 1, 6) over velocities and angular velocities in N; body n is the ground.
+
+    A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about
+    its centre of mass.
+    """
+    return row_tower(model, MotionTower.of(kin, 0), t)[..., 0, :]
+
+
+def row_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
+    """The same rows and their derivatives (m, n + 1, K + 1, 6) along a motion."""
+    order = motion.order
+    rows = np.zeros((model.rows, len(motion.rotation), order + 1, 6))
+    wrench = np.zeros((model.rows, 3, order + 1, 3))
+    constraint_wrenches(model.table, motion.rotation, motion.position, motion.spin, np.zeros((4, order + 1, 3)), wrench)
+    m = np.flatnonzero(model.row_primitive >= 0)
+    i, j = model.table.body[model.row_primitive[m]].T
+    rows[m, i, :, :3], rows[m, i, :, 3:] = -wrench[m, 0], wrench[m, 1]
+    rows[m, j, :, :3], rows[m, j, :, 3:] = wrench[m, 0], wrench[m, 2]
+    for placed in model.relations:
+        gradient = relation_rows(placed, motion, t, order)[1]
+        for f, body in enumerate(placed.bodies):
+            rows[placed.rows, body] += gradient[:, f]
+    return rows
+
+
+def tangent_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
+    """Rows (m, 6 n) over (v_0, omega_0, v_1, ...), v in N and omega in body axes."""
+    A = spatial_rows(model, kin, t)[:, :-1]
+    turned = np.einsum("nkl,mnk->mnl", kin.rotation[:-1], A[..., 3:])
+    return np.concatenate([A[..., :3], turned], axis=2).reshape(model.rows, 6 * len(model.mass))

@@ -1,0 +1,158 @@
+"""The Udwadia-Kalaba equation in (r, q), dense: the reference that everything faster is tested against.
+
+Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the constrained acceleration); Udwadia
+and Schutte, J. Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive definite along q).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk import rotation
+from quirk.state import Kinematics
+
+from ..constrained_motion import ConstrainedMotion, gyroscopic
+from ..metric import Metric, inverse_root
+from ..model import Model
+from .rows import constraint_rows, tangent_rows
+
+# Singular values of rows scaled to unit length, below this part of the largest, are round-off.
+ROUND_OFF = 1e-15
+
+# The solution is corrected so many times by what it misses.
+CORRECTIONS = 3
+
+
+@dataclass(frozen=True)
+class PseudoInverse:
+    """A^+ in a metric: (A W)^+ = V s^-1 U^T D with D scaling rows to unit length.
+
+    U (m, r), s (r,), Vt (r, k) belong to the r singular values that count; U is zero in rows that are left out.
+    """
+
+    U: np.ndarray
+    s: np.ndarray
+    Vt: np.ndarray
+    D: np.ndarray
+
+    @classmethod
+    def of(
+        cls, AW: np.ndarray, kept: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
+    ) -> PseudoInverse:
+        """Factorise (m, k) rows that are already multiplied by W.
+
+        Parameters
+        ----------
+        kept : (m,) bool, which rows to use; default: all
+        least : singular values up to this part of the largest count as zero
+        limit : most singular values that count
+        """
+        kept = np.ones(len(AW), dtype=bool) if kept is None else kept
+        length = np.linalg.norm(AW, axis=1)
+        D = 1.0 / np.where(length > 0, length, 1.0)
+        U_kept, s, Vt = np.linalg.svd((AW * D[:, None])[kept], full_matrices=False)
+        rank = int((s > least * s[0]).sum()) if s.size else 0
+        rank = rank if limit is None else min(rank, limit)
+        U = np.zeros((len(AW), rank))
+        U[kept] = U_kept[:, :rank]
+        return cls(U, s[:rank], Vt[:rank], D)
+
+    def solve(self, residual: np.ndarray) -> np.ndarray:
+        """Return the shortest z (k,) with A W z = residual (m,), by least squares where rows contradict."""
+        return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
+
+    def multipliers(self, residual: np.ndarray) -> np.ndarray:
+        """Return a lambda (m,) with W^T A^T lambda = solve(residual)."""
+        return self.D * (self.U @ ((self.U.T @ (self.D * residual)) / self.s**2))
+
+
+def constrained_motion(
+    model: Model,
+    kin: Kinematics,
+    t: float,
+    force: np.ndarray,
+    torque: np.ndarray,
+    baumgarte: tuple[float, float] = (0.0, 0.0),
+    kept: np.ndarray | None = None,
+    least: float = ROUND_OFF,
+) -> ConstrainedMotion:
+    """Solve the equation at one state.
+
+    Parameters
+    ----------
+    t : s
+    force : (n, 3) applied forces in N
+    torque : (n, 3) applied torques about the centres of mass, body axes
+    baumgarte : alpha and beta, 1/s: b is lowered by 2 alpha Phi_dot + beta^2 Phi
+    kept : (m,) bool, optional
+        Which of the constraint rows are independent; default: all. At a state that violates the constraints a little,
+        such as an inner stage of an integrator, redundant rows contradict each other a little and look independent;
+        following them would give a large and meaningless acceleration.
+    least : see `PseudoInverse.of`
+    """
+    n = len(model.mass)
+    q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
+    rows = constraint_rows(model, kin, t)
+    alpha, beta = baumgarte
+    b = rows.b - 2 * alpha * rows.phi_dot - beta**2 * rows.phi
+
+    # Norm rows: q^T qdd = -qdot^T qdot, and |omega|^2 = 4 |qdot|^2 for unit quaternions.
+    norm_rows = np.zeros((n, n, 7))
+    norm_rows[np.arange(n), np.arange(n), 3:] = q
+    A = np.concatenate([rows.A.reshape(model.rows, n, 7), norm_rows])
+    b = np.concatenate([b, -0.25 * (omega**2).sum(axis=1)])
+
+    # W with W W^T = M^-1, and u = W^T Q, so that W u = M^-1 Q = a. With T T^T = 4 and T q = 0 the inverse of
+    # M_q = T^T J T + 4 J_0 q q^T is T^T J^-1 T / 16 + q q^T / (4 J_0).
+    J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
+    W_r, W_omega = 1 / np.sqrt(model.mass), inverse_root(model.inertia)
+    W_q = np.concatenate(
+        [
+            np.einsum("nki,nkj->nij", rotation.T_matrix(q), W_omega) / 4,
+            0.5 * (q / np.sqrt(J_0)[:, None])[..., None],
+        ],
+        axis=2,
+    )
+    turning = np.einsum("nji,nj->ni", W_omega, torque - gyroscopic(model, omega))
+    along = -0.5 * np.sqrt(J_0) * (omega**2).sum(axis=1)
+    u = np.concatenate([W_r[:, None] * force, turning, along[:, None]], axis=1).ravel()
+
+    def scaled(A: np.ndarray) -> np.ndarray:
+        return np.concatenate([A[..., :3] * W_r[:, None], np.einsum("mni,nij->mnj", A[..., 3:], W_q)], axis=2)
+
+    # xdd = W (u + z) with z = (A W)^+ (b - A W u) = (A W)^T lambda, and again for what rounding leaves of it.
+    AW = scaled(A).reshape(-1, 7 * n)
+    kept = np.ones(len(AW), dtype=bool) if kept is None else np.append(kept, np.ones(n, dtype=bool))
+    pseudo_inverse = PseudoInverse.of(AW, kept, least)
+    multipliers = np.zeros(len(AW))
+    for _ in range(1 + CORRECTIONS):
+        correction = pseudo_inverse.multipliers(b - AW @ u)
+        u = u + AW.T @ correction
+        multipliers += correction
+    on_each = u.reshape(n, 7)
+    if not kept.all():
+        exerted = Metric.uniform(model).rows(tangent_rows(model, kin, t))
+        loads = least_norm(exerted, multipliers[: model.rows], model.row_scale, len(pseudo_inverse.s) - n)
+        multipliers[: model.rows] = loads
+    return ConstrainedMotion(
+        acceleration=np.concatenate(
+            [W_r[:, None] * on_each[:, :3], np.einsum("nij,nj->ni", W_q, on_each[:, 3:])], axis=1
+        ),
+        constraint_force=(A.reshape(-1, 7 * n).T @ multipliers).reshape(n, 7),
+        multipliers=multipliers[: model.rows],
+        rank=len(pseudo_inverse.s) - n,
+    )
+
+
+def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
+    """Return the multipliers that exert the same forces A^T lambda and have the least sum of squared loads.
+
+    Loads are multipliers times `scale`, both (m,); `rank` rows of A are independent.
+    """
+    U, s, Vt = np.linalg.svd((A / scale[:, None]).T, full_matrices=False)
+    found = np.zeros_like(multipliers)
+    for _ in range(1 + CORRECTIONS):
+        found += Vt[:rank].T @ ((U[:, :rank].T @ (A.T @ (multipliers - found))) / s[:rank]) / scale
+    return found

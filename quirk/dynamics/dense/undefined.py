@@ -1,0 +1,39 @@
+"""Constraints that have no value where the bodies are or are about to be, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.state import Kinematics, State
+
+from ..model import Model
+from ..towers import MotionTower
+from .projection import displaced
+from .rows import relation_rows
+
+# How far ahead of a state a run looks for what stopped it, as parts of the characteristic length.
+AHEAD = np.geomspace(1e-7, 1e-2, 11)
+
+
+def without_value(model: Model, state: State, t: float) -> str | None:
+    """Return which constraint has no value at a state, and what that means; None if all have one."""
+    motion = MotionTower.of(Kinematics.of(state), 1)
+    for placed in model.relations:
+        phi, _ = relation_rows(placed, motion, t)
+        if not np.isfinite(phi).all():
+            return f"{placed.owner}: {placed.relation.undefined or 'has no value there'}"
+    return None
+
+
+def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
+    """Return the same for where the bodies come to shortly after a state, or in a step, if they go on as they move."""
+    speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
+    for h in [*(AHEAD * model.length / speed if speed > 0 else ()), step]:
+        try:
+            found = without_value(model, displaced(state, h * state.velocity, h * state.angular_velocity), t)
+        except InputError as error:  # a function of a user fails there
+            return str(error)
+        if found is not None:
+            return found
+    return None

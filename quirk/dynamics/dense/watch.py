@@ -1,0 +1,141 @@
+"""Functions of a user asked along the steps of a run that is taken in Python: whether a step has passed over something.
+
+See `quirk.dynamics.sparse.host.probed` for compiled runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.integrators import Breaks, Sampled
+from quirk.integrators.changes import IN_TIME, Values, located
+from quirk.integrators.step import Function
+from quirk.motion_table import FUNCTION
+from quirk.state import Kinematics, State
+
+from ..applied import exerted
+from ..model import Model
+from ..towers import MotionTower
+from .rows import constraint_rows
+
+# Functions are asked at so many times of a step, if that is longer than the gap, that a short load leaves some as they
+# are.
+LEAST_PARTS = 6
+# Changes between neighbouring times are looked at, up to MOST of a step, if they differ from those beside them by so
+# many times what all but an eighth do at least.
+OUTLIER, ROUND_OFF, MOST = 8.0, 1e-9, 4
+# The step has not seen what differs from its own slopes by this part of their change.
+HIDDEN = 0.5
+# Slopes of a step are differences over this part of it.
+DIFFERENCE = 1e-4
+
+
+def asked_values(
+    model: Model, angles: Callable[[float], Mapping[str, np.ndarray]]
+) -> Callable[[float, np.ndarray], np.ndarray] | None:
+    """Return what a user's functions add up to at (t, y), not numbers where they fail; None if there are none.
+
+    `angles` tells about what the angles of joints are at a time, with their turns.
+    """
+    elements = [(element, rows) for element, rows in model.forces if element.of_user or element.motions]
+    motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
+    relations = [placed.rows for placed in model.relations if placed.relation.of_user]
+    if not elements and not motions and not relations:
+        return None
+
+    def values(t: float, y: np.ndarray) -> np.ndarray:
+        state = State.unpack(y)
+        if model.reads_angles:
+            state.angles = angles(t)
+        kin = Kinematics.of(state)
+        moving = MotionTower.of(kin, 1)
+        try:
+            parts = [exerted(element, rows, moving, t, 0, kin.angles).loads.ravel() for element, rows in elements]
+            parts += [m.derivatives(t)[1:] for m in motions]
+            if relations:
+                b = constraint_rows(model, kin, t).b
+                parts += [b[rows] for rows in relations]
+        except InputError:
+            return np.array([np.nan])
+        return np.concatenate(parts)
+
+    return values
+
+
+class Watch:
+    """Looks at accepted steps, and adds breaks where functions change abruptly or unseen.
+
+    Parameters
+    ----------
+    f, values : the right-hand side, and what functions of a user add up to, at (t, y)
+    breaks : to which it adds
+    gap : at most so far apart functions are asked, s
+    """
+
+    def __init__(
+        self, f: Function, values: Callable[[float, np.ndarray], np.ndarray], breaks: Breaks, gap: float
+    ) -> None:
+        self._f, self._values, self._breaks, self._gap = f, values, breaks, gap
+        self._noisy = False
+
+    def __call__(self, step: Sampled, fixed: bool = False) -> bool:
+        """Return whether the step is to be taken again, up to a break that was added."""
+        h, piece = step.t_new - step.t, self._breaks.piece(step.t)
+        if self._noisy or h <= self._gap:
+            return False
+        high = min(step.t_new, piece.high)
+
+        def value(t: float) -> np.ndarray:
+            t = min(max(t, piece.low), high)
+            return self._values(t, step.near(t))
+
+        times = np.linspace(step.t, step.t_new, max(LEAST_PARTS, math.ceil(h / self._gap)) + 1)
+        asked = [value(t) for t in times]
+        if not all(np.isfinite(a).all() for a in asked):
+            return False  # where a function fails, the run need not ask it
+        changes = np.diff(asked, axis=0)
+        bends = np.abs(np.diff(changes, axis=0)).max(axis=1)
+        typical = np.sort(bends)[(len(bends) - 1) // 8]
+        outliers = np.flatnonzero(bends > OUTLIER * typical + ROUND_OFF * np.abs(asked).max())
+        if not outliers.size:
+            return False
+        if not np.array_equal(value(times[outliers[0]]), asked[outliers[0]]):
+            self._noisy = True  # they are no functions of time and state
+            return False
+        usual = np.median(changes, axis=0)
+        unusual = np.abs(changes - usual).max(axis=1)
+        slope = usual / (times[1] - times[0])
+        found = {int(k + (unusual[k + 1] > unusual[k])) for k in outliers}
+        intervals = sorted(found, key=lambda k: -unusual[k])[:MOST]
+        added = [self._placed(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
+        return any(added)
+
+    def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
+        """Whether a break was added for a change between a and b beyond that of the usual slope."""
+        change = located(lambda t: value(t) - slope * (t - a), a, b)
+        if change is not None and change.jump:
+            before, after = step.near(change.before), step.near(change.after)
+            in_time = self._values(change.after, before) - self._values(change.before, before)
+            whole = self._values(change.after, after) - self._values(change.before, before)
+            if np.abs(in_time).max() >= IN_TIME * np.abs(whole).max():
+                return self._breaks.add(change.after)
+        seen = a if self._off(step, a) > self._off(step, b) else b
+        slopes = [self._slope(step, t) for t in (step.t, a, b, step.t_new)]
+        if not self._off(step, seen) > HIDDEN * np.ptp(slopes, axis=0).max():
+            return False
+        if fixed:
+            return step.t_new - step.t > self._gap and self._breaks.add(0.5 * (step.t + step.t_new))
+        return self._breaks.add(max(step.t, seen - self._gap), self._gap)
+
+    def _off(self, step: Sampled, t: float) -> float:
+        """How far the slope of a step is from what it should be."""
+        return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
+
+    def _slope(self, step: Sampled, t: float) -> np.ndarray:
+        e = DIFFERENCE * (step.t_new - step.t)
+        before, after = max(step.t, t - e), min(step.t_new, t + e)
+        return (step.near(after) - step.near(before)) / (after - before)

@@ -1,0 +1,1 @@
+"""What Python asks of the compiled solver."""

@@ -1,0 +1,64 @@
+"""The compiled solver as y' = f(t, y), for the start of a run and for SciPy's integrators."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.state import State
+
+from ...turns import angles_by_name
+from .solver import Solver
+
+
+class SparseFlow:
+    """The vector field of a system and the manifold on which it lives, over flat states (13 n,).
+
+    Attributes
+    ----------
+    rank : the largest number of independent rows met on the constraints so far
+    evaluations : int
+    trouble : why the last evaluation failed, such as the error of a user's function, or None
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        start: State,
+        t: float,
+        *,
+        on_constraints: bool,
+        baumgarte: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        self.solver, self.model, self.baumgarte = solver, solver.model, baumgarte
+        self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
+        self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()), t)
+        self.evaluations = 0
+        self.refer(t, *np.zeros((2, len(self.model.joints.ends), 3)))
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """What a user's function raised last."""
+        return self.solver.applied.trouble
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
+        self.evaluations += 1
+        lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
+        return self.solver.slots.state_from_lanes(lanes)
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        self._reference = t, angles, rates
+        self.solver.applied.refer(t, angles, rates)
+
+    def angles(self, t: float) -> dict[str, np.ndarray]:
+        """Return about what the angles of joints are at a time, (3,) by name."""
+        since, angles, rates = self._reference
+        return angles_by_name(self.model.joints, angles + (t - since) * rates)
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
+        lanes = self.solver.slots.state_to_lanes(y)
+        if not self.solver.project(lanes, t, self.on_constraints):
+            return None
+        return self.solver.slots.state_from_lanes(lanes)

@@ -1,0 +1,339 @@
+"""Force elements as kernels see them, and the pointers through which laws and users' functions are called."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import plain_python
+from quirk.constraints.jets import BranchingError
+from quirk.errors import InputError
+from quirk.fingerprint import fingerprint
+from quirk.forces import ForceElement
+from quirk.forces.calls import ADDRESS as FUNCTION_ADDRESS
+from quirk.forces.calls import ARGUMENTS, CHECKED, WrittenCall, written_calls
+from quirk.forces.element import FORMS
+from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
+from quirk.forces.value import FAILED, Value
+from quirk.interruption import Held
+from quirk.motion import Motion
+from quirk.motion_table import MotionTable
+from quirk.native import MOST_COMPILED, Native, native
+from quirk.pointers import address_of, pointer_to_python
+from quirk.state import STATE_SIZE
+
+from ...applied import Exerted, fill, fixed_inputs, read, undefined
+from ...layout import KINEMATICS_SIZE, Slots
+from ...model import Model
+from ..kernels.loads import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT, Forces
+from .functions import compiled_pointer, is_compiled
+from .motion_functions import place_functions
+
+# Of so many laws with functions of their own machine code is written; in further ones they are called.
+MOST_WRITTEN = 100
+
+
+class Applied:
+    """The force elements of a model, with all they need to stay alive.
+
+    Attributes
+    ----------
+    table : Forces
+    layouts : of each element
+    stop : (1,) set when compiled code is to return soon
+    latest : what a function raised last, even if it returned since
+    in_python : of each function that runs in Python: what messages call it, its calls and the time they took, s
+    called : the functions of a user that run in Python
+
+    Parameters
+    ----------
+    refuse : says of a function that it is to run in Python, though machine code could be made of it
+    """
+
+    def __init__(self, model: Model, slots: Slots, refuse: Callable[[Any], bool] = lambda function: False) -> None:
+        self._refuse = refuse
+        self.called: list[Any] = []
+        self._written: dict[Any, Made] = {}
+        self.stop = np.zeros(1, dtype=np.int64)
+        self.latest: BaseException | None = None
+        self.in_python: dict[str, list[float]] = {}
+        self._fatal: BaseException | None = None
+        self._calls_python = False
+        self._troubles: dict[Callable[[float], None], BaseException] = {}
+        self._pointers: list[Any] = []
+        self._elements = [element for element, _ in model.forces]
+        self.layouts = [element.layout() for element in self._elements]
+        self.table = self._laid_out(model, slots)
+        # Angles that go on: the element, which of its angles, and where its reference is.
+        self._turning = [
+            (element, k, int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + layout.parameters + REFERENCE * k)
+            for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True))
+            for k in range(layout.turning)
+        ]
+        self._joints = model.joints
+        for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
+            self._place_functions(e, element, layout)
+            self.table.entries[ELEMENT_SIZE * e + ADDRESS] = self._law(e, element, layout)
+        kept, called = place_functions(self.table.motions, _motions(model), 1, self.watched, refuse)
+        self._pointers += kept
+        self.called += called
+
+    @staticmethod
+    def _laid_out(model: Model, slots: Slots) -> Forces:
+        entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
+        first_in = first_out = first_side = first_motion = 0
+        for element, rows in model.forces:
+            layout = element.layout()
+            last_side, last_motion = first_side + layout.frames, first_motion + layout.motions
+            entries.append((
+                0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
+                first_motion, last_motion, first_side, last_side,
+            ))  # fmt: skip
+            sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
+            turns += [
+                (first_in + layout.parameters + REFERENCE * k, first_out + layout.first_coordinate + COORDINATE * c)
+                for k, c in enumerate(element.turning)
+            ]
+            inputs.append(fixed_inputs(element, layout))
+            first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
+            first_side, first_motion = last_side, last_motion
+        return Forces(
+            entries=np.array(entries, dtype=np.int64).ravel(),
+            sides=np.array(sides, dtype=np.int64).ravel(),
+            turns=np.array(turns, dtype=np.int64).ravel(),
+            motions=MotionTable.of([motion for _, motion in _motions(model)]),
+            inputs=np.concatenate(inputs),
+            outputs=np.zeros(first_out),
+        )
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """What a user's function raised when it was last called, None if all returned."""
+        return next(iter(self._troubles.values()), None)
+
+    def undefined(self, t: float) -> InputError | None:
+        """Return what says which law gave no numbers when it was last run, at time t; None if all did."""
+        for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
+            found = undefined(element, layout, t, *self._parts(e, layout))
+            if found is not None:
+                return found
+        return None
+
+    def check(self, t: float) -> None:
+        """Raise what a user's function raised when it was last called: at a given state, at time t, none may fail."""
+        trouble = self.trouble or self.undefined(t)
+        if trouble is not None:
+            raise trouble
+
+    def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
+        """Return what each element exerted, by name, from all outputs at some times (nt, outputs)."""
+        found, first = {}, 0
+        for element, layout in zip(self._elements, self.layouts, strict=True):
+            found[element.name] = read(layout, outputs[:, first : first + layout.outputs])
+            first += layout.outputs
+        return found
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, with rates (K, 3) or at rest."""
+        if not self._turning:
+            return
+        by_name = {name: angles[k] for name, k in self._joints.number.items()}
+        speeds = {name: np.zeros(3) if rates is None else rates[k] for name, k in self._joints.number.items()}
+        for element, k, place in self._turning:
+            reference = element.turns_near(by_name)[k], element.turns_near(speeds)[k], t
+            self.table.inputs[place : place + REFERENCE] = reference
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """A block in which compiled code calls functions of a user.
+
+        At its end what one of them raised to end it all is raised, or else KeyboardInterrupt if Ctrl-C came.
+        """
+        if not self._calls_python:
+            yield
+            return
+        self._fatal = None
+        with Held(self.stop):
+            yield
+        if self._fatal is not None:
+            raise self._fatal
+
+    def watched(self, function: Callable[[float], Any], who: str = "") -> Callable[[float], None]:
+        """Catch what must not pass through compiled code; a load that fails is not a number.
+
+        With a name, `who`, calls are counted. A function that returns False says that it was not asked, since its
+        inputs were not finite; then what it raised before stands.
+        """
+        self._calls_python = True
+        function = self._timed(who, function) if who else function
+
+        def watched(t: float) -> None:
+            if self._fatal is not None:  # the end has come, and nobody is asked any more
+                return
+            try:
+                if function(t) is not False:
+                    self._troubles.pop(function, None)
+            except BaseException as error:
+                self._troubles[function] = self.latest = error
+                if not isinstance(error, InputError):
+                    self._fatal = error
+                    self.stop[0] = 1
+
+        return watched
+
+    def _keep(self, pointer: Any) -> int:
+        self._pointers.append(pointer)
+        return pointer.address if isinstance(pointer, Native) else address_of(pointer)
+
+    def _parts(self, e: int, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and outputs of an element."""
+        first_in, first_out = (self.table.entries[ELEMENT_SIZE * e + which] for which in (INPUT, OUTPUT))
+        return (
+            self.table.inputs[first_in : first_in + layout.inputs],
+            self.table.outputs[first_out : first_out + layout.outputs],
+        )
+
+    def _law(self, e: int, element: ForceElement, layout: Layout) -> int:
+        """Return the address of what runs the law of an element."""
+        if not plain_python():
+            try:
+                made, in_python = self._made(element, layout)
+                self.called += [v.function for v, out in zip(element.functions, in_python, strict=True) if out]
+                return self._keep(made)
+            except BranchingError:
+                pass  # its way depends on numbers, which machine code for all numbers cannot follow
+            except Exception:
+                if element.built_in:
+                    raise
+                # What is wrong with the law of a user is said where it is run on numbers.
+        self.called += [value.function for value in element.functions]
+        if not element.built_in:
+            self.called += [getattr(type(element), form) for form in FORMS if element.has(form)]
+        inputs, outputs = self._parts(e, layout)
+        moving = inputs[layout.first_motion :]
+
+        def law(t: float) -> bool:
+            if not np.isfinite(moving).all():  # a step went astray; it will be taken again
+                return False
+            fill(element, layout, t, inputs, outputs)
+            return True
+
+        return self._keep(pointer_to_python(self.watched(law, f"{element}")))
+
+    def _made(self, element: ForceElement, layout: Layout) -> Made:
+        """Return machine code of an element, with the functions in it called that are to be, or cannot be written."""
+        refused = [self._refuse(value.function) for value in element.functions]
+        if len(self._written) >= MOST_WRITTEN:
+            refused = [True for _ in refused]
+        key = (*element.structure, layout, *refused, *(id(value.function) for value in element.functions))
+        if key not in self._written:
+            try:
+                self._written[key] = _compiled(element, layout, refused)
+            except BranchingError:
+                raise
+            except Exception:
+                if not refused or all(refused):
+                    raise
+                # What a function gave does not fit what follows; called, it is checked.
+                self._written[key] = _compiled(element, layout, [True for _ in refused])
+        return self._written[key]
+
+    def _place_functions(self, e: int, element: ForceElement, layout: Layout) -> None:
+        """Write the addresses of a user's functions where the law finds them."""
+        inputs, outputs = self._parts(e, layout)
+        addresses = inputs.view(np.int64)
+        first_in, first_out = layout.first_function, layout.function_output
+        for value in element.functions:
+            arguments = inputs[first_in + ARGUMENTS : first_in + ARGUMENTS + value.count]
+            returned = outputs[first_out : first_out + value.returns]
+            called = self.watched(_call(value, arguments, returned), f"{value.owner}, {value.argument}")
+            checked = self._keep(pointer_to_python(called))
+            addresses[first_in + FUNCTION_ADDRESS] = addresses[first_in + CHECKED] = checked
+            if is_compiled(value.function) and not plain_python():
+                pointer = compiled_pointer(value.function, value.sizes)
+                if pointer is not None:
+                    addresses[first_in + FUNCTION_ADDRESS] = self._keep(pointer)
+            first_in, first_out = first_in + value.room, first_out + value.returns
+
+    def _timed(self, who: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
+        """Count the calls of a function and the time that they take."""
+        spent = self.in_python.setdefault(who, [0, 0.0])
+
+        def timed(t: float) -> Any:
+            began = time.perf_counter()
+            try:
+                return function(t)
+            finally:
+                spent[0] += 1
+                spent[1] += time.perf_counter() - began
+
+        return timed
+
+
+def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
+    """Return what calls a user's function from Python, with checks."""
+    size = max(1, int(np.prod(value.shape, dtype=int)))
+
+    def call(t: float) -> None:
+        returned[:size] = value(t, *value.arguments(arguments))
+        returned[FAILED] = 0.0
+
+    return call
+
+
+def _motions(model: Model) -> list[tuple[str, Motion]]:
+    """The motions of all elements, one after the other, and what messages call them."""
+    return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]
+
+
+# Machine code, and of each function of a user in it whether it is called in Python.
+Made = tuple[Native, tuple[bool, ...]]
+
+
+def _compiled(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> Made:
+    """Return the law of an element in machine code; elements that do the same share it."""
+    prints = [fingerprint(value.function) for value in element.functions]
+    try:
+        hash(tuple(prints))
+    except TypeError:
+        prints = [None]
+    if None in prints or not element.built_in:
+        # What a user wrote may do something else than the last time.
+        return _written(element, layout, refused, keep=False)
+    return _shared(element.structure, tuple(prints), layout, tuple(refused), _Alike(element))
+
+
+class _Alike:
+    """An element that stands for all of the same structure."""
+
+    def __init__(self, element: ForceElement) -> None:
+        self.element = element
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Alike)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(
+    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, refused: tuple[bool, ...], one: _Alike
+) -> Made:
+    return _written(one.element, layout, refused, keep=not one.element.of_user)
+
+
+def _written(element: ForceElement, layout: Layout, refused: Sequence[bool], keep: bool) -> Made:
+    calls: list[WrittenCall] = []
+
+    def law(t: Any, inputs: Any, outputs: Any) -> None:
+        calls[:] = written_calls(element.functions, layout, inputs, outputs, refused)
+        run(element, layout, calls, t, inputs, outputs)
+
+    made = native(law, keep=keep)
+    return made, tuple(not call.written for call in calls)

@@ -1,0 +1,122 @@
+"""Accelerations and loads at given states, by the compiled solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quirk import rotation
+from quirk.state import STATE_SIZE, Kinematics, State
+
+from ...applied import Exerted
+from ...constrained_motion import ConstrainedMotion, quaternion_mass
+from .joint_loads import JointLoads
+from .solver import Solver
+
+
+def constrained_motion(
+    solver: Solver, t: float, kin: Kinematics, y: np.ndarray, force: np.ndarray, torque: np.ndarray
+) -> ConstrainedMotion:
+    """Solve the equation at one state, given also as lanes `y`, at which the solver has settled.
+
+    `force` (n, 3) in N and `torque` (n, 3) in body axes are the applied loads, for the constraint forces.
+    """
+    rates = solver.slots.from_lanes(solver.rates(t, y), STATE_SIZE)
+    solver.applied.check(float(t))
+    q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
+    # qdd = T^T omega_dot / 4 - |qdot|^2 q
+    qdd = rotation.rate(q, rates[:, 10:]) - 0.25 * (omega**2).sum(axis=1)[:, None] * q
+    M_q, Q_q = quaternion_mass(solver.model, q, omega, torque)
+    on_q = np.einsum("nij,nj->ni", M_q, qdd) - Q_q
+    on_r = solver.model.mass[:, None] * rates[:, 7:10] - force
+    return ConstrainedMotion(
+        acceleration=np.concatenate([rates[:, 7:10], qdd], axis=1),
+        constraint_force=np.concatenate([on_r, on_q], axis=1),
+        multipliers=solver.multipliers(),
+        rank=solver.rank,
+    )
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What follows from the states of a run at its times (nt,).
+
+    Attributes
+    ----------
+    linear, angular : (nt, n, 3) accelerations, in N and in body axes
+    joints : of each joint force and torque (nt, 3) in N
+    forces : of each force element what it exerts
+    multipliers : (nt, m) of all rows
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+    joints: dict[str, tuple[np.ndarray, np.ndarray]]
+    forces: dict[str, Exerted]
+    multipliers: np.ndarray
+
+
+def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> Motion:
+    """Return accelerations, joint loads, and what forces exert, at all times.
+
+    Of the angles (nt, K, 3) of joints, where functions of loads get them, the turns count.
+    """
+    accelerations = np.empty((len(times), solver.slots.bodies, 6))
+    loads = JointLoads(solver, solver.related)
+    forces = np.empty((len(times), loads.count, 3))
+    torques = np.empty_like(forces)
+    exerted = np.empty((len(times), len(solver.applied.table.outputs)))
+    all_multipliers = np.empty((len(times), solver.model.rows))
+    with solver.applied.calling():
+        for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
+            accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
+            position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
+            R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
+            multipliers = [solver.multipliers()]
+            (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
+            exerted[row] = solver.applied.table.outputs
+            all_multipliers[row] = multipliers[0]
+    by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
+    forces_by_name = solver.applied.exerted(exerted)
+    return Motion(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers)
+
+
+def _evaluated(
+    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Evaluate at one time after the other; yields the state (n, 13) and its rates as lanes."""
+    parts = np.concatenate(states.parts, axis=2)
+    for row, t in enumerate(times):
+        y = solver.slots.state_to_lanes(parts[row].ravel())
+        if row == 0:
+            solver.settle(y, t)
+        if angles is not None:
+            solver.applied.refer(t, angles[row])
+        rates = solver.rates(t, y)
+        solver.applied.check(float(t))
+        yield parts[row], rates
+
+
+def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
+    """Phi and its rate (nt, m, 2) at all times."""
+    parts = np.concatenate(states.parts, axis=2)
+    if not solver.model.rows:
+        return np.zeros((len(parts), 0, 2))
+    found = np.empty((len(parts), solver.model.rows, 2))
+    with solver.applied.calling():
+        for row, t in enumerate(times):
+            found[row] = solver.residuals(solver.slots.state_to_lanes(parts[row].ravel()), t)
+            solver.applied.check(float(t))
+    return found
+
+
+def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
+    """Power (nt, m), W, of each row at all times, lambda A v, from multipliers (nt, m).
+
+    A v is what velocities make of Phi's rate, which without them is that of a driver's motion alone.
+    """
+    at_rest = replace(states, velocity=np.zeros_like(states.velocity), angular_velocity=np.zeros_like(states.velocity))
+    rates, driven = (residuals_along(solver, times, found)[..., 1] for found in (states, at_rest))
+    return multipliers * (rates - driven)

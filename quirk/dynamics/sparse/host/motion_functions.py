@@ -1,0 +1,112 @@
+"""Motions given as functions of time: written into machine code where they can be, else called in Python."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from quirk.compiled import plain_python
+from quirk.constraints.jets import Jet
+from quirk.fingerprint import fingerprint
+from quirk.forces.calls import MOST_INSTRUCTIONS
+from quirk.lanes import at, put
+from quirk.motion import Motion
+from quirk.motion_table import ADDRESS, BREAKS, FUNCTION, MOTION_SIZE, MotionTable
+from quirk.native import MOST_COMPILED, Native, call_address, native
+from quirk.pointers import address_of, pointer_to_filler
+from quirk.traceable import traceable
+from quirk.traced import bounded
+
+from ...towers import factorials
+
+# Catches what must not pass through compiled code, and counts the calls under a name.
+Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]
+
+
+def place_functions(
+    table: MotionTable,
+    motions: Sequence[tuple[str, Motion]],
+    order: int,
+    watch: Watch,
+    refuse: Callable[[Any], bool],
+) -> tuple[list[Any], list[Any]]:
+    """Write the addresses of functions, which give `order` derivatives, into a table.
+
+    `motions` are those of the table with the names under which their calls are counted; functions that `refuse` are to
+    run in Python. Returns what keeps the addresses valid, and the functions that run in Python.
+    """
+    kept: list[Any] = []
+    called: list[Any] = []
+    for m, (who, motion) in enumerate(motions):
+        if motion.kind != FUNCTION:
+            continue
+        e = MOTION_SIZE * m
+        checked = pointer_to_filler(_filler(motion.alone, order), order + 1, lambda fill, who=who: watch(fill, who))
+        functions = motion.functions[: int(min(order, motion.known)) + 1]
+        refused = plain_python() or any(refuse(function) for function in functions)
+        written = None if refused else _written(functions)
+        kept += [checked, written]
+        called += functions if written is None else ()
+        table.entries[e + ADDRESS] = address_of(checked) if written is None else written.address
+        # Where machine code finds what checks it in Python.
+        table.numbers.view(np.int64)[table.entries[e + BREAKS]] = address_of(checked)
+    return kept, called
+
+
+def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
+    # What is not given is left out: then what depends on it is not a number.
+    known = int(min(order, motion.known))
+
+    def fill(t: float, outputs: np.ndarray) -> None:
+        outputs[: known + 1] = motion.derivatives(t, known) / factorials(known)
+
+    return fill
+
+
+def _written(functions: Sequence[Any]) -> Native | None:
+    """Return the functions of a motion in machine code, or None if they do more than arithmetic."""
+    prints = tuple(fingerprint(function) for function in functions)
+    try:
+        if None in prints:
+            return _machine_code(functions)
+        return _shared(prints, _Alike(functions))
+    except Exception:  # of whatever kind: then they are run in Python, where what is wrong is said
+        return None
+
+
+class _Alike:
+    """Functions that stand for all that do the same."""
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self.functions = functions
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Alike)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(prints: tuple[Any, ...], alike: _Alike) -> Native:
+    return _machine_code(alike.functions)
+
+
+def _machine_code(functions: Sequence[Any]) -> Native:
+    def fill(t: Any, inputs: Any, outputs: Any) -> None:
+        total: Any = 0.0
+        for k, (function, factorial) in enumerate(zip(functions, factorials(len(functions) - 1), strict=True)):
+            with bounded(MOST_INSTRUCTIONS):
+                found = traceable(function)(Jet([t], []))
+            value = 1.0 * (found.value if isinstance(found, Jet) else float(found)) * (1.0 / float(factorial))
+            put(outputs, k, value)
+            total = total + at(outputs, k) * 0.0
+        build = inputs.builder
+        with build.if_then(build.fcmp_unordered("!=", total.value, ir.Constant(ir.DoubleType(), 0.0))):
+            call_address(inputs, 0, t, inputs.address(0), outputs.address(0))
+
+    return native(fill, keep=False)

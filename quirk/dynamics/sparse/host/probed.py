@@ -1,0 +1,222 @@
+"""The functions that a run asks between the stages of its steps, as Python sees them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.compiled import plain
+from quirk.integrators import Tableau
+from quirk.motion_table import ADDRESS as MOTION_ADDRESS
+from quirk.motion_table import FUNCTION, MOTION_SIZE
+from quirk.pointers import call
+
+from ..kernels.loads import ELEMENT_SIZE, PROFILES
+from ..kernels.loads import MOTION as LAW_MOTION
+from ..kernels.relations import ADDRESS as RELATION_ADDRESS
+from ..kernels.relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
+from ..march.advance import called_with
+from ..march.probe import (
+    ADDRESS,
+    ASKED_SIZE,
+    FIRST_IN,
+    FIRST_OUT,
+    INS,
+    KIND,
+    OF_FORCE,
+    OF_MOTION,
+    OF_PROFILE,
+    OF_RELATION,
+    OUTS,
+    PLACE_IN,
+    PLACE_OUT,
+    READS,
+    STRIDE,
+    WRITES,
+    Asked,
+)
+from .solver import Solver
+
+# By what part of its change over a step a function may differ from its interpolation: little where tolerances are
+# kept; fixed steps are taken as they are.
+ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
+# So close to a node, as a part of the step, a function is as it is there.
+AT_NODE = 1e-13
+
+
+def _of_forces(solver: Solver) -> list[list[int]]:
+    """Laws in which functions of a user take part: what is looked at are their loads."""
+    applied, entries = solver.applied, []
+    for e, (element, _) in enumerate(solver.model.forces):
+        if element.of_user:
+            o, layout = ELEMENT_SIZE * e, applied.layouts[e]
+            address, first, out, _, frames = applied.table.entries[o : o + 5]
+            ins = layout.frames * layout.frame_size
+            entries.append([OF_FORCE, address, first, frames, ins, out, out, layout.energy, 1])
+    return entries
+
+
+def _of_profiles(solver: Solver) -> list[list[int]]:
+    """Motions that laws follow: what is looked at is their value."""
+    table, entries = solver.applied.table, []
+    for e, (element, _) in enumerate(solver.model.forces):
+        first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
+        for m, name in enumerate(element.motions):
+            if element.motion(name).kind == FUNCTION:
+                address = table.motions.entries[MOTION_SIZE * (motion + m) + MOTION_ADDRESS]
+                entries.append([OF_PROFILE, address, 0, 0, 0, first + 2 * m, first + 2 * m, 1, 1])
+    return entries
+
+
+def _of_relations(solver: Solver) -> list[list[int]]:
+    """What is looked at is Phi differentiated twice, of each row."""
+    table, entries = solver.related.table, []
+    for r, placed in enumerate(solver.model.relations):
+        if placed.relation.of_user:
+            layout, out = solver.related.layouts[r], table.entry(r, OUTPUT)
+            given = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), table.entry(r, INPUT)]
+            given.append(layout.inputs)
+            entries.append([*given, out, out + ORDER, layout.rows, ORDER + 1])
+    return entries
+
+
+def _of_motions(solver: Solver) -> list[list[int]]:
+    """What is looked at are first and second derivatives, which stand among the inputs of relations."""
+    table, entries = solver.related.table, []
+    for r, placed in enumerate(solver.model.relations):
+        for m, motion in enumerate(placed.relation.motions):
+            if motion.kind == FUNCTION:
+                address = table.motions.entries[MOTION_SIZE * (table.entry(r, MOTION) + m) + MOTION_ADDRESS]
+                first = table.entry(r, INPUT) + table.entry(r, NUMBERS) + m * (ORDER + 1)
+                entries.append([OF_MOTION, address, 0, 0, 0, first, first + 1, ORDER, 1])
+    return entries
+
+
+class Functions:
+    """The functions of a run: how kernels call them, and what each was asked and returned in the present step.
+
+    Parameters
+    ----------
+    tableau : of the steps
+    fixed : whether these are of a fixed size
+
+    Attributes
+    ----------
+    count : how many there are
+    asked : for kernels
+    fixed : as given
+    strikes : how often each of them was taken for noise
+    """
+
+    def __init__(self, solver: Solver, tableau: Tableau, fixed: bool) -> None:
+        self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
+        self.fixed = fixed
+        entries = [e for of in (_of_forces, _of_profiles, _of_relations, _of_motions) for e in of(solver)]
+        self.count = len(entries)
+        sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
+        self.sizes, self.strikes = sizes.sum(axis=0), [0] * self.count
+        places = np.cumsum(sizes, axis=0) - sizes
+        table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
+        self.table = table.reshape(-1, ASKED_SIZE)
+        self._stages = tableau.stages + 1
+        stages, fractions = nodes_of(tableau)
+        self.asked = Asked(
+            entries=self.table.ravel(),
+            limit=np.full(2 * self.count, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT),
+            changes=np.full(2 * self.count, np.inf),
+            stages=stages,
+            fractions=fractions,
+            basis=np.zeros(len(stages)),
+            inputs=np.zeros(self._stages * self.sizes[0]),
+            outputs=np.zeros(self._stages * self.sizes[1]),
+        )
+
+    def note(self) -> None:
+        """Record what was asked and returned in the evaluation at the start of a run."""
+        for p, e in enumerate(self.table):
+            at, out = e[PLACE_IN], e[PLACE_OUT]
+            self.asked.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
+            self.asked.outputs[out : out + e[OUTS]] = self.outs[e[KIND]][self._looked_at(p)]
+
+    def _looked_at(self, p: int) -> slice:
+        e = self.table[p]
+        return slice(e[FIRST_OUT], e[FIRST_OUT] + e[OUTS] * e[STRIDE], e[STRIDE])
+
+    def returned(self, p: int) -> np.ndarray:
+        """What function p returned at the nodes (n, OUTS)."""
+        e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
+        return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+
+    def inputs(self, p: int, theta: float) -> np.ndarray:
+        """Inputs of function p at a part theta of the step."""
+        e, fractions = self.table[p], self.asked.fractions
+        inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
+        given = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
+        return basis(fractions, theta) @ given
+
+    def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
+        """Return what function p returns, not numbers where it fails."""
+        e, looked_at = self.table[p], self._looked_at(p)
+        given, returned = self.ins[e[KIND]], self.outs[e[KIND]]
+        there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
+        kept = given[there].copy()
+        given[there] = inputs
+        returned[looked_at] = np.nan
+        call(int(e[ADDRESS]), t, given, int(e[READS]), returned, int(e[WRITES]))
+        given[there] = kept
+        return returned[looked_at].copy()
+
+    def expected(self, p: int, theta: float) -> np.ndarray:
+        """What the stages say that function p returns at a part theta of the step."""
+        return basis(self.asked.fractions, theta) @ self.returned(p)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The times of a step.
+
+    t, h : its start and size · low, high : between which functions are evaluated · gap : at most so far apart
+    """
+
+    t: float
+    h: float
+    low: float
+    high: float
+    gap: float
+
+    @property
+    def middle(self) -> float:
+        """The time in its middle."""
+        return self.t + 0.5 * self.h
+
+    def part(self, t: float) -> float:
+        """What part of the step has gone by at time t."""
+        return (t - self.t) / self.h
+
+    def times(self, fractions: np.ndarray) -> np.ndarray:
+        """When so large parts have gone by."""
+        return np.clip(self.t + fractions * self.h, self.low, self.high)
+
+
+def nodes_of(tableau: Tableau) -> tuple[np.ndarray, np.ndarray]:
+    """Return which stages count for the end of a step, and at what part of it (n,) they are, in the order of time."""
+    stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
+    stage_at |= {0.0: 0, 1.0: tableau.stages}
+    fractions = sorted(stage_at)
+    return np.array([stage_at[c] for c in fractions], dtype=np.int64), np.array(fractions)
+
+
+def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
+    """Return how much each node (n,) counts at a part theta of a step (Lagrange, by the barycentric formula)."""
+    away = theta - fractions
+    if np.abs(away).min() < AT_NODE:
+        return (np.abs(away) < AT_NODE).astype(float)
+    weights = _barycentric(tuple(fractions.tolist())) / away
+    return weights / weights.sum()
+
+
+@functools.cache
+def _barycentric(fractions: tuple[float, ...]) -> np.ndarray:
+    return np.array([1 / np.prod([c - other for other in fractions if other != c]) for c in fractions])

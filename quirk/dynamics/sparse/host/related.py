@@ -1,0 +1,130 @@
+"""The functions of relations and motions behind their pointers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import plain_python
+from quirk.constraints.jets import BranchingError
+from quirk.constraints.relation import LANES, Function, Layout, Relation
+from quirk.fingerprint import fingerprint
+from quirk.native import Native, native
+from quirk.pointers import address_of, pointer_to_python
+
+from ...model import Model, PlacedRelation
+from ..kernels.relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Relations
+from ..plan.tables_of_relations import layouts_of
+from .motion_functions import Watch, place_functions
+
+# So many functions are kept compiled for systems to come; those of present ones are kept by these.
+MOST_COMPILED = 256
+
+
+class Related:
+    """The relations of one solver, with all that they need to stay alive.
+
+    Parameters
+    ----------
+    order, gradient_order : those with which `table` was laid out
+    resting : whether accelerations and what follows are taken for zero; see `Relation.fill`
+    refuse : says of a function of a user that it is to run in Python, though machine code could be made of it
+
+    Attributes
+    ----------
+    table : Relations
+    layouts : of each relation
+    called : the functions of a user that run in Python
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        table: Relations,
+        watch: Watch,
+        order: int = ORDER,
+        gradient_order: int = 0,
+        resting: bool = True,
+        refuse: Callable[[Any], bool] = lambda function: False,
+    ) -> None:
+        self.layouts = layouts_of(model, order, gradient_order)
+        self._order, self._resting = order, resting
+        motions = [
+            (f"{placed.owner}, motion", motion) for placed in model.relations for motion in placed.relation.motions
+        ]
+        self.table = table._replace(
+            entries=table.entries.copy(),
+            inputs=table.inputs.copy(),
+            outputs=table.outputs.copy(),
+            motions=table.motions._replace(entries=table.motions.entries.copy(), numbers=table.motions.numbers.copy()),
+        )
+        self._pointers: list[Any] = []
+        self._watch, self._refuse = watch, refuse
+        self.called: list[Any] = []
+        for r, (placed, layout) in enumerate(zip(model.relations, self.layouts, strict=True)):
+            self.table.entries[RELATION_SIZE * r + ADDRESS] = self._keep(self._pointer(r, placed, layout))
+        kept, called = place_functions(self.table.motions, motions, order, watch, refuse)
+        self._pointers += kept
+        self.called += called
+
+    def gradient_starts(self, r: int, frame: int) -> np.ndarray:
+        """Where in the outputs the gradients of each row of a relation with respect to one of its frames start.
+
+        Lanes of order 0, followed by those of higher orders.
+        """
+        layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
+        first = self.table.entry(r, OUTPUT) + layout.first_gradient
+        return first + LANES * terms * (layout.frames * np.arange(layout.rows) + frame)
+
+    def _keep(self, pointer: Any) -> int:
+        self._pointers.append(pointer)
+        return address_of(pointer)
+
+    def _pointer(self, r: int, placed: PlacedRelation, layout: Layout) -> Any:
+        relation = placed.relation
+        refused = relation.source is not None and self._refuse(relation.source)
+        if relation.compilable and not refused and not plain_python():
+            try:
+                return _compiled(relation, layout, self._resting)
+            except BranchingError:
+                pass  # its way depends on numbers, which machine code for all numbers cannot follow
+        if relation.source is not None:
+            self.called.append(relation.source)
+        first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
+        inputs = self.table.inputs[first_in : first_in + layout.inputs]
+        outputs = self.table.outputs[first_out : first_out + layout.outputs]
+        resting, frames = self._resting, inputs[layout.first_frame :]
+
+        def fill(t: float) -> bool:
+            if not np.isfinite(frames).all():  # a step went astray; it will be taken again
+                return False
+            placed.fill(layout, resting, t, inputs, outputs)
+            return True
+
+        return pointer_to_python(self._watch(fill, placed.owner))
+
+
+def _compiled(relation: Relation, layout: Layout, resting: bool) -> Native:
+    """Return a relation, differentiated, in machine code; those that do the same share it."""
+    prints = None if relation.source is None else fingerprint(relation.source)
+    if relation.of_user and prints is None:
+        # Its function may do something else than the last time.
+        return _written(relation.function, relation.of_velocities, layout, resting, keep=False)
+    return _shared(relation.function, prints, relation.of_velocities, layout, resting, not relation.of_user)
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(function: Function, prints: Any, of_velocities: bool, layout: Layout, resting: bool, keep: bool) -> Native:
+    return _written(function, of_velocities, layout, resting, keep)
+
+
+def _written(function: Function, of_velocities: bool, layout: Layout, resting: bool, keep: bool) -> Native:
+    relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
+
+    def fill(t: Any, inputs: Any, outputs: Any) -> None:
+        relation.fill(layout, resting, t, inputs, outputs)
+
+    return native(fill, keep=keep)

@@ -1,0 +1,375 @@
+"""The compiled solver of one system: its tables and arrays, and what Python asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.compiled import plain
+from quirk.fingerprint import changed_by
+from quirk.integrators import RK4
+from quirk.integrators.combinations import weights_of
+from quirk.lanes import aligned
+from quirk.rotation import exp, multiply
+from quirk.state import STATE_SIZE, State, initial_state
+
+from ...layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
+from ...model import Model
+from ...turns import CountedJoints
+from ..kernels.factorise import Pattern
+from ..kernels.orthogonal import DISTANCE, FACTOR
+from ..kernels.packed import part
+from ..kernels.rows import HINGE, POINT, UNITS
+from ..kernels.work import CONSTANTS, METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SCALE, SUMMARY, TOLERANCE, WEIGHT, Work
+from ..march.advance import (
+    BEST_RANK,
+    CHOOSE,
+    CLOCK,
+    COUNT,
+    COUNTS,
+    DONE,
+    EVALUATE,
+    PHI,
+    PHI_RATE,
+    PROJECT,
+    SUBSTITUTE,
+    TRIANGULARISE,
+    Run,
+    Settings,
+    T,
+    enter,
+)
+from ..march.probe import no_functions
+from ..plan.blocks import block_size
+from ..plan.fronts import Orthogonal
+from ..plan.tables import UNIT_ROWS, Tables
+from .forces import Applied
+from .related import Related
+from .sharing import FREEDOM, MORE, MOST, Sharing
+
+# To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
+# system and brought back onto the constraints.
+NEARBY = 1e-2
+NEARBY_STATES = 3
+
+# Violations up to this part of the size of the system are taken for inaccuracy, larger ones for intention.
+NEAR = 1e-2
+
+# Pivots below this part of the squared length of a row are left out on the way to the constraints.
+ALIKE_FLOOR = 1e-12
+
+# Stands where a task takes no steps.
+NO_WEIGHTS, NO_FUNCTIONS = weights_of(RK4), no_functions()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which rows follow from others.
+
+    Attributes
+    ----------
+    kept : (m,) bool, the independent ones
+    distance : (m,) of each row from the rows kept before it, over its length, for bodies all alike
+    """
+
+    kept: np.ndarray
+    distance: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows."""
+        return int(self.kept.sum())
+
+
+class Solver:
+    """Evaluates accelerations and projections of one model.
+
+    Arrays are its own, so one solver serves one run at a time; `tables` may be shared.
+    """
+
+    def __init__(self, model: Model, tables: Tables) -> None:
+        self.model, self.tables = model, tables
+        self.slots = tables.slots
+        self.applied = Applied(model, tables.slots)
+        self.related = Related(model, tables.nodes.relations, self.applied.watched)
+        called = [*self.applied.called, *self.related.called]
+        # What such functions may change, no other must have taken over into its machine code.
+        self.refuse = changed_by(called)
+        if called:
+            self.applied = Applied(model, tables.slots, self.refuse)
+            watch, refuse = self.applied.watched, self.refuse
+            self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
+        self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
+        K, lanes = len(nodes.rows), tables.slots.lanes
+        self.size = lanes * STATE_SIZE
+        self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
+        size = block_size(self.pattern)
+        self.work = Work(
+            kin=aligned(lanes * KINEMATICS_SIZE),
+            G=aligned(tables.rows_size),
+            rhs=aligned(8 * K),
+            x=aligned(8 * K),
+            goal=aligned(8 * K),
+            sum=aligned(8 * K),
+            rest=aligned(8 * K),
+            B=aligned(size),
+            Q=aligned(size),
+            wrench=aligned(lanes * WRENCH_SIZE),
+            motion=aligned(lanes * WRENCH_SIZE),
+            change=aligned(lanes * WRENCH_SIZE),
+            lengths=aligned(8 * K),
+            measure=aligned(8 * K),
+            floor=aligned(8 * K),
+            summary=np.zeros(SUMMARY),
+            fronts=tables.orthogonal.fronts,
+            scale=tables.orthogonal.scale,
+            weight=tables.orthogonal.weight,
+            triangle=tables.orthogonal.triangle(),
+            uniform=tables.uniform,
+        )
+        self.work.summary[TOLERANCE] = model.rank_tolerance
+        self._forget()
+        for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
+            self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS[:24]
+        self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
+        self.counts = np.zeros(COUNTS, dtype=np.int64)
+        self.joint_of_row = np.repeat(
+            np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
+        )
+        self._sharing: Sharing | None = None
+        self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False, np.inf, np.inf)
+        self._desk = Run(
+            y=aligned(self.size),
+            y_new=aligned(0),
+            stage=aligned(0),
+            change=aligned(0),
+            k=aligned(self.size),
+            clock=np.zeros(CLOCK),
+            counts=self.counts,
+            asked=np.zeros(0),
+            times=np.zeros(0),
+            states=aligned(0),
+            stop=self.applied.stop,
+            pieces=np.zeros(0),
+            functions=NO_FUNCTIONS,
+            counter=CountedJoints([], []).counter(self.slots, initial_state([]), 0),
+        )
+
+    @property
+    def arrays(self) -> tuple:
+        """The first arguments of most kernels: constants, nodes, pattern and work."""
+        return self.tables.constants, self.nodes, self.pattern, self.work
+
+    def settle(self, y: np.ndarray, t: float) -> int:
+        """Find which rows to leave out near a state (size,) on the constraints; returns how many are left.
+
+        Rows that are dependent everywhere are left out from here on; those of a singular configuration are not.
+        """
+        if not len(self.tables.nodes.rows):
+            return 0
+        self._desk.clock[T] = t
+        self._forget()
+        states = [*self._nearby(y, t), y]
+        ranks = [self.count(state, t) for state in states]
+        self.counts[BEST_RANK] = max(ranks)
+        # Where the state itself is singular, the choice is made next to it.
+        if self._enter(CHOOSE, y) != DONE:
+            self._enter(CHOOSE, states[int(np.argmax(ranks))])
+        self._prune()
+        return max(ranks)
+
+    def settle_near(self, y: np.ndarray, t: float) -> None:
+        """Leave out the rows that are dependent where the constraints hold next to a state (size,).
+
+        That may violate them a little; far from them its rows stand for themselves.
+        """
+        if not len(self.tables.nodes.rows):
+            return
+        near = self._on_constraints(y, t)
+        self.counts[BEST_RANK] = self.count(near, t)
+        self._enter(CHOOSE, near)
+        self._prune()
+
+    def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
+        """The state (size,) on the constraints next to one, or that itself if it is far from them."""
+        self._desk.clock[T] = t
+        self._forget()
+        near = y.copy()
+        self._keep_all(near)
+        on_constraints = self._project_alike(near)
+        return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
+
+    def count(self, y: np.ndarray, t: float) -> int:
+        """How many rows are independent at a state (size,)."""
+        self._desk.clock[T] = t
+        self._enter(COUNT, y)
+        return self.rank
+
+    def settle_state(self, state: State, t: float) -> int:
+        """Settle at a state on the constraints; see `settle`."""
+        return self.settle(self.slots.state_to_lanes(state.pack()), t)
+
+    def choose_state(self, state: State, t: float) -> None:
+        """Choose anew, at another state on the constraints, which rows to leave out."""
+        self._desk.clock[T] = t
+        self._enter(CHOOSE, self.slots.state_to_lanes(state.pack()))
+
+    def verdict(self, state: State, t: float) -> Verdict:
+        """Tell which rows are independent where the constraints hold next to a state, or else at the state itself."""
+        m = self.model.rows
+        if not m:
+            return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
+        y = self.slots.state_to_lanes(state.pack())
+        self.count(self._on_constraints(y, t), t)
+        factor, distance = (plain(part)(self.work.triangle, k) for k in (FACTOR, DISTANCE))
+        return Verdict(factor[self.tables.row_pivot] != 0.0, distance[self.tables.row_lane].copy())
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows (m,) are not left out."""
+        return np.isfinite(self.work.floor[self.tables.row_lane])
+
+    @property
+    def rank(self) -> int:
+        """How many rows the last factorisation kept."""
+        return int(self.work.summary[RANK])
+
+    def _forget(self) -> None:
+        """Take back what was chosen: by blocks, not refined, and no row left out for good."""
+        tolerance = self.work.summary[TOLERANCE]
+        self.work.summary[:] = 0.0
+        self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
+        self.work.floor[:] = 0.0
+
+    def _keep_all(self, y: np.ndarray) -> None:
+        """Leave out no rows but those that are dependent at the time, for bodies all alike."""
+        self._enter(COUNT, y)
+        self.work.floor[:] = ALIKE_FLOOR * self.work.lengths
+
+    def _project_alike(self, y: np.ndarray) -> bool:
+        """Bring a state onto the constraints, in place, to the nearest one for bodies all alike."""
+        alike, blocks = self.tables.uniform, self.tables.blocks
+        scale, weight, constants = (plain(part)(alike, k) for k in (SCALE, WEIGHT, CONSTANTS))
+        work = self.work._replace(scale=scale, weight=weight)
+        pattern = None
+        if blocks.dense:
+            work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
+        else:
+            pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
+        return self._enter(PROJECT, y, constants=constants, pattern=pattern, work=work) == DONE
+
+    def _prune(self) -> None:
+        """Factorise from now on the nodes alone of which rows are kept, where all of them would be too many."""
+        if self.tables.blocks.dense:
+            nodes = self.nodes.rows
+            rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
+            self.pattern = self.tables.blocks.of(rows.any(axis=1))
+            size = block_size(self.pattern)
+            self.work = self.work._replace(B=aligned(size), Q=aligned(size))
+            self.work.summary[PRUNED] = 1.0
+
+    def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
+        """States on the constraints around a state; fewer where the way to them is not found."""
+        random = np.random.default_rng(0)
+        state = State.unpack(self.slots.state_from_lanes(y))
+        length, shape = self.model.length, state.position.shape
+        found = []
+        for _ in range(NEARBY_STATES):
+            position = state.position + NEARBY * length * random.normal(size=shape)
+            orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
+            moved = State(position, orientation, state.velocity, state.angular_velocity)
+            lanes = self.slots.state_to_lanes(moved.pack())
+            self._keep_all(lanes)
+            if self._project_alike(lanes):
+                found.append(lanes)
+        return found
+
+    def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
+        """Bring quaternions to unit length and, if asked for, a state (size,) onto the constraints, in place.
+
+        Returns False if it is too far from them.
+        """
+        self._desk.clock[T] = t
+        return bool(self._enter(PROJECT, y, self._settings._replace(interval=int(on_constraints))) == DONE)
+
+    def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+        """Return y' (size,) of a state (size,); the multipliers are then in `work.x`."""
+        alpha, beta = baumgarte
+        self._desk.clock[T] = t
+        self._enter(EVALUATE, y, self._settings._replace(alpha=float(alpha), beta=float(beta)))
+        return self._desk.k.copy()
+
+    def _enter(
+        self,
+        task: int,
+        y: np.ndarray,
+        settings: Settings | None = None,
+        constants: np.ndarray | None = None,
+        pattern: Pattern | None = None,
+        work: Work | None = None,
+    ) -> int:
+        run = self._desk
+        run.y[:] = y
+        with self.applied.calling():
+            outcome = enter(
+                task, self.tables.constants if constants is None else constants, self.nodes, pattern or self.pattern,
+                self.applied.table, NO_WEIGHTS, settings or self._settings, work or self.work, run, 0,
+            )  # fmt: skip
+        y[:] = run.y
+        return outcome
+
+    def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
+        """Phi and its rate (m, 2) at a state (size,)."""
+        self._desk.clock[T] = t
+        columns = []
+        for task in (PHI, PHI_RATE):
+            self._enter(task, y)
+            columns.append(self.work.rhs[self.tables.row_lane])
+        return np.stack(columns, axis=1)
+
+    def multipliers(self) -> np.ndarray:
+        """Multipliers (m,) of the last evaluation; of minimum norm in the model's row scale where not unique."""
+        return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
+
+    @property
+    def redundant(self) -> bool:
+        """Whether rows share loads."""
+        return bool(self.counts[BEST_RANK] < self.model.rows)
+
+    def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
+        """The multipliers of minimum norm that exert the same forces as x (m,), with rows G, for each order."""
+        if not self.redundant:
+            return x
+        if self._sharing is None:
+            self._sharing = Sharing(self.model, self.tables)
+        return self._sharing.multipliers(x, G, self.rank, self._factorised)
+
+    def _factorised(
+        self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Factorise other rows over K nodes, of that rank; returns what solves for right-hand sides (8 K,)."""
+        work = self.work._replace(
+            G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
+            summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
+        )  # fmt: skip
+
+        def do(task: int) -> None:
+            enter(
+                task, self.tables.constants, self.nodes, self.pattern, self.applied.table, NO_WEIGHTS,
+                self._settings, work, self._desk, 0,
+            )  # fmt: skip
+
+        def solve(rhs: np.ndarray) -> np.ndarray:
+            work.rhs[:] = rhs
+            do(SUBSTITUTE)
+            return work.x.copy()
+
+        tolerance = FREEDOM
+        while True:
+            work.summary[TOLERANCE] = tolerance
+            do(TRIANGULARISE)
+            if work.summary[RANK] <= rank or tolerance > MOST:
+                return solve
+            tolerance *= MORE

@@ -1,0 +1,1 @@
+"""Compiled functions over bodies, joints and forces, from rows to y'."""

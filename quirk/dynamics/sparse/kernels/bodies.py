@@ -1,0 +1,302 @@
+"""Kernels over bodies, eight at a time: kinematics, accelerations, displacements and error norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import greater, highest, load, root, splat, store, total
+from quirk.traced import traced
+
+from ...layout import (
+    ALPHA,
+    ALPHA_BODY,
+    CONSTANTS_SIZE,
+    FACTOR,
+    FORCE,
+    GRAVITY,
+    INVERSE_FACTOR,
+    INVERSE_MASS,
+    KINEMATICS_SIZE,
+    LINEAR,
+    MASS,
+    METRIC,
+    OMEGA,
+    ORIENTATION,
+    POSITION,
+    ROTATION,
+    SPIN,
+    TORQUE,
+    UNLIKE,
+    VELOCITY,
+    WRENCH_SIZE,
+)
+from ...vectors import columns_times, cross, dot, load3, plus, rows_times, store3, times
+
+# Elements of a block of eight bodies.
+STATE = 8 * 13
+KIN = 8 * KINEMATICS_SIZE
+CON = 8 * CONSTANTS_SIZE
+WRENCH = 8 * WRENCH_SIZE
+
+# What a displacement acts on.
+POSES, VELOCITIES = range(2)
+
+
+@kernel
+def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
+    """Fill rotation, metric and spin; quaternions of any length stand for the rotation along them."""
+    for block in range(y.shape[0] // STATE):
+        pose(constants, y, kin, block * STATE, block * KIN, block * CON)
+
+
+@kernel
+def rotations(y: np.ndarray, kin: np.ndarray) -> None:
+    """Fill rotation and spin alone, for residuals."""
+    for block in range(y.shape[0] // STATE):
+        rotation(y, kin, block * STATE, block * KIN)
+
+
+@kernel
+def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
+    """Fill what bodies without constraints would do under the applied loads, gravity and their own spin."""
+    for block in range(y.shape[0] // STATE):
+        free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
+
+
+@kernel
+def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
+    """Do both at once, where no loads are applied in between."""
+    for block in range(y.shape[0] // STATE):
+        s, k, c = block * STATE, block * KIN, block * CON
+        pose(constants, y, kin, s, k, c)
+        free_acceleration(constants, y, kin, s, k, c)
+
+
+def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
+    """Fill rotation and spin; returns the rows of the first. For tracing within the functions below."""
+    q = s + 8 * ORIENTATION
+    qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
+    scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
+    wx, wy, wz = scale * qw * qx, scale * qw * qy, scale * qw * qz
+    xx, yy, zz = scale * qx * qx, scale * qy * qy, scale * qz * qz
+    xy, xz, yz = scale * qx * qy, scale * qx * qz, scale * qy * qz
+    R = (1.0 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1.0 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1.0 - (xx + yy))
+    omega = load3(y, s + 8 * OMEGA)
+    for row in range(3):
+        store3(kin, k + 8 * (ROTATION + 3 * row), R[row])
+        store(kin, k + 8 * (SPIN + row), dot(R[row], omega))
+    return R
+
+
+@traced
+def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
+    """Rotation and spin of one block, of which s and k are the first elements."""
+    _rotation(y, kin, s, k)
+
+
+@traced
+def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
+    """Rotation, spin and metric of one block, of which s, k and c are the first elements."""
+    _rotation(y, kin, s, k)
+    for row in range(3):
+        store3(kin, k + 8 * (METRIC + 3 * row), load3(constants, c + 8 * (FACTOR + 3 * row)))
+
+
+def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
+    """W^T times the applied torque and J omega x omega in body axes. For tracing within the functions below."""
+    omega = load3(y, s + 8 * OMEGA)
+    momentum = rows_times(constants, c + 8 * UNLIKE, omega)
+    torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
+    return columns_times(constants, c + 8 * FACTOR, plus(torque, cross(momentum, omega)))
+
+
+@traced
+def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
+    """The same for one block, of which s, k and c are the first elements."""
+    return _scaled_moment(constants, y, kin, s, k, c)
+
+
+@traced
+def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
+    """Accelerations of one block without constraints."""
+    by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
+    store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
+    h = _scaled_moment(constants, y, kin, s, k, c)
+    alpha = rows_times(constants, c + 8 * FACTOR, h)
+    store3(kin, k + 8 * ALPHA_BODY, alpha)
+    store3(kin, k + 8 * ALPHA, rows_times(kin, k + 8 * ROTATION, alpha))
+
+
+@kernel
+def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
+    """Fill `wrench` with gravity, applied loads and J omega x omega, and leave no accelerations in the kinematics."""
+    for block in range(y.shape[0] // STATE):
+        s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
+        weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
+        store3(wrench, f, plus(weight, load3(kin, k + 8 * FORCE)))
+        store3(wrench, f + 24, scaled_moment(constants, y, kin, s, k, c))
+        zero = splat(0.0)
+        for place in (LINEAR, ALPHA, ALPHA_BODY):
+            store3(kin, k + 8 * place, (zero, zero, zero))
+
+
+@kernel
+def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
+    """Fill `motion` with M^-1 times `wrench`, turns scaled by W^-1."""
+    for block in range(wrench.shape[0] // WRENCH):
+        f = block * WRENCH
+        store3(motion, f, times(load3(wrench, f), load(constants, block * CON + 8 * INVERSE_MASS)))
+        store3(motion, f + 24, load3(wrench, f + 24))
+
+
+@kernel
+def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill y' from the free accelerations and what the constraints exert."""
+    for block in range(y.shape[0] // STATE):
+        s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
+        store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
+        linear = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
+        store3(ydot, s + 8 * VELOCITY, plus(load3(kin, k + 8 * LINEAR), linear))
+        turn = rows_times(constants, c + 8 * FACTOR, load3(wrench, f + 24))
+        store3(ydot, s + 8 * OMEGA, plus(load3(kin, k + 8 * ALPHA_BODY), turn))
+        q = s + 8 * ORIENTATION
+        w, v, omega = 0.5 * load(y, q), times(load3(y, q + 8), 0.5), load3(y, s + 8 * OMEGA)
+        store(ydot, q, -dot(v, omega))
+        store3(ydot, q + 8, plus(times(omega, w), cross(v, omega)))
+
+
+@kernel
+def normalise(y: np.ndarray) -> None:
+    """Bring quaternions to unit length."""
+    for block in range(y.shape[0] // STATE):
+        q = block * STATE + 8 * ORIENTATION
+        a, b, c, d = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
+        scale = 1.0 / root(a * a + b * b + c * c + d * d)
+        store(y, q, a * scale)
+        store(y, q + 8, b * scale)
+        store(y, q + 16, c * scale)
+        store(y, q + 24, d * scale)
+
+
+@kernel
+def finite(y: np.ndarray) -> bool:
+    """Whether all numbers are finite."""
+    rest = splat(0.0)
+    for o in range(0, y.shape[0], 8):
+        x = load(y, o)
+        rest = rest + (x - x)
+    sum_of_zeros = total(rest)
+    return sum_of_zeros == sum_of_zeros
+
+
+@kernel
+def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
+    """Take M^-1 times `wrench` from the poses or the velocities.
+
+    Returns the largest displacement: the components of turns, rad or rad/s, and of translations over `length`.
+    """
+    largest = splat(0.0)
+    check = splat(0.0)
+    for block in range(y.shape[0] // STATE):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
+        turn = times(rows_times(constants, c + 8 * FACTOR, load3(wrench, f + 24)), -1.0)
+        if level == POSES:
+            store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
+            # q (1, turn / 2), brought to unit length.
+            q = s + 8 * ORIENTATION
+            w, v, half = load(y, q), load3(y, q + 8), times(turn, 0.5)
+            new_w = w - dot(v, half)
+            new_v = plus(v, plus(times(half, w), cross(v, half)))
+            scale = 1.0 / root(new_w * new_w + dot(new_v, new_v))
+            store(y, q, new_w * scale)
+            store3(y, q + 8, times(new_v, scale))
+        else:
+            store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
+            store3(y, s + 8 * OMEGA, plus(load3(y, s + 8 * OMEGA), turn))
+        squares = dot(turn, turn) + dot(shift, shift) * (1.0 / (length * length))
+        largest = greater(largest, squares)
+        check = check + squares
+    # The larger of a number and what is not one is the number: the sum tells.
+    return highest(largest) ** 0.5 + 0.0 * total(check)
+
+
+@kernel
+def speed(y: np.ndarray, length: float) -> float:
+    """Return the largest rate of turning or of moving by `length`, 1/s."""
+    largest = splat(0.0)
+    for block in range(y.shape[0] // STATE):
+        v, omega = load3(y, block * STATE + 8 * VELOCITY), load3(y, block * STATE + 8 * OMEGA)
+        largest = greater(largest, dot(omega, omega) + dot(v, v) * (1.0 / (length * length)))
+    return highest(largest) ** 0.5
+
+
+@kernel
+def reach(y: np.ndarray) -> float:
+    """Return the largest distance of a centre of mass from the origin."""
+    largest = splat(0.0)
+    for block in range(y.shape[0] // STATE):
+        r = load3(y, block * STATE + 8 * POSITION)
+        largest = greater(largest, dot(r, r))
+    return highest(largest) ** 0.5
+
+
+@kernel
+def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
+    """Fill `motion` with a change of y at one level: translations in N and W^-1 times turns in body axes."""
+    for block in range(y.shape[0] // STATE):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        if level == POSES:
+            store3(motion, f, load3(change, s + 8 * POSITION))
+            # The turn is twice the vector part of q* dq.
+            q = s + 8 * ORIENTATION
+            w, v, dw, dv = load(y, q), load3(y, q + 8), load(change, q), load3(change, q + 8)
+            turn = times(plus(plus(times(dv, w), times(v, -dw)), cross(dv, v)), 2.0)
+        else:
+            store3(motion, f, load3(change, s + 8 * VELOCITY))
+            turn = load3(change, s + 8 * OMEGA)
+        store3(motion, f + 24, rows_times(constants, c + 8 * INVERSE_FACTOR, turn))
+
+
+@kernel
+def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
+    """Take M^-1 times `wrench` from a motion."""
+    for block in range(wrench.shape[0] // WRENCH):
+        c, f = block * CON, block * WRENCH
+        shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
+        store3(motion, f, plus(load3(motion, f), shift))
+        store3(motion, f + 24, plus(load3(motion, f + 24), times(load3(wrench, f + 24), -1.0)))
+
+
+@kernel
+def error_ratio(
+    constants: np.ndarray,
+    motion: np.ndarray,
+    y: np.ndarray,
+    y_new: np.ndarray,
+    level: int,
+    rtol: float,
+    atol: float,
+) -> float:
+    """Largest error over tolerance of a motion, over the vectors of each body; see `integrators.Tolerance`."""
+    largest = splat(0.0)
+    check = splat(0.0)
+    for block in range(y.shape[0] // STATE):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        shift, turn = load3(motion, f), rows_times(constants, c + 8 * FACTOR, load3(motion, f + 24))
+        o = s + 8 * POSITION if level == POSES else s + 8 * VELOCITY
+        size = root(greater(dot(load3(y, o), load3(y, o)), dot(load3(y_new, o), load3(y_new, o))))
+        a = root(dot(shift, shift)) / (atol + rtol * size)
+        if level == POSES:
+            # Quaternions have unit length, and change by half a turn.
+            b = 0.5 * root(dot(turn, turn)) * (1.0 / (atol + rtol))
+        else:
+            o = s + 8 * OMEGA
+            size = root(greater(dot(load3(y, o), load3(y, o)), dot(load3(y_new, o), load3(y_new, o))))
+            b = root(dot(turn, turn)) / (atol + rtol * size)
+        largest = greater(greater(largest, a), b)
+        check = check + (a + b)
+    return highest(largest) + 0.0 * total(check)

@@ -1,0 +1,110 @@
+"""Loads on the bodies for which the constraint rows times the accelerations are what they shall be.
+
+All that evaluations, projections and derivatives ask of the factorised rows: `factorise_rows`, `solve_rows` for one
+right-hand side, and `impose` for loads refined by what they miss. What is missing is formed from the accelerations
+and the rows, not from S: so the squared condition of S slows the refinement down and costs no digits (Bjorck, Numerical
+Methods for Least Squares Problems (1996), 6.6.5). Loads are summed up per body. Their sums are small where light
+bodies are held between heavy ones, and what each solve adds to them is rounded at that size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import inlined, kernel
+from quirk.lanes import add, at, load, put, splat, store, total
+
+from ...layout import G_FORCE, G_I, G_J, G_SIZE
+from .bodies import released
+from .factorise import Pattern, factorise, solve
+from .orthogonal import substitute, triangularise
+from .relations import relation_wrenches
+from .rows import BILINEAR, HUB, RELATION, Nodes, along
+from .work import METHOD, RATE, REFLECTIONS, Work
+
+
+@inlined
+def factorise_rows(pattern: Pattern, work: Work) -> None:
+    """Factorise the rows at hand by the method that was chosen for them."""
+    if work.summary[METHOD] == REFLECTIONS:
+        triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
+    else:
+        factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
+
+
+@inlined
+def solve_rows(pattern: Pattern, work: Work) -> None:
+    """Fill work.x with multipliers for work.rhs, which is used up, by the factorisation at hand."""
+    if work.summary[METHOD] == REFLECTIONS:
+        substitute(work.fronts, work.triangle, work.rhs, work.x)
+    else:
+        solve(pattern, work.B, work.Q, work.rhs, work.x)
+
+
+@kernel
+def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, passes: int) -> None:
+    """Add to work.wrench what makes the rows times M^-1 work.wrench equal to work.goal; work.x are the multipliers."""
+    for o in range(0, work.x.shape[0], 8):
+        store(work.sum, o, splat(0.0))
+    before = 0.0
+    for turn in range(passes):
+        released(constants, work.wrench, work.motion)
+        along(nodes, work.G, work.motion, work.rhs)
+        for o in range(0, work.x.shape[0], 8):
+            rest = load(work.goal, o) - load(work.rhs, o)
+            store(work.rhs, o, rest)
+            store(work.rest, o, rest)
+        solve_rows(pattern, work)
+        # The square of what is added to the accelerations, in the mass metric.
+        square = splat(0.0)
+        for o in range(0, work.x.shape[0], 8):
+            square = square + load(work.rest, o) * load(work.x, o)
+        now = abs(total(square)) ** 0.5
+        if turn == 1 and before > 0.0:
+            put(work.summary, RATE, max(at(work.summary, RATE), now / before))
+        if turn > 0 and now > before:
+            break  # nothing is left but round-off, or the method will not do: the rate tells
+        before = now
+        for o in range(0, work.x.shape[0], 8):
+            store(work.sum, o, load(work.sum, o) + load(work.x, o))
+        wrenches(nodes, work.G, work.x, work.wrench, False)
+    for o in range(0, work.x.shape[0], 8):
+        store(work.x, o, load(work.sum, o))
+
+
+@inlined
+def push(nodes: Nodes, pattern: Pattern, work: Work) -> None:
+    """Fill work.wrench with the loads of one solve for work.rhs, which is used up."""
+    solve_rows(pattern, work)
+    clear(work.wrench)
+    wrenches(nodes, work.G, work.x, work.wrench, False)
+
+
+@inlined
+def clear(array: np.ndarray) -> None:
+    """Fill a flat array, whose length is a multiple of eight, with zeros."""
+    for o in range(0, array.shape[0], 8):
+        store(array, o, splat(0.0))
+
+
+@kernel
+def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
+    """Add to `wrench` what multipliers x exert on each body.
+
+    With `derived` rows, derivatives of others, the forces of coincidences are zero, not the axes of N.
+    """
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_wrenches(nodes.relations, nodes.lanes[n], G, x, 8 * n, wrench)
+            continue
+        g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
+        multipliers = load(x, 8 * n)
+        for c in range(3):
+            constant = not derived and nodes.kind[n] < BILINEAR
+            force = at(x, 8 * n + c) if constant else total(multipliers * load(G, g + G_FORCE + 8 * c))
+            add(wrench, i + 8 * c, -force)
+            add(wrench, j + 8 * c, force)
+            add(wrench, i + 24 + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))
+            add(wrench, j + 24 + 8 * c, total(multipliers * load(G, g + G_J + 8 * c)))

@@ -1,0 +1,173 @@
+"""Rows of relations in kernels: called by pointer, and written where the rows of joints are.
+
+A relation has a side for each of its frames, with a force and a scaled moment of its own on that body. What joints
+say with one force for two bodies takes two sides here, and three bodies take three.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, splat, store, total
+from quirk.motion_table import MotionTable, motion_taylor
+from quirk.pointers import call
+
+from ...layout import ALPHA, LINEAR, POSITION, ROTATION, SPIN, VELOCITY
+from ...vectors import back, dot, load3, scaled, store3, three
+
+# Derivatives of Phi that the equation of motion needs, and that relations are compiled for.
+ORDER = 2
+
+# Of each side: the force and the scaled moment on its body, three lanes each.
+SIDE_FORCE, SIDE_MOMENT = 0, 24
+SIDE_SIZE = 48
+
+
+# Entries of each relation: address of its function, number of rows, where its inputs and outputs start, first input of
+# the frames and first output of the gradients from there, number of constants, and its motions and sides.
+ADDRESS, ROWS, INPUT, OUTPUT, FRAMES, GRADIENT, NUMBERS, MOTION, MOTION_END, SIDE, SIDE_END = range(11)
+RELATION_SIZE = 11
+
+# Entries of each side: where its body starts in arrays of states, kinematics and wrenches, and the side itself in G.
+STATE, KINEMATICS, WRENCH, AT = range(4)
+SIDE_ENTRIES = 4
+
+
+class Relations(NamedTuple):
+    """Relations as kernels see them; few arrays, since each takes time to compile.
+
+    entries, sides: integers as above · inverse_mass (S,) of the body of each side · motions · inputs, outputs: see
+    `quirk.constraints.relation.Layout`.
+    """
+
+    entries: np.ndarray
+    sides: np.ndarray
+    inverse_mass: np.ndarray
+    motions: MotionTable
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+    def entry(self, r: int, which: int) -> int:
+        """One entry of a relation, for Python."""
+        return int(self.entries[RELATION_SIZE * r + which])
+
+    def starts(self, r: int) -> list[int]:
+        """Where the sides of a relation start in G, for Python."""
+        sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
+        return [int(start) for start in sides[:, AT]]
+
+
+# Inputs of a frame: where it is in its body (12), then position, velocity and no acceleration, rotation, spin and
+# no angular acceleration.
+FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15, 21, 30
+
+
+@kernel
+def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
+    """Call the function of relation r at a state."""
+    e = RELATION_SIZE * r
+    first, first_motion = relations.entries[e + INPUT], relations.entries[e + MOTION]
+    for m in range(first_motion, relations.entries[e + MOTION_END]):
+        o = first + relations.entries[e + NUMBERS] + (m - first_motion) * (ORDER + 1)
+        motion_taylor(relations.motions, m, t, ORDER, relations.inputs, o)
+    o = first + relations.entries[e + FRAMES]
+    for s in range(relations.entries[e + SIDE], relations.entries[e + SIDE_END]):
+        state, k = relations.sides[SIDE_ENTRIES * s + STATE], relations.sides[SIDE_ENTRIES * s + KINEMATICS]
+        for c in range(3):
+            put(relations.inputs, o + BODY_POSITION + c, at(y, state + 8 * (POSITION + c)))
+            put(relations.inputs, o + BODY_VELOCITY + c, at(y, state + 8 * (VELOCITY + c)))
+            put(relations.inputs, o + BODY_SPIN + c, at(kin, k + 8 * (SPIN + c)))
+        for c in range(9):
+            put(relations.inputs, o + BODY_ROTATION + c, at(kin, k + 8 * (ROTATION + c)))
+        o += FRAME_SIZE
+    out = relations.entries[e + OUTPUT]
+    for c in range(relations.entries[e + ROWS] * (ORDER + 1)):
+        put(relations.outputs, out + c, math.nan)  # what a function that fails leaves
+    call(relations.entries[e + ADDRESS], t, relations.inputs, first, relations.outputs, out)
+
+
+@kernel
+def relation_rows(
+    relations: Relations,
+    r: int,
+    t: float,
+    y: np.ndarray,
+    kin: np.ndarray,
+    alpha: float,
+    beta: float,
+    G: np.ndarray,
+    rhs: np.ndarray,
+    o: int,
+) -> None:
+    """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs` on."""
+    evaluate_relation(relations, r, t, y, kin)
+    e = RELATION_SIZE * r
+    out, begin, end = relations.entries[e + OUTPUT], relations.entries[e + SIDE], relations.entries[e + SIDE_END]
+    store(rhs, o, splat(0.0))
+    for row in range(relations.entries[e + ROWS]):
+        d = out + row * (ORDER + 1)
+        phi, phi_dot, bend = at(relations.outputs, d), at(relations.outputs, d + 1), at(relations.outputs, d + 2)
+        put(rhs, o + row, -(bend + 2.0 * alpha * phi_dot + beta * beta * phi))
+    for s in range(begin, end):
+        g, k = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS]
+        for c in range(6):
+            store(G, g + 8 * c, splat(0.0))  # lanes without a row, too: what is not a number would stay there
+        for row in range(relations.entries[e + ROWS]):
+            gradient = out + relations.entries[e + GRADIENT] + 8 * (row * (end - begin) + s - begin)
+            for c in range(3):
+                put(G, g + SIDE_FORCE + 8 * c + row, at(relations.outputs, gradient + c))
+                put(G, g + SIDE_MOMENT + 8 * c + row, at(relations.outputs, gradient + 3 + c))
+        moment = load3(G, g + SIDE_MOMENT)
+        free = dot(load3(G, g + SIDE_FORCE), three(kin, k + 8 * LINEAR)) + dot(moment, three(kin, k + 8 * ALPHA))
+        store(rhs, o, load(rhs, o) - free)
+        store3(G, g + SIDE_MOMENT, scaled(kin, k, back(kin, k, moment)))
+
+
+@kernel
+def relation_residuals(
+    relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
+) -> None:
+    """Write Phi, for order 0, or Phi_dot, for order 1, of relation r from element o of `out` on."""
+    evaluate_relation(relations, r, t, y, kin)
+    e = RELATION_SIZE * r
+    for row in range(relations.entries[e + ROWS]):
+        put(out, o + row, at(relations.outputs, relations.entries[e + OUTPUT] + row * (ORDER + 1) + order))
+
+
+@kernel
+def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
+    """Write the rows of relation r times a motion."""
+    row = splat(0.0)
+    for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
+        g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
+        row = row + dot(three(motion, b), load3(G, g + SIDE_FORCE))
+        row = row + dot(three(motion, b + 24), load3(G, g + SIDE_MOMENT))
+    store(out, o, row)
+
+
+@kernel
+def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
+    """Add what multipliers x of relation r exert on each body."""
+    multipliers = load(x, o)
+    for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
+        g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
+        for c in range(6):
+            wrench[b + 8 * c] += total(multipliers * load(G, g + 8 * c))
+
+
+@kernel
+def relation_lengths(
+    relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
+) -> None:
+    """Write the squared lengths of the rows of relation r; `inverse_mass` is that of the body of each side."""
+    squares = splat(0.0)
+    for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
+        g = relations.sides[SIDE_ENTRIES * s + AT]
+        for c in range(3):
+            force, moment = load(G, g + SIDE_FORCE + 8 * c), load(G, g + SIDE_MOMENT + 8 * c)
+            squares = squares + inverse_mass[s] * force * force + moment * moment
+    store(lengths, o, squares)

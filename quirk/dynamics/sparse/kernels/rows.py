@@ -1,0 +1,193 @@
+"""Constraint rows of all nodes at one state, up to eight rows at a time, in the lanes of a register.
+
+Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an axis of N or d = p_j - p_i,
+and y is a direction fixed in body j or d: `quirk.constraints.primitives`, with no case distinguished.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, splat, store
+
+from ...layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, POSITION, SPIN, VELOCITY
+from ...vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
+from .relations import Relations, relation_along, relation_residuals, relation_rows
+
+
+class Nodes(NamedTuple):
+    """Joints as the kernels see them, in the order of elimination; entries of hub bodies are unused.
+
+    rows (K,) number of rows · kind (K,) POINT, HINGE, BILINEAR, RELATION or HUB · lanes (K,) where in `patterns` the
+    lanes of this kind of joint start, or the number of a relation · state, kinematics, wrench (2 K,) where bodies i
+    and j start in arrays of that size · arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per
+    row the direction fixed in body i and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j ·
+    patterns: five times eight lanes each: which rows have the axes x, y and z of N in x, which have d in x, which
+    have d in y · relations: what is not made of primitives.
+    """
+
+    rows: np.ndarray
+    kind: np.ndarray
+    lanes: np.ndarray
+    state: np.ndarray
+    kinematics: np.ndarray
+    wrench: np.ndarray
+    arm: np.ndarray
+    direction: np.ndarray
+    offset: np.ndarray
+    inverse_mass: np.ndarray
+    patterns: np.ndarray
+    relations: Relations
+
+
+# A node that is nothing but a coincidence; one with directions kept perpendicular besides; any other of primitives;
+# one of a relation; a hub body, which has no rows. The first two are what BILINEAR says of them, with less to
+# compute: their forces are constant.
+POINT, HINGE, BILINEAR, RELATION, HUB = range(5)
+
+# Lanes of a coincidence: row c holds component c of d; then which lanes these are.
+UNITS = np.append(np.eye(3, 8).ravel(), np.eye(3, 8).sum(axis=0))
+
+
+@kernel
+def constraint_rows(
+    nodes: Nodes,
+    visits: np.ndarray,
+    begin: int,
+    end: int,
+    t: float,
+    y: np.ndarray,
+    kin: np.ndarray,
+    alpha: float,
+    beta: float,
+    G: np.ndarray,
+    rhs: np.ndarray,
+) -> None:
+    """Fill for nodes visits[begin:end] G (force on j, scaled moments on i and j) and rhs = b - A a.
+
+    a are the free accelerations. Moments are formed in body axes: on a slender body a force through its axis has
+    none about that, and none is what it gets. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
+    """
+    stabilised = alpha > 0.0 or beta > 0.0
+    for visit in range(begin, end):
+        n = visits[visit]
+        if nodes.kind[n] == HUB:
+            store(rhs, 8 * n, splat(0.0))
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_rows(nodes.relations, nodes.lanes[n], t, y, kin, alpha, beta, G, rhs, 8 * n)
+            continue
+        ki, kj, g = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], G_SIZE * n
+        # Arms in N, their rates, and the acceleration of each joint point without constraints.
+        o = 6 * n
+        arm_i = at(nodes.arm, o), at(nodes.arm, o + 1), at(nodes.arm, o + 2)
+        arm_j = at(nodes.arm, o + 3), at(nodes.arm, o + 4), at(nodes.arm, o + 5)
+        s_i, s_j = turned(kin, ki, arm_i), turned(kin, kj, arm_j)
+        w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
+        a_i, a_j = three(kin, ki + 8 * ALPHA), three(kin, kj + 8 * ALPHA)
+        s1_i, s1_j = cross(w_i, s_i), cross(w_j, s_j)
+        p2_i = plus(three(kin, ki + 8 * LINEAR), plus(cross(a_i, s_i), cross(w_i, s1_i)))
+        p2_j = plus(three(kin, kj + 8 * LINEAR), plus(cross(a_j, s_j), cross(w_j, s1_j)))
+        d2 = minus(p2_j, p2_i)
+        if nodes.kind[n] == POINT and not stabilised:
+            e = load3(UNITS, 0)
+            on_i, on_j = cross(back(kin, ki, e), arm_i), cross(arm_j, back(kin, kj, e))
+            put(rhs, 8 * n, -d2[0])
+            put(rhs, 8 * n + 1, -d2[1])
+            put(rhs, 8 * n + 2, -d2[2])
+        elif nodes.kind[n] == HINGE and not stabilised:
+            # With w and a of j relative to i and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
+            e, w = load3(UNITS, 0), minus(w_j, w_i)
+            u = turned(kin, ki, load3(nodes.direction, 48 * n))
+            v = turned(kin, kj, load3(nodes.direction, 48 * n + 24))
+            normal = cross(u, v)
+            turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
+            store(rhs, 8 * n, turning - dot(d2, e))
+            # Lanes of the point have no normal, and others no axis of N.
+            at_point = load(UNITS, 24)
+            b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))
+            on_i = plus(b_i, times(minus(cross(b_i, arm_i), b_i), at_point))
+            on_j = plus(b_j, times(minus(cross(arm_j, b_j), b_j), at_point))
+        else:
+            si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
+            # Positions first: far from the origin their difference is exact where a sum is not.
+            d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_j, s_i))
+            d1 = plus(minus(three(y, sj + 8 * VELOCITY), three(y, si + 8 * VELOCITY)), minus(s1_j, s1_i))
+            lanes, direction = nodes.lanes[n], 48 * n
+            in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
+            u = turned(kin, ki, load3(nodes.direction, direction))
+            v = turned(kin, kj, load3(nodes.direction, direction + 24))
+            u1, v1 = cross(w_i, u), cross(w_j, v)
+            x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
+            y_ = plus(v, times(d, in_y))
+            x1, y1 = plus(u1, times(d1, in_x)), plus(v1, times(d1, in_y))
+            x2 = plus(plus(cross(a_i, u), cross(w_i, u1)), times(d2, in_x))
+            y2 = plus(plus(cross(a_j, v), cross(w_j, v1)), times(d2, in_y))
+            bend = dot(x2, y_) + 2.0 * dot(x1, y1) + dot(x, y2)
+            if stabilised:
+                bend = bend + (2.0 * alpha) * (dot(x1, y_) + dot(x, y1))
+                bend = bend + (beta * beta) * (dot(x, y_) - load(nodes.offset, 8 * n))
+            store(rhs, 8 * n, -bend)
+            # What multiplies variations of d and of the turns of both bodies.
+            force = plus(times(y_, in_x), times(x, in_y))
+            on_i = plus(back(kin, ki, cross(u, y_)), cross(back(kin, ki, force), arm_i))
+            on_j = plus(back(kin, kj, cross(v, x)), cross(arm_j, back(kin, kj, force)))
+            store3(G, g + G_FORCE, force)
+        store3(G, g + G_I, scaled(kin, ki, on_i))
+        store3(G, g + G_J, scaled(kin, kj, on_j))
+
+
+@kernel
+def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
+    """Fill `out` (8 K,) with Phi for order 0 and with Phi_dot for order 1."""
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            store(out, 8 * n, splat(0.0))
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_residuals(nodes.relations, nodes.lanes[n], t, y, kin, order, out, 8 * n)
+            continue
+        ki, kj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1]
+        si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
+        arm, lanes, direction = 6 * n, nodes.lanes[n], 48 * n
+        s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
+        s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
+        w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
+        d = d1 = minus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_i, s_j))
+        if order == 1:
+            v_i, v_j = three(y, si + 8 * VELOCITY), three(y, sj + 8 * VELOCITY)
+            d1 = plus(minus(v_j, v_i), minus(cross(w_j, s_j), cross(w_i, s_i)))
+        if nodes.kind[n] == POINT:
+            put(out, 8 * n, d1[0])
+            put(out, 8 * n + 1, d1[1])
+            put(out, 8 * n + 2, d1[2])
+            continue
+        in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
+        u = turned(kin, ki, load3(nodes.direction, direction))
+        v = turned(kin, kj, load3(nodes.direction, direction + 24))
+        x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
+        y_ = plus(v, times(d, in_y))
+        if order == 0:
+            store(out, 8 * n, dot(x, y_) - load(nodes.offset, 8 * n))
+        else:
+            x1, y1 = plus(cross(w_i, u), times(d1, in_x)), plus(cross(w_j, v), times(d1, in_y))
+            store(out, 8 * n, dot(x1, y_) + dot(x, y1))
+
+
+@kernel
+def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` (8 K,) with the rows times a motion: per body a translation in N and W^-1 times a turn."""
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            store(out, 8 * n, splat(0.0))
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_along(nodes.relations, nodes.lanes[n], G, motion, out, 8 * n)
+            continue
+        i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
+        row = dot(minus(three(motion, j), three(motion, i)), load3(G, g + G_FORCE))
+        row = row + dot(three(motion, i + 24), load3(G, g + G_I)) + dot(three(motion, j + 24), load3(G, g + G_J))
+        store(out, 8 * n, row)

@@ -1,0 +1,1 @@
+"""Whole runs, compiled: steps and what watches them."""

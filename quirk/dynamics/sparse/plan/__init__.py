@@ -1,0 +1,1 @@
+"""Once per system: the order of elimination, and all arrays that do not change."""

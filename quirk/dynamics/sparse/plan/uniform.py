@@ -1,0 +1,39 @@
+"""The arrays of the compiled solver for bodies all alike, in which rows are judged; see `quirk.dynamics.metric`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, Slots
+from ...metric import body_lengths
+from ...model import Model
+from ..kernels.packed import pack
+from ..kernels.relations import Relations
+from .fronts import Orthogonal
+
+
+def uniform(
+    model: Model,
+    slots: Slots,
+    constants: np.ndarray,
+    bodies: Sequence[tuple[int, ...]],
+    relations: Relations,
+    fronts: Orthogonal,
+) -> np.ndarray:
+    """Return the packed arrays of a model whose `constants` (n, CONSTANTS_SIZE) and `bodies` of each node are given."""
+    n = len(model.mass)
+    alike, length = constants.copy(), body_lengths(model)
+    alike[:, INVERSE_MASS] = 1.0
+    alike[:, FACTOR : FACTOR + 9] = (np.eye(3) / length[:, None, None]).reshape(n, 9)
+    alike[:, INVERSE_FACTOR : INVERSE_FACTOR + 9] = (np.eye(3) * length[:, None, None]).reshape(n, 9)
+    return pack(
+        [
+            slots.to_lanes(alike),
+            np.array([sum(body < n for body in those) for those in bodies], dtype=float),
+            np.sign(relations.inverse_mass),
+            np.sign(fronts.scale),
+            np.sign(fronts.weight),
+        ]
+    )

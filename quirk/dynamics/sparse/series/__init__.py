@@ -1,0 +1,1 @@
+"""Taylor coefficients of accelerations and multipliers, compiled."""

@@ -1,0 +1,98 @@
+"""Taylor coefficients of constrained motion, one after the other, with one factorisation for all.
+
+Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations themselves,
+
+    M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
+
+where Phi_(k+2) is that of the motion with a_k as if there were no lambda_k: see `quirk.dynamics.dense.derivatives`, the
+dense reference. Rows A_m are over velocities and spins in N, moments scaled by the metric at the state itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import splat, store
+from quirk.pointers import call
+
+from ...layout import FORCE
+from ..kernels.bodies import KIN
+from ..kernels.evaluate import copy
+from ..kernels.factorise import Pattern
+from ..kernels.impose import clear, factorise_rows, impose, wrenches
+from ..kernels.loads import Forces, applied_loads
+from ..kernels.redundancy import watch
+from ..kernels.rows import Nodes
+from ..kernels.work import PASSES, Work
+from .bodies import add_loads, free_terms, release, start
+from .rows import Series, next_rows
+
+
+@kernel
+def find_series(
+    constants: np.ndarray,
+    nodes: Nodes,
+    pattern: Pattern,
+    forces: Forces,
+    work: Work,
+    series: Series,
+    t: float,
+    y: np.ndarray,
+    order: int,
+    rank: int,
+    driven: bool,
+) -> None:
+    """Fill `order` coefficients of accelerations and multipliers at a state on the constraints.
+
+    Leaves the factorisation and number of rows in `work`; `rank` is how many are to be independent. If the motion is
+    `driven`, constraints leave no freedom, and loads are left out: they could add nothing but round-off.
+    """
+    size, count = work.kin.shape[0], work.x.shape[0]
+    start(constants, y, series.bodies, size)
+    for k in range(order):
+        present = series.bodies[k * size : (k + 1) * size]
+        apply_loads(forces, series, t, y, present, k, driven)
+        for m in range(1, k + 1):
+            rows = series.rows[m * work.G.shape[0] : (m + 1) * work.G.shape[0]]
+            clear(work.wrench)
+            wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench, True)
+            add_loads(constants, work.wrench, series.bodies, present)
+        free_terms(constants, series.bodies, size, k, 0.0 if driven else 1.0)
+        next_rows(nodes, series, work, t, size, k, order)
+        if k == 0:
+            factorise_rows(pattern, work)
+        answer(constants, nodes, pattern, work)
+        if k == 0 and watch(constants, nodes, pattern, work, t, y, rank):
+            # Looking for other rows has replaced those at hand.
+            next_rows(nodes, series, work, t, size, k, order)
+            factorise_rows(pattern, work)
+            answer(constants, nodes, pattern, work)
+        copy(work.x, series.multipliers[k * count : (k + 1) * count])
+        add_loads(constants, work.wrench, series.bodies, present)
+        release(constants, work.wrench, series.bodies, size, k)
+
+
+@kernel
+def answer(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) -> None:
+    """Fill work.wrench and work.x with what the constraints do about work.rhs."""
+    copy(work.rhs, work.goal)
+    clear(work.wrench)
+    # Refined once in any case: derivatives multiply errors.
+    impose(constants, nodes, pattern, work, max(2, int(work.summary[PASSES])))
+
+
+@kernel
+def apply_loads(
+    forces: Forces, series: Series, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
+) -> None:
+    """Fill FORCE and TORQUE of one order with the applied loads."""
+    if k == 0 and forces.entries.shape[0] > 0 and not driven:
+        applied_loads(forces, t, y, present)
+        return
+    for block in range(present.shape[0] // KIN):
+        for c in range(6):
+            store(present, block * KIN + 8 * (FORCE + c), splat(0.0))
+    if k > 0 and series.address[0] != 0 and not driven:
+        series.asked[0] = k
+        call(series.address[0], t, series.bodies, 0, series.bodies, 0)

@@ -1,0 +1,266 @@
+"""Derivatives along given states, or along positions that constraints prescribe, compiled: entered once for many.
+
+Positions are continued from one time to the next by their Taylor polynomials and brought onto the constraints. Where
+that moves them too far, the way is taken in parts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.lanes import at, greater, highest, put, splat, store
+
+from ...counting import Counter, look_ahead, note_turns, turn_on
+from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
+from ...vectors import cross, dot, load3, minus, plus, store3, times
+from ..kernels.bodies import KIN, STATE, speed
+from ..kernels.evaluate import copy, factorise_at
+from ..kernels.factorise import Pattern
+from ..kernels.loads import Forces
+from ..kernels.project import project
+from ..kernels.rows import Nodes
+from ..kernels.work import CORRECTION, RANK, Work
+from .coefficients import find_series
+from .rows import Series
+
+# Poses are predicted by Taylor polynomials whose last terms are below LAST_TERM, in rad or lengths of the system: about
+# a quarter of the finest tooth of gears, which could not tell a larger error from another tooth. A correction beyond
+# FARTHEST may lead to another assembly of the mechanism, and so may one that changes velocities by more than a part
+# ASTRAY of them: where branches of motion meet, poses are close together and velocities are not. Otherwise the way is
+# taken in parts, down to a part SHORTEST of the whole. Velocities that lead less far than STILL are round-off. Turns
+# are counted by the mean of the rates at both ends, which may miss no body by more than UNCOUNTED rad.
+LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9, 1e-12, 0.5
+
+# Of each order of a rotation vector theta: itself, and theta x omega.
+THETA, ONCE = 0, 24
+
+
+class Path(NamedTuple):
+    """Where derivatives are asked for, and what was found.
+
+    times (nt,) · states (nt size,) · present, trial, guess: of one state · turns: coefficients of rotation vectors ·
+    accelerations: coefficients of each time and order · counts, clock: see below · counter: of the turns of joints,
+    where states follow each other.
+    """
+
+    times: np.ndarray
+    states: np.ndarray
+    present: np.ndarray
+    trial: np.ndarray
+    guess: np.ndarray
+    turns: np.ndarray
+    accelerations: np.ndarray
+    counts: np.ndarray
+    clock: np.ndarray
+    counter: Counter
+
+
+# Entries of Path.counts: steps of projections, their factorisations, times done, steps from one position to the next,
+# and how many of either kind were tried since the last time.
+CORRECTIONS, FACTORISATIONS, ROW, STEPS, TRIED = range(5)
+COUNTS = 5
+# Entries of Path.clock: time reached, and the step to try on the way to the next of the times, 0 for the whole way.
+REACHED, AHEAD = range(2)
+CLOCK = 2
+
+# Why `follow` returns: AGAIN to be called again; the last two are left to whoever calls it.
+ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
+
+
+@entry(notice="compiling what kinematics, jerk and load rates need, usually for 10 to 40 s")
+def follow(
+    constants: np.ndarray,
+    nodes: Nodes,
+    pattern: Pattern,
+    forces: Forces,
+    work: Work,
+    series: Series,
+    path: Path,
+    stop: np.ndarray,
+    length: float,
+    order: int,
+    rank: int,
+    tracking: bool,
+    most_steps: int,
+) -> int:
+    """Find `order` coefficients of accelerations at all times; returns why it stops, at the latest after `most_steps`.
+
+    With `tracking` the states follow from the first one; `rank` rows are to be independent.
+    """
+    size = path.present.shape[0]
+    for _ in range(most_steps):
+        row = path.counts[ROW]
+        if row >= path.times.shape[0]:
+            return ARRIVED
+        if tracking and row > 0:
+            path.counts[TRIED] += 1
+            outcome = approach(
+                constants, nodes, pattern, forces, work, series, path, path.times[row], length, order, rank
+            )  # fmt: skip
+            if outcome == AGAIN:
+                continue
+            if outcome != ARRIVED:
+                return outcome
+            path.clock[AHEAD], path.counts[TRIED] = 0.0, 0
+            copy(path.present, path.states[row * size : (row + 1) * size])
+        else:
+            copy(path.states[row * size : (row + 1) * size], path.present)
+            t = path.times[row]
+            path.clock[REACHED] = t
+            find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, tracking)
+            if tracking and work.summary[RANK] < rank:
+                return SINGULAR
+        if stop[0] != 0:
+            return STOPPED
+        note_turns(path.counter, row, path.present, path.present, 0.0)
+        # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
+        keep(series, path, work.kin.shape[0], order, work.summary[RANK] >= rank)
+        path.counts[ROW] += 1
+    return ARRIVED if path.counts[ROW] >= path.times.shape[0] else AGAIN
+
+
+@kernel
+def approach(
+    constants: np.ndarray,
+    nodes: Nodes,
+    pattern: Pattern,
+    forces: Forces,
+    work: Work,
+    series: Series,
+    path: Path,
+    end: float,
+    length: float,
+    order: int,
+    rank: int,
+) -> int:
+    """Go on towards the time `end`, by one step; AGAIN where that is not reached yet."""
+    clock = path.clock
+    whole = end - path.times[path.counts[ROW] - 1]
+    ahead = clock[AHEAD] if clock[AHEAD] > 0.0 else whole
+    t = end if clock[REACHED] + ahead >= end else clock[REACHED] + ahead
+    h = t - clock[REACHED]
+    arrived = predict(series.bodies, path, work.kin.shape[0], h, order, length)
+    copy(path.trial, path.guess)
+    arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+    arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
+    arrived = arrived and expected(path, length, h)
+    if arrived:
+        # Once more with the rows of the very place, which are more to the point than those from where it started.
+        factorise_at(constants, nodes, pattern, work, t, path.trial)
+        arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+    if not arrived:
+        clock[AHEAD] = 0.5 * h
+        # Half of what the times can resolve may be rounded up to the whole of it.
+        if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] < clock[REACHED] + clock[AHEAD] < t:
+            return STUCK
+        factorise_at(constants, nodes, pattern, work, clock[REACHED], path.present)
+        return AGAIN
+    look_ahead(path.counter, path.present, path.trial, h)
+    turn_on(path.counter, path.present, path.trial, h)
+    copy(path.trial, path.present)
+    clock[AHEAD], clock[REACHED] = 2.0 * h, t
+    path.counts[STEPS] += 1
+    find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, True)
+    if work.summary[RANK] < rank:
+        return SINGULAR
+    return ARRIVED if t >= end else AGAIN
+
+
+@kernel
+def expected(path: Path, length: float, h: float) -> bool:
+    """Whether the velocities of `trial` are about those that were predicted."""
+    largest = splat(0.0)
+    for block in range(path.trial.shape[0] // STATE):
+        v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
+        dv = minus(load3(path.trial, v), load3(path.guess, v))
+        dw = minus(load3(path.trial, w), load3(path.guess, w))
+        largest = greater(largest, dot(dw, dw) + dot(dv, dv) * (1.0 / (length * length)))
+    change = highest(largest) ** 0.5
+    fastest = max(speed(path.present, length), speed(path.trial, length))
+    return (change <= ASTRAY * fastest and change * h <= FARTHEST) or change * h <= STILL
+
+
+@kernel
+def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int, length: float) -> bool:
+    """Fill `trial` with the state a time h later, by the Taylor polynomials of the motion.
+
+    Returns whether their last terms are small, so that poses are known to a part of the finest tooth, and turns are
+    about those of the mean rates.
+    """
+    whole = path.present.shape[0]
+    largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
+    uncounted = splat(0.0)
+    for block in range(whole // STATE):
+        s, k, zero = block * STATE, block * KIN, splat(0.0)
+        position = velocity = omega = zero, zero, zero
+        for m in range(order + 1, -1, -1):
+            term = load3(bodies, m * size + k + 8 * POSITION_TERM)
+            position = plus(times(position, h), term)
+            if m > 0:
+                velocity = plus(times(velocity, h), times(term, 1.0 * m))
+            if m <= order:
+                omega = plus(times(omega, h), load3(bodies, m * size + k + 8 * OMEGA_TERM))
+        store3(path.trial, s + 8 * POSITION, position)
+        store3(path.trial, s + 8 * VELOCITY, velocity)
+        store3(path.trial, s + 8 * OMEGA, omega)
+        # q exp(theta / 2) with theta' = omega + theta x omega / 2 + theta x (theta x omega) / 12 + ..., exact for a
+        # fixed axis whatever the angle (Bortz, IEEE Trans. Aerosp. Electron. Syst. 7 (1971)).
+        angle = zero, zero, zero
+        store3(path.turns, s + THETA, angle)
+        for n in range(order + 1):
+            rate = load3(bodies, n * size + k + 8 * OMEGA_TERM)
+            once = twice = zero, zero, zero
+            for m in range(n + 1):
+                theta = load3(path.turns, m * whole + s + THETA)
+                once = plus(once, cross(theta, load3(bodies, (n - m) * size + k + 8 * OMEGA_TERM)))
+                if m > 0:
+                    twice = plus(twice, cross(theta, load3(path.turns, (n - m) * whole + s + ONCE)))
+            store3(path.turns, n * whole + s + ONCE, once)
+            rate = plus(plus(rate, times(once, 0.5)), times(twice, 1.0 / 12.0))
+            store3(path.turns, (n + 1) * whole + s + THETA, times(rate, 1.0 / (n + 1)))
+        for n in range(order + 1, 0, -1):
+            angle = times(plus(angle, load3(path.turns, n * whole + s + THETA)), h)
+        theta, r = load3(path.turns, last + s + THETA), load3(bodies, (order + 1) * size + k + 8 * POSITION_TERM)
+        largest = greater(largest, power * (dot(theta, theta) + dot(r, r) * (1.0 / (length * length))))
+        missed = zero, zero, zero
+        for n in range(2, order + 1):
+            term = load3(bodies, n * size + k + 8 * OMEGA_TERM)
+            missed = plus(missed, times(term, h ** (n + 1) * (0.5 - 1.0 / (n + 1))))
+        uncounted = greater(uncounted, dot(missed, missed))
+        store3(path.trial, s + 8 * (ORIENTATION + 1), angle)
+        turn_by(path.present, path.trial, s + 8 * ORIENTATION)
+    return highest(largest) <= LAST_TERM * LAST_TERM and highest(uncounted) <= UNCOUNTED * UNCOUNTED
+
+
+@kernel
+def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
+    """Turn the orientations of one block by rotation vectors in body axes, which stand where the results will."""
+    for lane in range(q, q + 8):
+        a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
+        half = 0.5 * math.sqrt(a * a + b * b + c * c)
+        w, scale = math.cos(half), 0.5 * math.sin(half) / half if half > 0.0 else 0.5
+        a, b, c = scale * a, scale * b, scale * c
+        pw, px, py, pz = at(present, lane), at(present, lane + 8), at(present, lane + 16), at(present, lane + 24)
+        put(trial, lane, pw * w - px * a - py * b - pz * c)
+        put(trial, lane + 8, pw * a + px * w + py * c - pz * b)
+        put(trial, lane + 16, pw * b - px * c + py * w + pz * a)
+        put(trial, lane + 24, pw * c + px * b - py * a + pz * w)
+
+
+@kernel
+def keep(series: Series, path: Path, size: int, order: int, regular: bool) -> None:
+    """Note the coefficients of one time; those that are not defined are not numbers."""
+    row = path.counts[ROW]
+    for k in range(order):
+        for block in range(size // KIN):
+            o = ((row * order + k) * (size // KIN) + block) * 48
+            here, defined = k * size + block * KIN, 0.0 if regular or k == 0 else np.nan
+            linear = load3(series.bodies, here + 2 * size + 8 * POSITION_TERM)
+            angular = load3(series.bodies, here + size + 8 * OMEGA_TERM)
+            for c in range(3):
+                store(path.accelerations, o + 8 * c, linear[c] + defined)
+                store(path.accelerations, o + 24 + 8 * c, angular[c] + defined)

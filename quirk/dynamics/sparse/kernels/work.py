@@ -12,11 +12,11 @@ class Work(NamedTuple):
 
     kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal: what the rows times
     the accelerations shall be · sum: multipliers, as they add up · rest: what is missing of goal · B, Q: the
-    factorisation by blocks · wrench, motion: per body, see `quirk.dynamics.layout` · change: like motion · lengths (8 K,): squares
-    of the rows in the mass metric · measure (8 K,): distances of the rows kept when they were chosen, zero for rows
-    left out · floor (8 K,): pivots that are not above it count as zero; infinite for rows that are left out ·
-    summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there, packed · uniform:
-    the metric in which rows are judged, packed.
+    factorisation by blocks · wrench, motion: per body, see `quirk.dynamics.layout` · change: like motion · lengths (8
+    K,): squares of the rows in the mass metric · measure (8 K,): distances of the rows kept when they were chosen,
+    zero for rows left out · floor (8 K,): pivots that are not above it count as zero; infinite for rows that are left
+    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there, packed ·
+    uniform: the metric in which rows are judged, packed.
     """
 
     kin: np.ndarray

@@ -8,9 +8,9 @@ import numpy as np
 
 from quirk.errors import InputError
 from quirk.frame import axes_with_z
+from quirk.jets import Jet
 
 from .constraint import TwoAxisJoint
-from .jets import Jet
 from .primitives import X, Y, coincidence
 from .relation import TORQUE, MovingFrame, Relation
 

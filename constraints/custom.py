@@ -12,10 +12,10 @@ from quirk import rotation, validate
 from quirk.body import GROUND, Body, Ground, checked_body
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.jets import Jet
 from quirk.traceable import on_jets
 
 from .constraint import Constraint
-from .jets import Jet
 from .relation import FORCE, TORQUE, Layout, MovingFrame, Relation, differentiate, frame_numbers, layout_of
 
 # A node of the compiled solver holds so many rows: more are handed over in parts.

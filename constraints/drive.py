@@ -12,12 +12,12 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.jets import Jet
 from quirk.motion import Motion
 
 from .angle import angles_123, twist
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .freedom import holds
-from .jets import Jet
 from .primitives import X, Y, Z
 from .relation import FORCE, TORQUE, MovingFrame, Relation
 

@@ -12,10 +12,10 @@ from quirk import validate
 from quirk.body import GROUND, Body, Ground, checked_body
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
+from quirk.jets import Jet
 
 from .angle import twist
 from .constraint import Constraint, checked_ends, frame_in
-from .jets import Jet
 from .primitives import Z
 from .relation import TORQUE, Function, MovingFrame, Relation
 

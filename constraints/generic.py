@@ -12,13 +12,13 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.jets import Jet
 from quirk.motion import Motion
 from quirk.traceable import on_jets
 
 from .angle import rotation_123
 from .constraint import Joint
 from .drawing import Drawing
-from .jets import Jet
 from .primitives import Primitive, X, Y, Z, coincidence, dot1, dot2
 from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .jets import Jet
+from quirk.jets import Jet
 
 # equations(unknowns, bare) -> residuals and their derivatives by each unknown, rows of residuals; with `bare` it leaves
 # out the gradients of all that it takes from the poses

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
+from quirk.jets import Jet
 from quirk.lanes import at
-
-from .jets import Jet
 
 
 class Numbers(Sequence[Jet]):

@@ -11,10 +11,10 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.jets import Jet
 
 from .constraint import Constraint, checked_ends
 from .implicit import solved
-from .jets import Jet
 from .lookup import Lookup
 from .nearest import TERMS, nearest_piece
 from .numbers import Numbers

@@ -13,9 +13,9 @@ from quirk import validate
 from quirk.body import Body, Ground, checked_body
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.jets import Jet
 
 from .constraint import Constraint, checked_ends, initial_point
-from .jets import Jet
 from .relation import FORCE, Function, MovingFrame, Relation
 
 

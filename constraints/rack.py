@@ -11,11 +11,11 @@ from quirk import validate
 from quirk.body import GROUND, Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
+from quirk.jets import Jet
 
 from .angle import twist
 from .constraint import Constraint, checked_ends, frame_in
 from .gear import checked_carrier
-from .jets import Jet
 from .primitives import Z
 from .relation import FORCE, MovingFrame, Relation
 

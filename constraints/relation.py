@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from quirk.frame import Frame
+from quirk.jets import Jet
 from quirk.lanes import at, put, replaced, splat, store
 from quirk.motion import Motion
 from quirk.traced import Traced
 
-from .jets import Jet
 from .numbers import Numbers
 
 FORCE, TORQUE = range(2)

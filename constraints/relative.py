@@ -14,8 +14,8 @@ import numpy as np
 from quirk import rotation
 from quirk.compiled import shared
 from quirk.frame import Frame
+from quirk.jets import Jet
 
-from .jets import Jet
 from .primitives import Y
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from quirk import rotation, validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
+from quirk.jets import Jet
 
 from .constraint import Constraint, Joint, checked_ends, frame_in
-from .jets import Jet
 from .primitives import X, Y, Z
 from .relation import FORCE, MovingFrame, Relation
 

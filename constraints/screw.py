@@ -10,10 +10,10 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.jets import Jet
 
 from .angle import twist
 from .constraint import Joint
-from .jets import Jet
 from .primitives import X, Y, Z, dot1, dot2
 from .relation import FORCE, MovingFrame, Relation
 

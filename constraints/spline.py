@@ -11,8 +11,8 @@ import numpy as np
 from quirk import validate
 from quirk.errors import InputError
 from quirk.interpolation import interpolated
+from quirk.jets import Jet
 
-from .jets import Jet
 from .nearest import TERMS, group_size
 
 # Points are the same if they are so close together, as part of the curve's length or size.

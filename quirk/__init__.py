@@ -10,7 +10,6 @@ from . import constraints, forces
 from .body import GROUND, Body
 from .constraints import *  # noqa: F403
 from .constraints import planar
-from .constraints.jets import where
 from .errors import (
     AssemblyError,
     InconsistentStateError,
@@ -21,6 +20,7 @@ from .errors import (
 )
 from .forces import *  # noqa: F403
 from .frame import Frame
+from .jets import where
 from .kinematics import kinematics
 from .motion import Motion
 from .result import Result

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.constraints.jets import BranchingError, Condition, Jet, where
+from .jets import BranchingError, Condition, Jet, where
 
 # Each pass of a loop is written out.
 MOST_PASSES = 200

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from quirk.constraints.jets import Jet
 from quirk.traced import Traced
 
 from .fingerprint import GENERATES, names_in
+from .jets import Jet
 from .stand_ins import BUILTINS, CONSTANTS, KNOWN, MODULES, QUIRK, NotTraceableError
 
 

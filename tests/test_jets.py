@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from quirk.constraints.jets import Jet
+
+from quirk.jets import Jet
 
 ORDER = 6
 

@@ -12,7 +12,7 @@ import quirk
 
 FLOORS = [
     {"compiled", "machine_code", "native", "files", "traced"},
-    {"lanes", "pointers", "interruption"},
+    {"lanes", "pointers", "interruption", "jets"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation", "progress", "interpolation"},
     {"frame", "shapes", "body", "state", "motion", "motion_table"},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from quirk.jets import Jet
+
 from ..angle import twist
-from ..jets import Jet
 from ..primitives import Z
 from ..relation import MovingFrame, frame_numbers
 from .plane import Plane

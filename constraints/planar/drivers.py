@@ -10,11 +10,11 @@ import numpy as np
 from quirk import validate
 from quirk.body import Ground
 from quirk.errors import InputError
+from quirk.jets import Jet
 from quirk.motion import Motion
 
 from ..drive import SLIDE, TURN, checked_motion
 from ..gear import checked_ratio, tooth
-from ..jets import Jet
 from ..primitives import X, Y, Z
 from ..relation import FORCE, TORQUE, MovingFrame, Relation
 from .body import PlanarBody

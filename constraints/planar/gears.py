@@ -11,10 +11,10 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.jets import Jet
 
 from ..angle import twist
 from ..gear import checked_ratio, mesh, meshing, rolling_angles
-from ..jets import Jet
 from ..primitives import X, Z
 from ..relation import FORCE, MovingFrame, Relation
 from .body import PlanarBody

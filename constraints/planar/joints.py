@@ -10,9 +10,9 @@ import numpy as np
 from quirk import validate
 from quirk.body import Ground
 from quirk.errors import InputError
+from quirk.jets import Jet
 
 from ..constraint import checked_ends
-from ..jets import Jet
 from ..primitives import X, Y, Z, distance
 from ..relation import FORCE, TORQUE, MovingFrame, Relation
 from .body import PlanarBody

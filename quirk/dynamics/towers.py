@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 
 from quirk import rotation
-from quirk.constraints.jets import Jet
+from quirk.jets import Jet
 from quirk.state import Kinematics
 
 

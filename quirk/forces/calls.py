@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from quirk.constraints.jets import BranchingError, Jet
+from quirk.jets import BranchingError, Jet
 from quirk.lanes import at, put
 from quirk.native import call_address
 from quirk.traceable import traceable

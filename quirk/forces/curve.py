@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from quirk import validate
-from quirk.constraints.jets import where
 from quirk.errors import InputError
+from quirk.jets import where
 from quirk.motion import Motion
 
 # Coefficients of each piece: those of a spline of degree 5.

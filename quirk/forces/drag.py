@@ -8,8 +8,8 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import Body
-from quirk.constraints.jets import where
 from quirk.frame import Frame
+from quirk.jets import where
 
 from .element import ForceElement
 from .on_body import checked_owner

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk.constraints.jets import Jet
 from quirk.constraints.relation import LANES, TRANSLATION, TURN, zeros
+from quirk.jets import Jet
 from quirk.lanes import at, put, replaced, store
 from quirk.traceable import read_only
 from quirk.traced import Traced

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk.constraints.jets import Jet
 from quirk.constraints.relation import TRANSLATION, cross, turned, zeros
+from quirk.jets import Jet
 from quirk.lanes import at, replaced
 
 if TYPE_CHECKING:

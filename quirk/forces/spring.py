@@ -10,8 +10,8 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.constraints.constraint import checked_ends, end_points, initial_point
-from quirk.constraints.jets import where
 from quirk.errors import InputError
+from quirk.jets import where
 from quirk.stand_ins import maximum, minimum
 
 from .curve import curve, integral, on_curve

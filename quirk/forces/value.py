@@ -9,8 +9,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from quirk import validate
-from quirk.constraints.jets import Jet
 from quirk.errors import InputError
+from quirk.jets import Jet
 from quirk.motion import Motion
 from quirk.traceable import traceable
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from quirk.compiled import plain_python
-from quirk.constraints.jets import BranchingError
 from quirk.errors import InputError
 from quirk.fingerprint import fingerprint
 from quirk.forces import ForceElement
@@ -21,6 +20,7 @@ from quirk.forces.element import FORMS
 from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
 from quirk.forces.value import FAILED, Value
 from quirk.interruption import Held
+from quirk.jets import BranchingError
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
 from quirk.native import MOST_COMPILED, Native, native

@@ -10,9 +10,9 @@ import numpy as np
 from llvmlite import ir
 
 from quirk.compiled import plain_python
-from quirk.constraints.jets import Jet
 from quirk.fingerprint import fingerprint
 from quirk.forces.calls import MOST_INSTRUCTIONS
+from quirk.jets import Jet
 from quirk.lanes import at, put
 from quirk.motion import Motion
 from quirk.motion_table import ADDRESS, BREAKS, FUNCTION, MOTION_SIZE, MotionTable

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from quirk.compiled import plain_python
-from quirk.constraints.jets import BranchingError
 from quirk.constraints.relation import LANES, Function, Layout, Relation
 from quirk.fingerprint import fingerprint
+from quirk.jets import BranchingError
 from quirk.native import Native, native
 from quirk.pointers import address_of, pointer_to_python
 

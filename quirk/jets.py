@@ -1,4 +1,4 @@
-"""Jets: numbers that carry their derivatives, so that a constraint is written once and differentiated exactly.
+"""Jets: numbers that carry their derivatives: constraints and forces are written once and differentiated exactly.
 
 A jet is a quantity along a motion: its value, its first K derivatives with respect to time as Taylor coefficients
 x, x', x''/2, ..., and the gradient with respect to small displacements of the bodies, a Taylor series too, of an
@@ -6,7 +6,7 @@ order G of its own. Sums, products and the usual functions of jets are jets; eac
 a recurrence for truncated Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
 
 The numbers inside are floats or, while a kernel is being compiled, instructions of that kernel (`quirk.traced`):
-the same lines of a constraint serve both, as long as they do not compare jets, which works on floats alone.
+the same lines of a function serve both, as long as they do not compare jets, which works on floats alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.traced import Traced
+from .traced import Traced
 
 
 class Jet:

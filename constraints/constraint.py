@@ -40,15 +40,25 @@ class Constraint(Sealed):
         An inactive constraint contributes no rows and carries no load.
     primitives : tuple of Primitive or Relation
         Its rows, in order; axes are those of the two frames.
+    row_count : int or None
+        How many rows the constraints of a class have, counted where the class lists its primitives; None where the
+        arguments decide.
     """
 
     primitives: Sequence[Primitive | Relation] = ()
+    row_count: ClassVar[int | None] = None
     # Axes (X, Y, Z) of frame j that must point along, not against, those of frame i. Rows that keep axes
     # perpendicular hold for both, so this is checked where bodies are placed; no motion goes from one to
     # the other.
     aligned_axes: tuple[int, ...] = ()
     # The angle of its frames that follows a motion: about which axis, and the motion.
     driven: tuple[int, Motion] | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Count the rows of a class that lists its primitives."""
+        super().__init_subclass__()
+        if "primitives" in vars(cls):
+            cls.row_count = sum(len(primitive.labels) for primitive in cls.primitives)
 
     def __init__(
         self,

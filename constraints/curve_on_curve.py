@@ -96,6 +96,8 @@ class CurveOnCurve(Constraint):
     curve_i, curve_j : Spline
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,

@@ -93,6 +93,8 @@ class Drive(Constraint):
         or "translation z" (in frame i).
     """
 
+    row_count = 1
+
     def __init__(
         self, name: str, joint: Joint, motion: Motion, coordinate: str | None = None, *, active: bool = True
     ) -> None:
@@ -182,6 +184,8 @@ class DistanceDrive(Constraint):
         Both ends in N at the initial poses, m, instead.
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,
@@ -213,6 +217,8 @@ class TrajectoryDrive(Constraint):
     frame_i : Frame
         In body i; default: its own.
     """
+
+    row_count = 3
 
     def __init__(
         self,

@@ -123,6 +123,7 @@ class Gear(Constraint):
         What carries both bearings; a planet's arm.
     """
 
+    row_count = 1
     aligned_axes: tuple[int, ...] = (Z,)
 
     def __init__(

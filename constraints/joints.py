@@ -101,6 +101,7 @@ class PointOnPlane(Joint):
 class Free(Joint):
     """No constraint, 0 rows: relative coordinates of two bodies under a name."""
 
+    row_count = 0
     required = ()
 
 
@@ -149,6 +150,8 @@ class Distance(Constraint):
     length : float, optional
         m, positive; default: the distance at the initial poses.
     """
+
+    row_count = 1
 
     def __init__(
         self,

@@ -83,6 +83,8 @@ class PointOnCurve(Constraint):
     curve : Spline
     """
 
+    row_count = 2
+
     def __init__(
         self,
         name: str,

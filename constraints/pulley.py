@@ -57,6 +57,8 @@ class Pulley(Constraint):
         Sum of all falls, m; default: that at the initial poses.
     """
 
+    row_count = 1
+
     def __init__(
         self, name: str, points: Any, *, weights: Any = None, length: float | None = None, active: bool = True
     ) -> None:

@@ -51,6 +51,8 @@ class RackPinion(Constraint):
         What holds the guide of the rack and the bearing of the pinion.
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,

@@ -71,6 +71,8 @@ class RollingDisk(Constraint):
         A point of the plane and its normal, towards the disk, in N at the initial poses.
     """
 
+    row_count = 3
+
     def __init__(
         self,
         name: str,

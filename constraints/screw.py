@@ -35,6 +35,7 @@ class Screw(Joint):
         from where both frames point alike, which is where the bodies are placed unless frames are given.
     """
 
+    row_count = 5
     aligned_axes = (Z,)
     rotation_axis = Z
     translation_axis = Z

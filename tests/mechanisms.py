@@ -111,7 +111,7 @@ def _gear(rng, name, body_i, body_j, size):
 
 
 def crossed_gear(rng, name, body_i, body_j, size):
-    """Axes that neither meet nor are parallel, 1 row."""
+    """Axes that neither meet nor are parallel."""
     return quirk.Gear(name, body_i, body_j, ratio=-5 / 12, axis_i=random_unit(rng), axis_j=random_unit(rng))
 
 
@@ -166,14 +166,14 @@ def _generic(rng, name, body_i, body_j, size):
 
 
 def generic_with_motions(rng, name, body_i, body_j, size):
-    """Offsets that move, 5 rows."""
+    """Offsets that move."""
     offset = [_polynomial(rng, 0.0), 0.0, 0.0, 0.0, _polynomial(rng, 0.0), quirk.Motion.sinusoid(0.2, 3.0)]
     where = {"point": size * rng.uniform(-1, 1, size=3), "axis": random_unit(rng)}
     return quirk.Generic(name, body_i, body_j, constrained=[1, 1, 0, 1, 1, 1], offset=offset, **where)
 
 
 def generic_with_a_function(rng, name, body_i, body_j, size):
-    """An offset function and the alternative rows, 6 rows."""
+    """An offset function and the alternative rows."""
 
     def offset(t, parameters):
         wave = np.sin(parameters[0] * t)
@@ -199,7 +199,7 @@ def _implicit(rng, name, body_i, body_j, size):
 
 
 def implicit_of_velocities(rng, name, body_i, body_j, size):
-    """A point whose velocity keeps a direction, 1 row."""
+    """A point whose velocity keeps a direction."""
     local = 0.3 * size * rng.normal(size=3)
 
     def psi(t, i, j):
@@ -228,10 +228,10 @@ def _custom_rows(rng, name, body_i, body_j, size):
     return quirk.CustomRows(name, [body_i, body_j], rows)
 
 
-# What these leave to whoever makes them.
-for _make, _rows in ((_generic, 4), (_implicit, 2), (_custom_rows, 3)):
-    _make.rows = _rows
 VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities, crossed_gear]
+# How many rows those have of which the class leaves that to whoever makes them.
+for _make, _rows in zip((_generic, _implicit, _custom_rows, *VARIANTS), (4, 2, 3, 5, 6, 1, 1), strict=True):
+    _make.row_count = _rows
 
 
 def point_of(body, local):

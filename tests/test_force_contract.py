@@ -4,9 +4,9 @@ import inspect
 
 import numpy as np
 import pytest
+from along_motion import AlongMotion
 from force_builders import BUILDERS, Place, Units
 from mechanisms import random_quaternion
-from test_derivatives import AlongMotion
 
 import quirk
 from quirk import forces, rotation

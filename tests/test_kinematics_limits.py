@@ -6,8 +6,7 @@ import time
 import numpy as np
 import pytest
 from closed_forms import derivatives
-from quirk.constraints.planar import PlanarBody, Plane
-from test_kinematics import (
+from driven import (
     DEAD_POINT,
     DOWN,
     KINDS,
@@ -26,6 +25,7 @@ from test_kinematics import (
     simulated,
     wave,
 )
+from quirk.constraints.planar import PlanarBody, Plane
 
 import quirk
 from quirk import GROUND, Body, Motion, planar

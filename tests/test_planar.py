@@ -1,80 +1,16 @@
 """Planar bodies and constraints: against the notes, numerical differentiation, spatial joints, and any plane."""
 
-import re
-
 import numpy as np
 import pytest
+from pairs import moved, qdot
+from planar_cases import EVERY_CASE, FAR, PLANES, POINTS, ROUNDING, SLOT, TILTED, TWO_ROWS, F, body, state_of, system_of
 from planar_notes import NOTES, right_hand_side
 from quirk.constraints.planar import PlanarBody, Plane
-from test_rows import moved, qdot
 
 import quirk
 from quirk import GROUND, Body, Motion, planar, rotation
 
 T = 0.3
-TILTED = Plane(origin=(30, -20, 50), normal=(1, 2, 3), x=(1, 0, 1))
-FAR = Plane(origin=(3e5, -2e5, 1e5), normal=(1, 2, 3), x=(1, 0, 1))
-PLANES = {"xy": Plane(), "far": FAR}
-# At 4e5 m from the origin positions are rounded to 6e-11 m.
-ROUNDING = {"xy": 1e-12, "far": 1e-9}
-
-F = np.array([0.9, 0.4, -0.3, 0.2, 0.1])
-TWO_ROWS = ("Revolute", "Prismatic")
-FOLLOWS = ("AngleDriver", "CoordinateDriver", "SlotDriver", "DistanceDriver")
-POINTS = {"point_i": (0.3, -0.2), "point_j": (-0.4, 0.5)}
-SLOT = {**POINTS, "vector_i": (1.2, -0.7)}
-CASES = [
-    ("Revolute", POINTS),
-    ("Prismatic", {**SLOT, "vector_j": (-0.4, 0.9)}),
-    ("DoubleRevolute", {**POINTS, "length": 0.8}),
-    ("ParallelVectors", {"vector_i": (0.5, 1.1), "vector_j": (-0.4, 0.9)}),
-    ("PinInSlot", SLOT),
-    ("AngleDriver", {"offset": 0.4}),
-    ("GearPair", {"ratio": -5 / 12, "offset": 0.1}),
-    ("GearPair", {"ratio": -np.sqrt(0.5), "offset": 0.0}),
-    ("GearOnLink", {"ratio": 7 / 3, "offset": 0.1}),
-    ("GearOnLink", {"ratio": np.sqrt(0.5), "offset": 0.0}),
-    ("CoordinateDriver", {"coordinate": "x", "ratio": -0.7, "offset": 0.2}),
-    ("CoordinateDriver", {"coordinate": "y", "ratio": 1.3, "offset": 0.2}),
-    ("CoordinateDriver", {"coordinate": "angle", "ratio": 2 / 3, "offset": 0.2}),
-    ("CoordinateDriver", {"coordinate": "angle", "ratio": np.sqrt(0.5), "offset": 0.0}),
-    ("SlotDriver", SLOT),
-    ("Rolling", {**SLOT, "radius": -0.3, "offset": 0.1}),
-    ("DistanceDriver", POINTS),
-]
-EVERY_CASE = pytest.mark.parametrize(("kind", "parameters"), CASES, ids=lambda x: x if isinstance(x, str) else "")
-
-
-def with_motion(kind):
-    return (Motion.polynomial(F),) if kind in FOLLOWS else ()
-
-
-def body(rng, name, plane=PLANES["xy"]):
-    x, y, angle, u, v, spin = rng.normal(size=6)
-    return PlanarBody(name, rng.uniform(0.5, 2), rng.uniform(0.1, 0.3), plane=plane, position=(x, y), angle=angle,
-                      velocity=(u, v), angular_velocity=spin)  # fmt: skip
-
-
-def system_of(kind, parameters, plane=PLANES["xy"], ground=None, seed=0, **options):
-    """A system of two bodies, and a link where there is one, with one constraint."""
-    rng = np.random.default_rng(seed)
-    a, b, link = (body(rng, name, plane) for name in ("a", "b", "link"))
-    ends = {None: (a, b), "i": (GROUND, b), "j": (a, GROUND)}[ground]
-    more = (link,) if kind == "GearOnLink" else ()
-    joint = getattr(planar, kind)("joint", *ends, *more, *with_motion(kind), **parameters)
-    return quirk.System([a, b, *more, joint], **options)
-
-
-def state_of(plane, towers):
-    """The state with these coordinates and their rates, (n, 2, 3)."""
-    place, rate = towers[:, 0], towers[:, 1]
-    turn = rotation.exp(place[:, 2:] * [0, 0, 1.0])
-    return quirk.State(
-        np.array([plane.point(q[:2]) for q in place]),
-        rotation.multiply(np.broadcast_to(plane.orientation, turn.shape), turn),
-        np.array([plane.vector(v[:2]) for v in rate]),
-        rate[:, 2:] * [0, 0, 1.0],
-    )
 
 
 def joint_rows(system, state, t=T):
@@ -192,9 +128,9 @@ class TestEveryConstraint:
         if not (system.model.relations and system.model.relations[0].relation.of_velocities):
             np.testing.assert_allclose(phi_dot, (ahead[2] - behind[2]) / (2 * h), atol=1e-7)
 
-    def test_documented_rows_and_labels(self, kind, parameters):
+    def test_rows_and_labels(self, kind, parameters):
         joint = system_of(kind, parameters)["joint"]
-        assert len(set(joint.labels)) == int(re.search(r"(\d+) rows?\b", type(joint).__doc__).group(1))
+        assert len(set(joint.labels)) == joint.row_count
         assert "notes" in type(joint).__doc__
         assert str(joint) == f'planar.{kind} "joint"'
         np.testing.assert_allclose(rotation.matrix(joint.body_j.orientation) @ joint.frame_j.matrix[:, 2], [0, 0, 1])

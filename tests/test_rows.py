@@ -9,41 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mechanisms import SPECIAL, VARIANTS, crossed_gear, random_body, random_joint, random_quaternion, random_state
+from mechanisms import VARIANTS, random_body, random_quaternion, random_state
+from pairs import CARRIED, KINDS, declared_rows, moved, pair, qdot
 from quirk.constraints.primitives import constraint_tower, constraint_wrenches
 
 import quirk
-from quirk import constraints, rotation
+from quirk import constraints, planar, rotation
 from quirk.dynamics.dense.rows import residuals
 from quirk.state import Kinematics
 
-KINDS = [
-    kind
-    for name in constraints.__all__
-    if issubclass(kind := getattr(constraints, name), quirk.Constraint) and name not in ("Constraint", "Joint", "Free")
-] + VARIANTS
-# Angles and displacements relative to a carrier, which is the ground here.
-CARRIED = [quirk.Gear, quirk.RackPinion, crossed_gear]
 # What does not vanish at some time is not only right at the start.
 T = 0.3
-
-
-def documented_rows(kind):
-    """How many rows a constraint's description says that it removes."""
-    if kind in SPECIAL and hasattr(SPECIAL[kind], "rows"):
-        return SPECIAL[kind].rows
-    return int(re.search(r"(\d+) rows?\b", kind.__doc__).group(1))
-
-
-def pair(kind, seed, ground=None):
-    rng = np.random.default_rng(seed)
-    a, b = random_body(rng, "a"), random_body(rng, "b")
-    ends = {None: (a, b), "i": (quirk.GROUND, b), "j": (a, quirk.GROUND)}[ground]
-    if (kind is quirk.RollingDisk and ground == "j") or (kind in CARRIED and ground):
-        pytest.skip("the ground is neither a disk nor, where it is the carrier, a gear")
-    joint = random_joint(rng, "joint", *ends, kind)
-    more = [joint.joint] if kind is quirk.Drive else []
-    return quirk.System([a, b, joint, *more]), random_state(rng, 2)
 
 
 def of_joint(system, rows):
@@ -65,22 +41,6 @@ def of_velocities(system):
     return whole[system.model.joint_rows["joint"]]
 
 
-def moved(state, h, acceleration=None):
-    """The state a time h later: exact rotation about the body axes, uniform motion plus a given acceleration."""
-    linear, angular = acceleration or (0.0, 0.0)
-    turn = rotation.exp(h * state.angular_velocity + 0.5 * h * h * np.asarray(angular))
-    return quirk.State(
-        state.position + h * state.velocity + 0.5 * h * h * np.asarray(linear),
-        rotation.multiply(state.orientation, turn),
-        state.velocity + h * np.asarray(linear),
-        state.angular_velocity + h * np.asarray(angular),
-    )
-
-
-def qdot(state):
-    return np.concatenate([state.velocity, rotation.rate(state.orientation, state.angular_velocity)], axis=1).ravel()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_ball_joint_equals_the_notes(seed):
     """A and b of the ball joint in Udwadia-Kalaba form, with B = body j and C = body i, without T's rate."""
@@ -97,13 +57,22 @@ def test_ball_joint_equals_the_notes(seed):
     np.testing.assert_allclose(rows.b, -w_B @ w_B @ p_BC + w_C @ w_C @ p_CB, atol=1e-12)
 
 
+@pytest.mark.parametrize("package", [constraints, planar], ids=["constraints", "planar"])
+def test_descriptions_say_how_many_rows_there_are(package):
+    for name in package.__all__:
+        kind = getattr(package, name)
+        if isinstance(kind, type) and issubclass(kind, constraints.Constraint) and kind.row_count is not None:
+            (said,) = re.findall(r"(\d+) rows?\b", kind.__doc__.partition("\n")[0])
+            assert int(said) == kind.row_count, name
+
+
 @pytest.mark.parametrize("ground", [None, "i", "j"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 class TestEveryConstraint:
     def test_rows_and_labels(self, kind, ground):
         system, state = pair(kind, 1, ground)
         rows = rows_at(system, state)
-        m = documented_rows(kind)
+        m = declared_rows(kind)
         assert rows.A.shape == (m, 14)
         assert rows.b.shape == rows.phi.shape == rows.phi_dot.shape == (m,)
         assert len(rows.labels) == len(set(rows.labels)) == m
@@ -113,7 +82,7 @@ class TestEveryConstraint:
         system, _ = pair(kind, 2, ground)
         rows = rows_at(system, system.initial_state(), 0.0)
         np.testing.assert_allclose(rows.phi, 0, atol=1e-14)
-        assert np.linalg.matrix_rank(rows.A) == documented_rows(kind)
+        assert np.linalg.matrix_rank(rows.A) == declared_rows(kind)
 
     @pytest.mark.parametrize("seed", range(2))
     def test_rate_is_A_qdot_and_the_difference_of_phi(self, kind, ground, seed):

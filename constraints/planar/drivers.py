@@ -69,6 +69,8 @@ class AngleDriver(PlanarConstraint):
         C, rad.
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,
@@ -106,6 +108,8 @@ class CoordinateDriver(PlanarConstraint):
     offset : float
         C, m or rad.
     """
+
+    row_count = 1
 
     def __init__(
         self,
@@ -155,6 +159,8 @@ class SlotDriver(PlanarConstraint):
         The driven point in the coordinates of body j, m.
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,
@@ -184,6 +190,8 @@ class DistanceDriver(PlanarConstraint):
     point_i, point_j : (2,)
         The ends in body coordinates, m.
     """
+
+    row_count = 1
 
     def __init__(
         self,

@@ -55,6 +55,8 @@ class GearPair(PlanarConstraint):
         C, rad; default: from the initial poses.
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,
@@ -89,6 +91,8 @@ class GearOnLink(PlanarConstraint):
     offset : float, optional
         C, rad; default: from the initial poses.
     """
+
+    row_count = 1
 
     def __init__(
         self,
@@ -140,6 +144,8 @@ class Rolling(PlanarConstraint):
     offset : float, optional
         C, m; default: from the initial poses.
     """
+
+    row_count = 1
 
     def __init__(
         self,

@@ -52,6 +52,7 @@ class Revolute(PlanarConstraint):
         Instead of it: the points in body coordinates, m.
     """
 
+    row_count = 2
     rotation_axis = Z
 
     def __init__(
@@ -90,6 +91,7 @@ class Prismatic(PlanarConstraint):
         initial poses.
     """
 
+    row_count = 2
     aligned_axes = (X,)
     translation_axis = X
 
@@ -131,6 +133,8 @@ class DoubleRevolute(PlanarConstraint):
         m, positive; default: the distance at the initial poses.
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,
@@ -166,6 +170,8 @@ class ParallelVectors(PlanarConstraint):
         In body coordinates, not zero; lengths scale Phi alone.
     """
 
+    row_count = 1
+
     def __init__(
         self,
         name: str,
@@ -197,6 +203,7 @@ class PinInSlot(PlanarConstraint):
         The pin in the coordinates of body j, m.
     """
 
+    row_count = 1
     rotation_axis = Z
     translation_axis = X
 

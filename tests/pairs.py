@@ -1,0 +1,49 @@
+"""Two bodies with one constraint, of every kind that there is; how a state moves on."""
+
+import numpy as np
+import pytest
+from mechanisms import SPECIAL, VARIANTS, crossed_gear, random_body, random_joint, random_state
+
+import quirk
+from quirk import constraints, rotation
+
+KINDS = [
+    kind
+    for name in constraints.__all__
+    if issubclass(kind := getattr(constraints, name), quirk.Constraint) and name not in ("Constraint", "Joint", "Free")
+] + VARIANTS
+# Angles and displacements relative to a carrier, which is the ground here.
+CARRIED = [quirk.Gear, quirk.RackPinion, crossed_gear]
+
+
+def declared_rows(kind):
+    """How many rows a class of constraints says that it has, or else the builder of one with arguments."""
+    count = kind.row_count
+    return SPECIAL[kind].row_count if count is None else count
+
+
+def pair(kind, seed, ground=None):
+    rng = np.random.default_rng(seed)
+    a, b = random_body(rng, "a"), random_body(rng, "b")
+    ends = {None: (a, b), "i": (quirk.GROUND, b), "j": (a, quirk.GROUND)}[ground]
+    if (kind is quirk.RollingDisk and ground == "j") or (kind in CARRIED and ground):
+        pytest.skip("the ground is neither a disk nor, where it is the carrier, a gear")
+    joint = random_joint(rng, "joint", *ends, kind)
+    more = [joint.joint] if kind is quirk.Drive else []
+    return quirk.System([a, b, joint, *more]), random_state(rng, 2)
+
+
+def moved(state, h, acceleration=None):
+    """The state a time h later: exact rotation about the body axes, uniform motion plus a given acceleration."""
+    linear, angular = acceleration or (0.0, 0.0)
+    turn = rotation.exp(h * state.angular_velocity + 0.5 * h * h * np.asarray(angular))
+    return quirk.State(
+        state.position + h * state.velocity + 0.5 * h * h * np.asarray(linear),
+        rotation.multiply(state.orientation, turn),
+        state.velocity + h * np.asarray(linear),
+        state.angular_velocity + h * np.asarray(angular),
+    )
+
+
+def qdot(state):
+    return np.concatenate([state.velocity, rotation.rate(state.orientation, state.angular_velocity)], axis=1).ravel()

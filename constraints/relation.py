@@ -1,12 +1,16 @@
-"""Rows given by a function of the bodies' poses or velocities, differentiated exactly.
+"""Constraint rows given by a function of the bodies' poses or velocities, differentiated exactly.
 
-A relation is what the bilinear primitives cannot say: angles, gears, rolling, what a user writes. Its function gets
-moving frames made of jets and returns one jet per row, which holds Phi with all its derivatives along the motion and
-its gradient, the row of A, with those of its own. Where it relates velocities, the gradient is that with respect to
-them.
+A relation states what the bilinear primitives cannot: angles, gears, rolling, what a user writes. Its function gets
+moving frames made of jets and returns one jet per row.
 
-The same function is run on floats, by the dense reference, and on the instructions of a kernel while that is being
-compiled (`quirk.dynamics.sparse`).
+* A relation of poses returns Phi. The jet holds Phi with its derivatives along the motion, and its gradient with
+  respect to the poses, which is the row of A; the gradient's own derivatives give those of A.
+* A relation of velocities returns psi, linear in velocities and angular velocities, as of rolling without slipping.
+  psi is what Phi_dot is for other rows; a Phi need not exist. The gradient is that with respect to the velocities,
+  which again is the row of A.
+
+The function is run on floats by the dense reference, and on the instructions of a kernel while that is being compiled
+(`quirk.dynamics.sparse`).
 """
 
 from __future__ import annotations
@@ -32,17 +36,18 @@ LANES = 8
 
 
 class MovingFrame:
-    """A frame of a body along a motion.
+    """A frame fixed in a body, along a motion; vectors in the inertial frame.
 
     Attributes
     ----------
-    position : (3,) jets, m, in N
+    position : (3,) jets, m
+        Of its origin.
     rotation : (3, 3) jets
-        Its axes as columns, in N.
-    velocity : (3,) jets, m/s, in N
-        Of its origin; in relations of velocities alone.
-    spin : (3,) jets, rad/s, in N
-        Angular velocity; in relations of velocities alone.
+        Its axes as columns.
+    velocity : (3,) jets, m/s
+        Of its origin; only in relations of velocities.
+    spin : (3,) jets, rad/s
+        Angular velocity; only in relations of velocities.
     """
 
     def __init__(
@@ -53,12 +58,12 @@ class MovingFrame:
 
     @property
     def velocity(self) -> np.ndarray:
-        """Velocity of the origin."""
+        """Velocity of the origin in N, (3,) jets, m/s; TypeError in a relation of poses."""
         return self._of_velocities(self._velocity)
 
     @property
     def spin(self) -> np.ndarray:
-        """Angular velocity in N."""
+        """Angular velocity in N, (3,) jets, rad/s; TypeError in a relation of poses."""
         return self._of_velocities(self._spin)
 
     @staticmethod
@@ -93,19 +98,19 @@ Function = Callable[[Jet, list[MovingFrame], Any, list[Jet]], Sequence[Jet]]
 
 @dataclass(frozen=True)
 class Relation:
-    """One entry of a constraint's recipe.
+    """Rows of a constraint that a function of its moving frames gives.
 
     Attributes
     ----------
     function : gets the time, the moving frames, the numbers and the motions; returns a jet per row
-    labels : what each row holds
+    labels : what each row keeps at zero, for messages
     units : of each row FORCE or TORQUE: what its multiplier is
-    numbers : constants of this constraint; code compiled for `function` serves all
-    motions : functions of time that take part
-    of_velocities : whether the function relates velocities instead of poses
-    scale : how much Phi changes with a length or angle of one; its multiplier times this is a force or torque
-    source : the function of a user in it, or None; it may depend on time in any way
-    undefined : what it means where the function is not a number
+    numbers : constants of this constraint, handed to `function`; constraints that differ in them alone share its code
+    motions : functions of time that are handed to `function`
+    of_velocities : whether the function returns psi, linear in velocities, instead of Phi of poses
+    scale : derivative of Phi with respect to a length, 1/m, or angle; the multiplier times it is a force or torque
+    source : the user's function in it, or None; its value may depend on time in any way
+    undefined : reason that messages give where the function's value is not a number
     """
 
     function: Function
@@ -127,7 +132,7 @@ class Relation:
         return self.source is not None
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """What derivatives of Phi up to an order lack, and what to do about it; None if there are all."""
+        """Return why Phi has no derivatives up to `order`, and the remedy, for messages; None if it has them."""
         for motion in self.motions:
             if motion.known < order:
                 name = "f_" + "t" * order
@@ -136,16 +141,17 @@ class Relation:
         return None
 
     def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Fill `outputs` from `inputs`, arrays of floats or of a kernel; see `Layout`.
+        """Fill `outputs` from `inputs`, both as `Layout` says: arrays of floats, or of a kernel that is being compiled.
 
-        `resting` leaves accelerations and all that follows out of the inputs: they are zero.
+        With `resting`, second and higher derivatives of positions and first and higher ones of angular velocities are
+        taken as zero and not read, so that Phi's second derivative is -b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the inputs and outputs of a relation lie in flat arrays.
+    """The layout of the flat arrays that the function of a relation reads and writes.
 
     Inputs: the numbers, then of each motion its K + 1 Taylor coefficients, then of each frame its origin (3) and
     axes (9, by rows) in body coordinates and of its body the Taylor coefficients of the position (3 (K + 1)), the
@@ -188,12 +194,12 @@ class Layout:
 
 
 def layout_of(relation: Relation, frames: int, order: int, gradient_order: int = 0) -> Layout:
-    """Return the layout of a relation between frames of so many bodies."""
+    """Return the layout of a relation among `frames` frames, for derivatives up to `order` and `gradient_order`."""
     return Layout(len(relation.numbers), len(relation.motions), frames, len(relation.labels), order, gradient_order)
 
 
 def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-    """Run the function of a relation on jets; see `Relation.fill`."""
+    """Fill `outputs` from `inputs` by running the function of a relation on jets; see `Relation.fill`."""
     order, velocities = layout.order, relation.of_velocities
     none: list[Any] = [None] * layout.frames
     numbers = Numbers(inputs, layout.numbers, order, layout.frames)
@@ -210,7 +216,7 @@ def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inp
     for k in range(order):
         factorial.append(factorial[-1] * (k + 1))
     for r, jet in enumerate(rows):
-        # A relation of velocities is the first derivative of a Phi that there is not.
+        # psi stands where Phi_dot does, and 0 where Phi does.
         derivatives = [c * f for c, f in zip(jet.taylor, factorial, strict=False)]
         derivatives = [0.0, *derivatives][: order + 1] if velocities else derivatives
         for k, derivative in enumerate(derivatives):
@@ -265,12 +271,15 @@ def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, input
 
 
 def zeros(inputs: Any) -> Any:
-    """Lanes of zeros, of the same kind as the inputs."""
+    """Eight lanes of zeros: floats, or of the kernel to which the inputs belong."""
     return splat(inputs.zero) if isinstance(inputs, Traced) else np.zeros(LANES)
 
 
 def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
-    """Lanes of each component of a vector (x, y, z) that turns with the body: its derivatives by a turn."""
+    """Gradient of each component of a vector (x, y, z) fixed in a body: three times eight lanes.
+
+    A turn by dtheta about the axes of N changes the vector by dtheta x (x, y, z).
+    """
     result = []
     for row in ((None, z, -y), (-z, None, x), (y, -x, None)):
         lanes = zeros(inputs)
@@ -286,5 +295,5 @@ def cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 
 def frame_numbers(frame: Frame) -> np.ndarray:
-    """Return the inputs (12,) that place a frame in its body."""
+    """Return origin and axes, by rows, of a frame in its body (12,), as `Layout` has them among the inputs."""
     return np.concatenate([frame.origin, frame.matrix.ravel()])

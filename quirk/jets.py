@@ -1,4 +1,4 @@
-"""Jets: numbers that carry their derivatives: constraints and forces are written once and differentiated exactly.
+"""Jets: numbers with their derivatives, so that constraints and forces, written once, are differentiated exactly.
 
 A jet is a quantity along a motion: its value, its first K derivatives with respect to time as Taylor coefficients
 x, x', x''/2, ..., and the gradient with respect to small displacements of the bodies, a Taylor series too, of an
@@ -59,7 +59,7 @@ class Jet:
 
     @property
     def _slopes(self) -> int:
-        """How many coefficients of a slope gradients need."""
+        """How many Taylor coefficients of a derivative `_chain` needs: as many as the gradients have."""
         return max((len(g) for g in self.gradient if g is not None), default=0)
 
     @property
@@ -69,7 +69,7 @@ class Jet:
 
     @property
     def bare(self) -> Jet:
-        """The same without a gradient."""
+        """A copy without gradient."""
         return Jet(self.taylor, [None] * len(self.gradient))
 
     def constant(self, x: Any) -> Jet:
@@ -167,7 +167,7 @@ class Jet:
         return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
 
     def sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Both at once."""
+        """Sine and cosine, whose recurrences need each other."""
         sine, cosine = [_apply("sin", self.value)], [_apply("cos", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
@@ -190,7 +190,7 @@ class Jet:
         return sine / cosine
 
     def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Both at once."""
+        """Hyperbolic sine and cosine, whose recurrences need each other."""
         sine, cosine = [_apply("sinh", self.value)], [_apply("cosh", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
@@ -243,7 +243,7 @@ class Jet:
         return (1.0 - self * self).sqrt().arctan2(self)
 
     def wrapped(self, period: Any) -> Jet:
-        """Return this less as many periods, constant, as bring it closest to zero."""
+        """Return this minus the whole number of periods that brings its value closest to zero."""
         period = period.value if isinstance(period, Jet) else period
         turns = _apply("rint", self.value * _inverse(period))
         return self.shifted(-period * turns)
@@ -290,11 +290,11 @@ class Jet:
 
 
 class BranchingError(TypeError):
-    """Raised where machine code is being written and a function asks how large a number will be."""
+    """Raised where a function branches on a value while machine code is being written, in which no value is known."""
 
 
 class Condition:
-    """What a comparison of jets gives while machine code is being written: known when that runs, not before.
+    """The result of comparing jets while machine code is being written: it is known only when that runs.
 
     `where` takes it, and ``&``, ``|`` and ``~`` combine it; a branch cannot be taken on it.
 
@@ -407,12 +407,12 @@ def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
 
 
 def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
-    """The coefficients times m / k."""
+    """Coefficients 0 to k of a series, each times m / k: those of x' in recurrences for functions of x."""
     return [_times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
 
 
 def _added(one: Jet, two: Jet) -> list[Any]:
-    """The sums of their gradients."""
+    """The gradients of the sum of two jets."""
 
     def sum_of(a: Any, b: Any) -> Any:
         return b if a is None else a if b is None else [_plus(x, y) for x, y in zip(a, b, strict=True)]
@@ -421,14 +421,14 @@ def _added(one: Jet, two: Jet) -> list[Any]:
 
 
 def _apply(name: str, *numbers: Any) -> Any:
-    """A function of numbers that may be those of a kernel."""
+    """Apply a function, by name, to floats or to numbers of a kernel; nan where it is not defined."""
     if any(isinstance(x, Traced) for x in numbers):
         return next(x for x in numbers if isinstance(x, Traced)).function(name, *numbers)
     return float(np.rint(numbers[0])) if name == "rint" else _FUNCTIONS[name](*map(float, numbers))
 
 
 def _guarded(function: Any) -> Any:
-    """Like compiled code, without exceptions: what is not defined is not a number."""
+    """Return a function that gives nan where the given one raises, as compiled code does."""
 
     def guarded(*x: float) -> float:
         try:

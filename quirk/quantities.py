@@ -1,4 +1,4 @@
-"""What a system tells of one state."""
+"""Accelerations, loads and derivatives of a system at one state, as its methods return them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Acceleration:
 
     Attributes
     ----------
-    linear : (n, 3) of the centres of mass in N, m/s^2
+    linear : (n, 3) of the centres of mass, in the inertial frame, m/s^2
     angular : (n, 3) rate of the angular velocity, body axes, rad/s^2
     quaternion : (n, 4) second derivative of the orientation, 1/s^2
     """
@@ -25,13 +25,13 @@ class Acceleration:
 
 @dataclass(frozen=True)
 class ConstraintForces:
-    """What all constraints together exert on each of n bodies: Q_c of the Udwadia-Kalaba equation.
+    """The sum of all constraint loads on each of n bodies: Q_c of the Udwadia-Kalaba equation.
 
     Attributes
     ----------
-    force : (n, 3) N, in N
-    torque : (n, 3) N m, about the centres of mass in body axes
-    generalized : (7 n,) Q_c over (r, q) of each body, so that M xdd = Q + Q_c; what holds |q| = 1 included
+    force : (n, 3) newton, in the inertial frame
+    torque : (n, 3) newton metre, about the centres of mass, in body axes
+    generalized : (7 n,) Q_c over (r, q) of each body, so that M xdd = Q + Q_c; with the part that keeps |q| = 1
     """
 
     force: np.ndarray
@@ -41,9 +41,12 @@ class ConstraintForces:
 
 @dataclass(frozen=True)
 class JointLoad:
-    """What body i exerts on body j at the joint point of body j: `force` and `torque`, both in N.
+    """The load that body i exerts on body j at the joint point of body j, in the inertial frame.
 
-    (3,) each, or (K, 3) with derivatives.
+    Attributes
+    ----------
+    force : (3,) newton; or (K, 3), with K - 1 derivatives
+    torque : (3,) newton metre; or (K, 3)
     """
 
     force: np.ndarray
@@ -56,10 +59,10 @@ class MotionDerivatives:
 
     Attributes
     ----------
-    linear : (K, n, 3) acceleration of the centres of mass in N, jerk, snap, ...
+    linear : (K, n, 3) acceleration of the centres of mass, jerk, snap, ..., in the inertial frame
     angular : (K, n, 3) first, second, ... derivatives of the angular velocities' components in body axes
     multipliers : (K, m) of the constraint rows, with their derivatives
-    loads : by constraint; force and torque (K, 3) in N, with their derivatives
+    loads : by name of constraint; `force` and `torque` (K, 3), in the inertial frame, with their derivatives
     """
 
     linear: np.ndarray

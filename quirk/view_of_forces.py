@@ -44,7 +44,7 @@ class ForceView:
         return self._result.power[self.of.name]
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Force (nt, 3), N, on the body of one of its ends, the last by default; in N or in the axes of body i or j."""
+        """Force (nt, 3), newton, on the body of one end, the last by default; in N or in the axes of body i or j."""
         return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
@@ -62,7 +62,7 @@ class ForceView:
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Force, N, or torque, N m, that acts on a coordinate (nt,), apart from that of a potential."""
+        """Force, newton, or torque, newton metre, on a coordinate (nt,), without that of a potential."""
         return self.exerted.coordinates[:, self._number(name), 2]
 
     @property

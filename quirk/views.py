@@ -193,7 +193,7 @@ class JointView:
         return self._result.mobility.loads[self.constraint.name]
 
     def force(self, frame: str = "inertial") -> np.ndarray:
-        """Force (nt, 3), N, on body j by body i, in N or in the axes of a body or of a joint frame.
+        """Force (nt, 3), newton, on body j by body i, in the inertial frame or the axes of a body or joint frame.
 
         `frame` is "inertial", "i", "j", "joint i" or "joint j"; `unique` says whether the motion determines it.
         """
@@ -249,7 +249,7 @@ class JointView:
         return np.einsum("tji,tj->ti", axes[0], load[:, 1] - np.cross(axes[1], load[:, 0]))
 
     def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Axes (nt, 3, 3) and spin (nt, 3) in N of what a load is resolved in; None for N."""
+        """Axes (nt, 3, 3) and angular velocity (nt, 3), both in N, of the frame named; None for the inertial frame."""
         validate.choice(str(self.constraint), "frame", frame, LOAD_FRAMES)
         if frame == "inertial":
             return None

@@ -1,4 +1,4 @@
-"""Loads of force elements on bodies, from their laws: the reference, run on floats or on jets of them."""
+"""Loads of force elements on bodies: their laws run on floats or on jets of floats, the reference for machine code."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from .towers import MotionTower, factorials
 
 @dataclass(frozen=True)
 class Exerted:
-    """What a force element does, at an instant or over time.
+    """Loads, energy and coordinates of a force element, at an instant or over time.
 
     Attributes
     ----------
-    loads : (..., frames, K + 1, 6) force in N and moment about the centre of mass in N on each body, with derivatives
-    energy : (...) J
-    coordinates : (..., c, 3) value, rate and multiplier of each coordinate
+    loads : (..., frames, K + 1, 6)
+        Of each frame force and moment about the centre of mass on its body, in the inertial frame, with K derivatives.
+    energy : (...) J, stored
+    coordinates : (..., c, 3) value, rate, and force or torque along each coordinate
     """
 
     loads: np.ndarray
@@ -42,9 +43,10 @@ def exerted(
     order: int,
     angles: Mapping[str, np.ndarray],
 ) -> Exerted:
-    """Run the law of an element whose bodies have these rows in the motion, for loads with `order` derivatives.
+    """Run the law of an element at time t of a motion, for loads with `order` derivatives.
 
-    `angles` (3,) of joints by name say which turn is meant. Needs the velocities of the motion to that order.
+    `rows` are those of its bodies in the motion, whose velocities are needed to that order. `angles` (3,), rad, of
+    joints by name tell to which of the values that differ by whole turns its angles are nearest.
     """
     layout = element.layout(order)
     outputs = np.zeros(layout.outputs)
@@ -70,13 +72,13 @@ def fill(element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, ou
 def undefined(
     element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
-    """Return what says that a law gave no numbers, if its loads are not finite although its inputs are."""
+    """Return an error if the loads of a law are not finite although its inputs are; else None."""
     finite = np.isfinite(outputs[: layout.energy]).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
 
 
 def read(layout: Layout, outputs: np.ndarray) -> Exerted:
-    """Return what laws left in their outputs (..., outputs), Taylor coefficients as derivatives."""
+    """Return loads, energy and coordinates from the outputs (..., outputs) of a law."""
     lead = outputs.shape[:-1]
     loads = outputs[..., : layout.energy].reshape(*lead, layout.frames, layout.order + 1, LANES)[..., :6]
     coordinates = outputs[..., layout.first_coordinate : layout.function_output].reshape(*lead, -1, COORDINATE)
@@ -125,7 +127,10 @@ def law_inputs(
 
 
 def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
-    """Gravity and all force elements: force (n, 3) in N, torque (n, 3) in body axes about the centres of mass."""
+    """Return the sum of gravity and all force elements at a state.
+
+    Force (n, 3) in N, and torque (n, 3) in body axes about the centres of mass.
+    """
     force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles)
     return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
 

@@ -1,14 +1,15 @@
-"""Counting the turns of joint angles along a run.
+"""Counting of whole turns of joint angles along a run.
 
-The relative quaternion of two joint frames is u = H r with r = conj(q_i) q_j and a constant matrix H. It is arranged as
-two plane vectors, (u_0, u_1) and (u_2, u_3), whose directions are half the sum and half the difference of the two
-angles of a joint that can turn over: the first and third 1-2-3 angle, or both angles of a cross. Quaternions are
-continuous along a run, so that it is enough to count the quadrants that each of the vectors passes.
+A rotation matrix gives an angle up to whole turns. With q_i and q_j the orientations of the bodies of a joint, H a
+constant matrix and r = conj(q_i) q_j, the four numbers u = H r are arranged as two vectors of a plane, (u_0, u_1) and
+(u_2, u_3). Their directions are half the sum and half the difference of the two angles that can exceed a turn: the
+first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all
+turns follow from the number of quadrants that the direction of each vector has passed.
 
-No vector moves faster than the bodies turn, so a joint is looked at only where they may have turned so far that its
-vectors could have passed more than one quadrant. Vectors that are short, where the second 1-2-3 angle is close to a
-right one, are followed through a step along a cubic through both its ends; and where bodies turn by more than half a
-turn in a step, the mean of the rates at both ends tells how far.
+The vectors move no faster than the bodies turn, so a joint is evaluated only when the bodies may have turned far enough
+for more than one quadrant. Between the ends of a step a vector is interpolated by a cubic, as it may be short (the
+second 1-2-3 angle near 90 degrees) and its direction change fast; if the bodies turn by more than FARTHEST in a step,
+the direction is extrapolated with the mean of its rates at both ends.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ Four = tuple[float, float, float, float]
 
 
 class Counter(NamedTuple):
-    """Joints whose turns are counted, K of them.
+    """The state of counting for K joints.
 
     where (2 K,): first element of the orientations of bodies i and j in y · forms (16 K,): H by rows · quadrants
-    (2 K,): in which both vectors are, counted on · due, counted (K,): TURNED until which nothing can be missed, and
-    where the joint was looked at last · lead (2 K,) rad, of where the rates have led over what was counted, where
-    steps are so long that poses tell nothing, spare (2 K,) the same of a state within a step · blind: whether steps are
-    taken that long, of a fixed size · clock: see above · kept: quadrants (2 K,) of each kept state.
+    (2 K,): quadrant of each vector, counted on over whole turns · due (K,): value of TURNED up to which no quadrant can
+    be missed · counted (K,): value of TURNED when the joint was last evaluated · lead (2 K,): rad, by which
+    extrapolated directions are ahead of those counted, summed over steps too long for the cubic · spare (2 K,):
+    scratch for lead · blind: whether steps have a fixed size, and so may be too long throughout · clock: see above ·
+    kept: quadrants (2 K,) of each kept state.
     """
 
     where: np.ndarray
@@ -68,7 +70,7 @@ class Counter(NamedTuple):
 
 @shared
 def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """Open a step of size h: look at all joints that may get too far in it."""
+    """Begin a step of size h from y to y_new: count joints that may pass more than a quadrant in it up to y."""
     if counter.due.shape[0] == 0:
         return
     counter.clock[FASTEST_NEW] = fastest(y_new)
@@ -85,7 +87,7 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
 
 @shared
 def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
-    """Keep the quadrants of a state at a time h into the step that starts at y."""
+    """Write the quadrants of a state at a time h into the step from y to kept[row]."""
     count = counter.due.shape[0]
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(count):
@@ -99,7 +101,7 @@ def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: 
 
 @shared
 def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """Close a step."""
+    """End a step of size h: count the joints that may have passed more than a quadrant in it up to y_new."""
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned:
@@ -112,7 +114,7 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
 
 @shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
-    """Set when a joint, just looked at, is to be looked at again."""
+    """Set when joint k, just evaluated with vectors u, has to be evaluated again."""
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned
     counter.due[k] = turned + REACH * math.sqrt(shorter)
@@ -144,13 +146,13 @@ def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Both vectors of a joint."""
+    """Return u, both plane vectors of joint k at a state."""
     return formed(counter, k, relative_quaternion(counter, k, y))
 
 
 @shared
 def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Rates of both vectors: H r' with r' = (r omega_j - omega_i r) / 2."""
+    """Return the rates of both plane vectors of joint k: H r' with r' = (r omega_j - omega_i r) / 2."""
     rw, rx, ry, rz = relative_quaternion(counter, k, y)
     i, j = counter.where[2 * k] + SPIN_FROM_ORIENTATION, counter.where[2 * k + 1] + SPIN_FROM_ORIENTATION
     dx, dy, dz = at(y, j) - at(y, i), at(y, j + 8) - at(y, i + 8), at(y, j + 16) - at(y, i + 16)
@@ -186,7 +188,7 @@ def count_through(
     o: int,
     lead: np.ndarray,
 ) -> None:
-    """Write the quadrants at y_new, a time h after y, to places o and o + 1, and what the rates lead by."""
+    """Write the quadrants of joint k at y_new, a time h after y, to places o and o + 1, and its `lead`."""
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
     for side in range(2):
@@ -205,7 +207,7 @@ def count_through(
 
 @shared
 def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
-    """Quadrant at the end of a curve given by places u and velocities v at both ends; of the vector from entry a on."""
+    """Return the quadrant of entries a and a + 1 at the end of a cubic that starts in q, with ends u and rates v."""
     b, x_last, y_last = a + 1, u[a], u[a + 1]
     for n in range(1, POINTS + 1):
         s = n / POINTS
@@ -219,7 +221,10 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 @shared
 def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
-    """Angle to which the mean of the angular rates at both ends leads; one of a vector of no length counts as zero."""
+    """Return the angle of entries a and a + 1 of u, in quadrant q, extrapolated with the mean rate of both ends.
+
+    The rate of a vector of no length counts as zero.
+    """
     b = a + 1
     size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]
     rate = (u[a] * v[b] - u[b] * v[a]) / size if size > 0.0 else 0.0
@@ -229,7 +234,7 @@ def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 @shared
 def passed(q: int, x: float, y: float, sense: float) -> int:
-    """Quadrant of (x, y), counted on from q; where it is the opposite one, `sense` tells which way."""
+    """Return the quadrant of (x, y) nearest to q, whole turns counted; if it is opposite, in the direction `sense`."""
     quadrant = (0 if x > 0.0 else 1) if y >= 0.0 else (2 if x < 0.0 else 3)
     ahead = (quadrant - q) & 3
     if ahead == 3 or (ahead == 2 and sense < 0.0):

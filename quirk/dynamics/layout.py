@@ -1,8 +1,9 @@
-"""Where things lie in the flat arrays of the compiled solver.
+"""Layout of the flat arrays of the compiled solver.
 
-Bodies come in blocks of eight, a lane each: number c of the body in slot b is element
-`(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and blocks
-are filled up with bodies that never move; neither has inverse mass, so that nothing asks which is which.
+Bodies come in blocks of eight, one per lane of a vector register: component c of the body in slot b is element
+`(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and the last
+block is filled up with bodies that never move. Their inverse mass is zero as the ground's is, so that kernels treat all
+slots alike.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ ALPHA_BODY = 27  # ALPHA in body axes
 FORCE, TORQUE = 30, 33  # applied, in N
 KINEMATICS_SIZE = 36
 
-# In Taylor coefficients of a motion these stand in the places of free accelerations, and the other entries mean the
-# coefficients of rotation, spin and loads: position, and angular velocity in body axes.
+# An array of Taylor coefficients of a motion holds KINEMATICS_SIZE numbers per body for each order: coefficients of
+# rotation, spin, force and torque at the places above, of the position in place of ALPHA, and of the angular velocity
+# in body axes in place of ALPHA_BODY.
 POSITION_TERM, OMEGA_TERM = 21, 27
 
 # Constants of a body: 1/m, gravity (zero for the ground), J less its middle principal moment in all directions, which
@@ -49,18 +51,18 @@ G_SIZE = 72
 
 @dataclass(frozen=True)
 class Slots:
-    """Where each body stands.
+    """The slots of n bodies and the ground: their order in arrays in blocks of eight.
 
     Attributes
     ----------
-    slot : (n + 1,) of each body, the ground last; bodies of one block are read together
+    slot : (n + 1,) of each body, the ground last
     """
 
     slot: np.ndarray
 
     @staticmethod
     def along(joints: Sequence[tuple[int, ...]], n: int) -> Slots:
-        """Let bodies that are met together stand together: in the order in which `joints` name them."""
+        """Return slots in the order in which `joints` name the bodies, so that bodies of near joints share a block."""
         order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
         slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
@@ -68,21 +70,21 @@ class Slots:
 
     @property
     def bodies(self) -> int:
-        """How many there are besides the ground."""
+        """Number n of bodies, without the ground."""
         return len(self.slot) - 1
 
     @property
     def lanes(self) -> int:
-        """How many there would be, the ground among them, if all blocks were full."""
+        """Number of slots in all blocks: those of bodies, of the ground and of what fills up the last block."""
         return (self.bodies // WIDTH + 1) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
-        """First element of a body in an array of `size` numbers per body."""
+        """Element of a body's first number in an array of `size` numbers per body."""
         slot = int(self.slot[body])
         return slot // WIDTH * WIDTH * size + slot % WIDTH
 
     def to_lanes(self, rows: np.ndarray) -> np.ndarray:
-        """Flat array in blocks of eight from a row for each body, (n, size); zero for the ground and what fills up."""
+        """Return rows (n, size) of bodies as a flat array in blocks of eight; zero in all other slots."""
         size = rows.shape[1]
         padded = np.zeros((self.lanes, size))
         padded[self.slot[:-1]] = rows
@@ -91,26 +93,34 @@ class Slots:
         return flat
 
     def from_lanes(self, flat: np.ndarray, size: int) -> np.ndarray:
-        """Rows (..., n, size) from flat arrays (..., lanes * size) in blocks of eight."""
+        """Return rows (..., n, size) of bodies from flat arrays (..., lanes * size) in blocks of eight."""
         lead = flat.shape[:-1]
         rows = flat.reshape(*lead, -1, size, WIDTH).swapaxes(-1, -2)
         return rows.reshape(*lead, -1, size)[..., self.slot[:-1], :]
 
     def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
-        """The flat state (13 n,) in blocks of eight; the ground and what fills up stand at the origin."""
+        """Return a state (13 n,) as a flat array in blocks of eight; all other slots are at rest at the origin."""
         flat = self.to_lanes(y.reshape(-1, STATE_SIZE))
         # Bodies without a slot come last.
         flat.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, self.bodies % WIDTH :] = IDENTITY[0]
         return flat
 
     def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
-        """Flat states (..., 13 n) from blocks of eight."""
+        """Return states (..., 13 n) from flat arrays (..., 13 lanes) in blocks of eight."""
         rows = self.from_lanes(flat, STATE_SIZE)
         return rows.reshape(*rows.shape[:-2], -1)
 
 
 def compact(table: Any) -> Any:
-    """A named tuple of arrays with integers of half the length: large systems wait for the memory that they fill."""
+    """Return a named tuple of arrays with its integers stored in 32 bits instead of 64.
+
+    Reading such tables from memory takes much of the time of a large system, and so takes half as long.
+
+    Raises
+    ------
+    MemoryError
+        If an integer has no room in 32 bits.
+    """
     arrays = {name: a for name, a in table._asdict().items() if isinstance(a, np.ndarray)}
     large = max(int(a.max(initial=0)) for a in arrays.values() if a.dtype.kind == "i")
     if large > np.iinfo(np.int32).max:

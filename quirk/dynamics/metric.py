@@ -1,11 +1,12 @@
-"""Metrics over velocities: that of the masses, in which motions are nearest, and one for bodies all alike.
+"""Metrics over the velocities of bodies: the mass metric and the uniform metric.
 
-W (6 n x 6 n, in blocks) has W W^T = M^-1 over (v, omega), constant in body axes. Rows A W are scaled so that their
-squared length is what a unit multiplier accelerates.
+A metric is given by W (6 n x 6 n, in blocks, constant in body axes) with W W^T = M^-1 over (v, omega). In the mass
+metric M is that of the bodies. Accelerations and projections are the nearest ones in it, and the squared length of a
+row of A W is the acceleration along that row by a unit of its multiplier.
 
-Whether rows depend on each other is a matter of geometry: A W has the rank of A, whatever the masses. So rows are
-judged for bodies of unit mass and, about all axes, the moment of their own length squared. Rows that masses hide from
-each other stay apart, and those that follow from each other differ by round-off alone.
+In the uniform metric every body has unit mass and, about all axes, the moment of inertia l^2 of its own length l. Rows
+are tested for linear dependence in it: A W has the rank of A for any masses, but unequal masses make independent rows
+nearly parallel. In the uniform metric only dependent rows are, and they are so to round-off.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ class Metric:
 
     @classmethod
     def of_masses(cls, model: Model) -> Metric:
-        """Return the metric of kinetic energy."""
+        """Return the mass metric of a model, that of kinetic energy."""
         return cls(1 / np.sqrt(model.mass), inverse_root(model.inertia))
 
     @classmethod
     def uniform(cls, model: Model) -> Metric:
-        """Return the metric of bodies all alike."""
+        """Return the uniform metric of a model: unit masses, and moments of inertia from the bodies' lengths."""
         return cls(np.ones(len(model.mass)), np.eye(3) / body_lengths(model)[:, None, None])
 
     def rows(self, A: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ RANK_TOLERANCE = 1e-7
 
 @dataclass(frozen=True)
 class PlacedRelation:
-    """A relation in a system.
+    """A relation among bodies of a system, with its rows in the model.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Model:
     forces : each force element with the rows of its bodies in the kinematics
     joints : the frames of all constraints, active or not, for their angles
     row_scale : (m,)
-        What makes multipliers comparable: force, N, for a unit of each; torques count over `load_length`.
+        Force, newton, that a unit of each multiplier exerts; of torques, the torque over `load_length`.
     length : float
         A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
     rank_tolerance : float

@@ -18,7 +18,7 @@ from .turns import Turns
 
 
 class SteppedRun:
-    """Takes steps and records what is asked for; see `quirk.dynamics.sparse.host.run.CompiledRun`.
+    """A run whose steps Python takes, with the interface of `quirk.dynamics.sparse.host.run.CompiledRun`.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class SteppedRun:
         return self._flow.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Nothing: which force gave no numbers is a trouble already."""
+        """Return None: a force without finite loads has raised an error already, which `trouble` holds."""
         return None
 
     def proceed(self) -> bool:

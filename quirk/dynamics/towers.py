@@ -35,7 +35,7 @@ class MotionTower:
 
     @property
     def order(self) -> int:
-        """K."""
+        """Number K of derivatives of the positions."""
         return self.position.shape[1] - 1
 
     @classmethod
@@ -57,7 +57,7 @@ class MotionTower:
         return tower
 
     def up_to(self, order: int) -> MotionTower:
-        """Return the same with fewer derivatives."""
+        """Return this motion with `order` derivatives, at most as many as there are."""
         spin = self.spin[:, : max(order, 1)]
         return MotionTower(self.position[:, : order + 1], self.orientation, self.rotation, spin)
 
@@ -76,7 +76,7 @@ class MotionTower:
         return R
 
     def jets(self, order: int) -> Kinematics:
-        """The same as kinematics whose numbers are jets of an order; needs velocities to that order."""
+        """Return this motion as `Kinematics` whose numbers are jets of an order; needs velocities to that order."""
         R, spin, body = self.rotations(order), self.spin[:, : order + 1], self.body_spins(order)
         q = np.zeros((len(R), order + 1, 4))
         q[:, 0] = self.orientation

@@ -1,4 +1,4 @@
-"""Joint angles with the turns that they have made: from states, and from what a run has counted.
+"""Joint angles with whole turns: from states, and from the quadrants that a run has counted.
 
 Joints of three rotations show 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), of which a and c can turn over. Those of a
 cross show the angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can. In the quaternion
@@ -33,13 +33,13 @@ CROSS = np.array([[1, 0, 0, -1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, -1, 0]], dty
 
 
 class CountedJoints:
-    """All constraints of a system, whose frames turn relative to each other; K that differ in their frames.
+    """The joint frames of all constraints of a system, between which angles are counted: K different pairs.
 
     Attributes
     ----------
     number : of each constraint by name; drivers have that of their joint
     ends : (K, 2) bodies i and j; the ground comes last
-    forms : (K, 4, 4) what makes both plane vectors of conj(q_i) q_j
+    forms : (K, 4, 4) matrices that make both plane vectors from conj(q_i) q_j
     crossed : (K,) whether it is the angles of a cross that are shown
     """
 
@@ -60,7 +60,7 @@ class CountedJoints:
         self.forms = np.where(self.crossed[:, None, None], CROSS, ANGLES_123) @ np.swapaxes(p, 1, 2)
 
     def plane_vectors(self, orientation: np.ndarray) -> np.ndarray:
-        """Both vectors (..., K, 2, 2) at orientations (..., n, 4)."""
+        """Return both plane vectors (..., K, 2, 2) of all joints at orientations (..., n, 4)."""
         q_i, q_j = self._of_ends(orientation, rotation.IDENTITY)
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
         return np.einsum("krc,...kc->...kr", self.forms, r).reshape(*r.shape[:-1], 2, 2)
@@ -79,14 +79,14 @@ class CountedJoints:
         return self._columns(plus, second, minus)
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
-        """Angles (K, 3), rad, at a state, with the turns that bring them next to others."""
+        """Return angles (K, 3), rad, at a state: of all that differ by whole turns those nearest to `near` (K, 3)."""
         vectors = self.plane_vectors(state.orientation)
         # The third angle of a cross is none, and the second of three stays below a right one.
         turning = np.arange(3) != np.where(self.crossed, 2, 1)[:, None]
         return nearest(self.angles(vectors, np.zeros((len(vectors), 2))), np.where(turning, near, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
-        """Rates (K, 3), rad/s, of the angles that can turn over; zero for the others."""
+        """Return rates (K, 3), rad/s, of those angles that can exceed a turn; zero for the others."""
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
@@ -130,7 +130,7 @@ class CountedJoints:
 
 @dataclass(frozen=True)
 class Turns:
-    """What a run has counted.
+    """Joint angles with whole turns along a run, from the quadrants that it has counted.
 
     Attributes
     ----------
@@ -145,14 +145,14 @@ class Turns:
 
     @classmethod
     def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
-        """Return what was counted, (nt, 2 K), since orientations (n, 4) where the angles were (K, 3)."""
+        """Return turns from `quadrants` (nt, 2 K), counted since orientations (n, 4) at which angles were (K, 3)."""
         counted = joints.angles(joints.plane_vectors(orientation), joints.first_quadrants(orientation))
         whole = 2 * np.pi * np.round((angles - counted) / (2 * np.pi))
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
     @classmethod
     def at_rest(cls, joints: CountedJoints, state: State) -> Turns:
-        """Return what is counted of a state alone, before anything moves: next to the angles that it knows."""
+        """Return the turns of one state: angles nearest to those that the state names, or in (-pi, pi]."""
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
         return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
 

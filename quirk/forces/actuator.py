@@ -23,7 +23,7 @@ class Actuator(Actuated):
     joint : Joint
         One with a free rotation or a free translation.
     effort : float, Motion or function
-        What it is asked for, N m or N; a function ``f(t, x, rate)`` of the time, the joint's angle (with all turns
+        Torque or force, N m or N; a function ``f(t, x, rate)`` of the time, the joint's angle (with all turns
         made) or displacement, and its rate.
     limits : float or (2,), optional
         The largest effort both ways, or the least and the largest, N m or N; without limits by default.

@@ -32,7 +32,7 @@ class Bushing(ForceElement):
     ----------
     body_i, body_j : Body or GROUND
     point : (3,)
-        Where it is, in N at the initial poses, m; its axes are those of N.
+        Where it is in the inertial frame at the initial poses, m; its axes are those of that frame.
     frame_i, frame_j : Frame
         Instead of a point: both frames in body coordinates, or names of frames of the bodies.
     stiffness : (6, 6) or (6,)
@@ -40,7 +40,7 @@ class Bushing(ForceElement):
     damping : (6, 6) or (6,)
         C, or its diagonal: N s/m, N s/rad and so on; it must take out energy.
     preload : (6,)
-        N and N m on body j where x is zero.
+        Force and torque on body j where x is zero, newton and newton metre.
     """
 
     parameters = ("stiffness", "damping", "preload")

@@ -1,4 +1,4 @@
-"""Users' functions in machine code of laws: written out where they can be, else called through a pointer."""
+"""Users' functions in the machine code of laws: compiled into it where they can be, else called by address."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ ADDRESS, CHECKED, ARGUMENTS = range(3)
 
 
 class WrittenCall:
-    """Stands for a user's function in a law of which machine code is being written.
+    """A user's function in a law of which machine code is being written.
 
-    The function is run on the instructions. What it gives is used if it is finite when the code runs; if not, the same
-    call is made from Python, which says what is wrong. A function that cannot be run on instructions is called.
+    The function is run on instructions, which makes it part of the machine code. If its value is not finite when the
+    code runs, the same call is made from Python, which raises an error that says what is wrong. A function that cannot
+    be run on instructions is called by its address.
 
     Parameters
     ----------
-    value : of the user
+    value : the function, with its checks
     inputs, outputs : arrays of the machine code
-    first_in, first_out : where the function's room starts
-    refused : whether it is to be called in any case
+    first_in, first_out : their elements at which the arguments and results of the function start
+    refused : whether it is to be called by its address even if it could be compiled
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class WrittenCall:
         self.refused, self.written = refused, False
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the value at the time and arguments: a jet or an array of jets."""
+        """Return the function's value at a time and arguments, as a jet or an array of jets."""
         numbers = [jet for argument in arguments for jet in np.ravel(argument)]
         try:
             if self.refused:
@@ -114,7 +115,7 @@ class WrittenCall:
         return made.reshape(self.value.shape) if self.value.shape else made[0]
 
     def _finite(self, numbers: Sequence[Any]) -> Any:
-        """A truth of the machine code: whether all are."""
+        """Return an instruction that tells whether all these numbers are finite."""
         total: Any = 0.0
         for x in numbers:
             total = total + x * 0.0
@@ -132,20 +133,20 @@ def _constant(x: float) -> ir.Constant:
 
 
 class NumberCall:
-    """Stands for a user's function in a law that is run on floats, or on jets of them."""
+    """A user's function in a law that is run on floats, or on jets of floats."""
 
     def __init__(self, value: Value, layout: Layout) -> None:
         self.value, self.order = value, layout.order
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the value, with derivatives where the loads are asked for with such."""
+        """Return the function's value, as a jet with derivatives if the law is run for loads with derivatives."""
         return self.value.along(self.order, t, *arguments)
 
 
 def written_calls(
     values: Sequence[Value], layout: Layout, inputs: Traced, outputs: Traced, refused: Sequence[bool]
 ) -> list[WrittenCall]:
-    """Return what stands for the functions of an element while machine code is written; `refused` are called."""
+    """Return a `WrittenCall` for each user's function of an element; `refused` says which are not to be compiled."""
     calls, first_in, first_out = [], layout.first_function, layout.function_output
     for value, called in zip(values, refused, strict=True):
         calls.append(WrittenCall(value, inputs, outputs, first_in, first_out, called))

@@ -16,7 +16,7 @@ COEFFICIENTS = 6
 
 
 def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the pieces of a curve start (p,), and their coefficients by ascending powers (p, 6).
+    """Return the abscissas (p,) at which the pieces of a curve start, and coefficients (p, 6) by ascending powers.
 
     The curve is `Motion.spline` through the points of a table (x, y); beyond its ends it goes on along its tangents.
     """
@@ -45,7 +45,7 @@ def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
 
 
 def on_curve(x: Any, starts: Any, pieces: Any) -> Any:
-    """Return the value at x: a number or a jet."""
+    """Return the value of a curve of such pieces at x, a number or a jet."""
     start, coefficients = starts[0], list(pieces[0])
     for p in range(1, len(pieces)):
         beyond = x >= starts[p]

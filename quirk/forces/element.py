@@ -1,4 +1,4 @@
-"""What a force is to the rest of QuIRK: where it acts, and its law."""
+"""The base class of all force elements: the frames on which one acts, and its law."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ForceElement(Sealed):
     * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such. ``along(t, x, rate)`` returns the
       force or torque that acts on it, positive where it makes x grow: one for each. ``stored(t, x)`` returns an energy,
       J, whose negative derivatives by x act likewise. Both get angles with all the turns that they have made.
-    * ``load(t, *frames)`` returns a force and a torque for each frame, in N, at the origin of that frame; 0 for none.
+    * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
     They get the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin` are arrays
     of quantities that know their derivatives: use + - * / **, @ and numpy's functions, `quirk.where(condition, a, b)`
@@ -97,21 +97,21 @@ class ForceElement(Sealed):
         raise NotImplementedError
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the force, N, or torque, N m, that acts on each coordinate."""
+        """Return the force, newton, or torque, newton metre, that acts on each coordinate."""
         raise NotImplementedError
 
     def load(self, t: Any, *frames: Place) -> Any:
-        """Return a force, N, and a torque, N m, for each frame."""
+        """Return a force, newton, and a torque, newton metre, for each frame, in the inertial frame."""
         raise NotImplementedError
 
     @property
     def bodies(self) -> tuple[Body | Ground, ...]:
-        """On which it acts, one for each frame."""
+        """The bodies on which it acts, one for each frame."""
         return tuple(body for body, _ in self.ends)
 
     @property
     def conservative(self) -> bool:
-        """Whether all its work comes out of the energy that it stores."""
+        """Whether all its work is taken from the energy that it stores."""
         return not (self.has("along") or self.has("load"))
 
     def has(self, form: str) -> bool:
@@ -124,7 +124,7 @@ class ForceElement(Sealed):
         return self.has("potential") or self.has("stored")
 
     def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element as it is in a system of these bodies: itself, unless it is one that acts on all."""
+        """Return the element for a system of these bodies: itself, or a copy that acts on all if it is to do so."""
         return self
 
     @property
@@ -151,7 +151,7 @@ class ForceElement(Sealed):
         return np.concatenate([np.zeros(0), *(np.ravel(value) for value in known if value is not None)]).astype(float)
 
     def layout(self, order: int = 0) -> Layout:
-        """Return where inputs and outputs of its law lie for loads with so many derivatives."""
+        """Return the layout of the inputs and outputs of its law, for loads with `order` derivatives."""
         return Layout(
             parameters=self.numbers.size,
             turning=len(self.turning),
@@ -164,9 +164,10 @@ class ForceElement(Sealed):
         )
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return near what each turning coordinate is, given the angles (3,) of joints by name.
+        """Return the approximate value of each turning coordinate from the angles (3,) of joints, by name.
 
-        Joints are what turns are counted of: an element with turning coordinates writes this.
+        The coordinate is then taken nearest to it, of all values that differ by whole turns. Turns are counted for
+        joints alone, so an element with turning coordinates overrides this.
         """
         return []
 
@@ -176,14 +177,14 @@ class ForceElement(Sealed):
         return found
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return what the law is run on: this element with other things in place of its parameters."""
+        """Return a copy of this element with other values in place of its parameters, on which its law is run."""
         made = object.__new__(type(self))
         vars(made).update({**vars(self), **values})
         return made
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """All besides numbers on which the law depends: elements alike in this share machine code."""
+        """All on which the law depends besides numbers: elements of equal structure share machine code."""
         other = {"name", "ends", "_sealed", *self.parameters, *self.motions, *self.aside}
         parts = sorted((name, value) for name, value in vars(self).items() if name not in other)
         forms = ((name, _form(getattr(self, name))) for name in self.parameters)
@@ -197,14 +198,14 @@ class ForceElement(Sealed):
 
 
 def _form(parameter: Any) -> Any:
-    """What a parameter is, apart from its numbers."""
+    """Return the kind and shape of a parameter, without its numbers."""
     if isinstance(parameter, Value):
         return parameter.shape, parameter.function is None
     return None if parameter is None else np.shape(parameter)
 
 
 def _key(value: Any) -> Any:
-    """What is equal for equal values, and can be looked up; objects are equal to themselves alone."""
+    """Return a hashable key that is equal for equal values; other objects are equal to themselves alone."""
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What acts on many bodies at once: a field of acceleration, damping, and any potential of their poses."""
+"""Elements on many bodies at once: a field of acceleration, damping, and any potential of their poses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .value import Value, motions_of
 
 
 class _OnBodies(ForceElement):
-    """An element on the centres of mass of given bodies, or of all bodies of the system in which it is.
+    """Base of elements that act at the centres of mass of given bodies, or of all bodies of a system.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class _OnBodies(ForceElement):
 
     @staticmethod
     def _on(bodies: Sequence[Body]) -> dict[str, Any]:
-        """What depends on the bodies."""
+        """Return the attributes that depend on the bodies: frames at their centres of mass, and masses."""
         ends = tuple((body, Frame()) for body in bodies)
         return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
 
     def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element as it acts on all bodies of a system, if it does so."""
+        """Return the element for a system: one that acts on all its bodies, if no bodies were given."""
         return self.with_values(self._on(bodies)) if self.everywhere else self
 
 

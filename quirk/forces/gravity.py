@@ -20,7 +20,7 @@ GRAVITATIONAL_CONSTANT = 6.67430e-11
 
 
 class _Attraction(ForceElement):
-    """What acts between a centre in body i and body j."""
+    """Base of elements that act between a centre of attraction in body i and body j."""
 
     undefined = "the body is at the centre"
 
@@ -63,7 +63,7 @@ class PointGravity(_Attraction):
 
 
 class GravityGradient(_Attraction):
-    """What the gradient of a central field does on a body, to second order of its size over the distance r.
+    """Torque and force by the gradient of a central gravity field over a body, to second order of its size over r.
 
     Potential -mu / (2 r^3) (tr J - 3 n.J n), n towards the body: the torque 3 mu / r^3 n x J n, and a force that goes
     with it, so that momentum and energy balance. It comes on top of `PointGravity`; for two bodies that both have a

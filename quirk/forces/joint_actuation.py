@@ -117,7 +117,7 @@ class JointForce(Actuated):
 
 
 def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[str, int]:
-    """Return what messages call the element, and the axis of the joint's free "rotation" or "translation"."""
+    """Return the title of an element for messages, and the axis of a joint's free "rotation" or "translation"."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(joint, Joint):
         raise InputError(f"{owner}: joint must be a joint such as quirk.Revolute; got {joint!r}")
@@ -132,9 +132,9 @@ def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[st
 
 
 def free_axis(kind: str, name: str, joint: Any, coordinate: str | None) -> tuple[str, int, bool]:
-    """Return what messages call the element, and the axis of the joint's only free coordinate or of the one meant.
+    """Return the title of an element for messages, the axis of a joint's free coordinate, and whether it is a rotation.
 
-    The last is whether that is a rotation.
+    For a joint with both a free rotation and a free translation, `coordinate` says which is meant.
     """
     owner = f'{kind} "{validate.name(kind, name)}"'
     validate.choice(owner, "coordinate", coordinate, (None, *COORDINATES))

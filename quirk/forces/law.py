@@ -1,4 +1,4 @@
-"""A force element's law at work: from where its frames are and how they move to the loads on their bodies.
+"""The loads on bodies that follow from a force element's law and the motion of its frames.
 
 The law is run on jets, and so gives loads with any number of derivatives, and the exact gradients of potentials and
 coordinates. The numbers inside are floats or, while machine code is being written, instructions (`quirk.traced`).
@@ -32,7 +32,7 @@ COORDINATE = 3
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the inputs and outputs of a law lie in flat arrays.
+    """The layout of the flat arrays that a law reads and writes.
 
     Inputs: the parameters; references of counted coordinates; room for users' functions; of each motion K + 2 Taylor
     coefficients; of each frame its placement, and of its body the Taylor coefficients of the position (3 (K + 2)), the
@@ -101,9 +101,9 @@ class Layout:
 
 
 def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
-    """Fill `outputs` from `inputs`, arrays of floats or of machine code that is being written; see `Layout`.
+    """Run the law of an element: fill `outputs` from `inputs`, as `Layout` says.
 
-    `functions` stand for those of the user.
+    Both are arrays of floats, or of machine code that is being written. `functions` are called in place of the user's.
     """
     law = element.with_values(_values(element, layout, functions, inputs))
     if isinstance(inputs, Traced) and not element.built_in:
@@ -144,7 +144,7 @@ def _act_along(
     loads: list[list[Any]],
     outputs: Any,
 ) -> None:
-    """Add what acts along coordinates, and write these with their rates and multipliers."""
+    """Add to `loads` those that `along` and `stored` exert; write coordinates, rates and multipliers to `outputs`."""
     rates = [x.rate for x in coordinates]
     multipliers: list[Any] = [0.0] * len(rates)
     if element.has("along"):
@@ -160,7 +160,7 @@ def _act_along(
 
 
 def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:
-    """What stands for the element's parameters, users' functions and motions in its law."""
+    """Return what the law gets in place of parameters, users' functions and motions, by the names of attributes."""
     values: dict[str, Any] = {}
     place, free = 0, iter(functions)
     for name in element.parameters:
@@ -191,7 +191,7 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _pairs(given: Any, frames: int) -> list[tuple[Any, Any]]:
-    """Force and torque for each frame; one frame may get its pair alone."""
+    """Return a force and a torque for each frame, from what `load` returned; for one frame it may be a pair alone."""
     pairs = [given] if frames == 1 and len(given) == 2 and not _is_pair(given[0]) else list(given)
     if len(pairs) != frames or not all(len(pair) == 2 for pair in pairs):
         raise ValueError(f"its load must be a force and a torque for each of its {frames} frames")
@@ -241,7 +241,7 @@ def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> N
 
 
 def _continued(element: ForceElement, layout: Layout, time: Jet, coordinates: list[Jet], inputs: Any) -> list[Jet]:
-    """Coordinates, angles among them with the whole turns that they have made."""
+    """Return the coordinates, with those angles among them that count turns continued from their references."""
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):
         first = layout.parameters + REFERENCE * place

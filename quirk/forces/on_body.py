@@ -21,20 +21,20 @@ SIZES = (3, 4, 3, 3)
 
 
 class _OnBody(ForceElement):
-    """What forces and torques on one body have in common."""
+    """Base of forces and torques on one body: the value as numbers, Motions or a function of the body's motion."""
 
     argument: str
     frame: str
 
     def take(self, owner: str, value: Any) -> None:
-        """Take a load given as numbers, a function, or Motions."""
+        """Set the attributes of a load given as numbers, a function, or Motions."""
         given = motions_of(owner, self.argument, value)
         setattr(self, self.argument, None if given else Value(owner, self.argument, value, (3,), CALL, SIZES))
         self.motions = tuple(given)
         vars(self).update(given)
 
     def of_motion(self, t: Any, place: Place) -> Any:
-        """Return the load for the motion of the body, in N."""
+        """Return the load (3,) at a time and motion of the body, in the inertial frame."""
         if self.motions:
             given = np.array([getattr(self, name) for name in self.motions])
         else:
@@ -49,8 +49,8 @@ class Force(_OnBody):
     ----------
     force : (3,) numbers or Motions, or function
         N, of which each component may be a `Motion` over time; or a function
-        ``f(t, position, orientation, velocity, angular_velocity)`` of that body returns it. Its arguments are s, m in
-        N, quaternion (4,), m/s in N and rad/s in body axes.
+        ``f(t, position, orientation, velocity, angular_velocity)`` of that body returns it. Its arguments are s, m,
+        quaternion (4,), m/s, both vectors in the inertial frame, and rad/s in body axes.
     point : (3,)
         Where it acts, body coordinates, m.
     frame : "inertial" or "body"
@@ -99,12 +99,12 @@ class Torque(_OnBody):
 
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
-    """Return what a value or a function called as CALL is for the motion of a body."""
+    """Return a value, or what its function, called as CALL, returns for the motion of a body."""
     return value(t, place.centre, place.orientation, place.centre_velocity, place.angular_velocity)
 
 
 def checked_owner(kind: str, name: str, body: Any) -> str:
-    """Return what messages call the element, if it acts on a body."""
+    """Return the title of an element for messages, after checking its name and that it acts on a Body."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(body, Body):
         raise InputError(f"{owner}: body must be a quirk.Body; got {body!r}")

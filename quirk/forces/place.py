@@ -1,4 +1,4 @@
-"""A frame of a force element along a motion: what laws are written in."""
+"""Frames of force elements along a motion, as laws get them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class Place:
 
     Parameters
     ----------
-    layout, f, inputs : where the motion of the frame is written
-    graded : whether derivatives by poses are asked for
+    layout, inputs : of the law; see `quirk.forces.law.Layout`
+    f : number of the frame among those of the element
+    graded : whether the quantities have gradients with respect to poses
     """
 
     def __init__(self, layout: Layout, f: int, inputs: Any, graded: bool) -> None:

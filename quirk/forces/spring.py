@@ -23,7 +23,7 @@ SIDES = (None, "tension", "compression")
 
 
 class _BetweenPoints(ForceElement):
-    """An element along the line from a point of body i to one of body j."""
+    """Base of elements along the line from a point of body i to a point of body j."""
 
     coordinates = ("length",)
     undefined = "its ends coincide"
@@ -37,7 +37,7 @@ class _BetweenPoints(ForceElement):
 
     @property
     def initial_length(self) -> float:
-        """Between the points at the initial poses, m."""
+        """Distance of both points at the initial poses, m."""
         p_i, p_j = (initial_point(body, frame.origin) for body, frame in self.ends)
         return float(np.linalg.norm(p_j - p_i))
 
@@ -192,7 +192,7 @@ class Spring(_BetweenPoints):
 
 
 def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return a function of length and rate as one that gets the time, too."""
+    """Return a function of time, length and rate that calls a law of length and rate."""
     return lambda t, length, rate: law(length, rate)
 
 

@@ -33,10 +33,10 @@ class Value:
 
     Parameters
     ----------
-    owner, argument : who asks for it, for messages
+    owner, argument : the element and its argument, for messages
     value : array of `shape`, or function
-    shape : of what it returns, () or (3,)
-    call : how the function is called
+    shape : of the load, () or (3,)
+    call : form in which the function is called, for messages
     sizes : of its arguments after the time: 0 for a number, else the length of a vector or the shape of an array
 
     Attributes
@@ -62,12 +62,12 @@ class Value:
 
     @property
     def count(self) -> int:
-        """How many numbers its arguments are."""
+        """Number of numbers in its arguments."""
         return sum(_count(size) for size in self.sizes)
 
     @property
     def room(self) -> int:
-        """Numbers that a call in machine code takes: two addresses, the arguments, and as many for a copy."""
+        """Number of inputs that a call takes in machine code: two addresses, the arguments, and a copy of these."""
         return 2 + 2 * self.count
 
     def __call__(self, t: float, *arguments: Any) -> np.ndarray:
@@ -84,7 +84,7 @@ class Value:
         return validate.array(f"{self.owner}, at t = {t:g} s", what, returned, self.shape)
 
     def arguments(self, numbers: np.ndarray) -> list[Any]:
-        """Return its arguments from as many numbers: floats and arrays of its own, which it may keep."""
+        """Return its arguments, floats and new arrays, from `count` numbers; the function may keep or change them."""
         parts, place = [], 0
         for size in self.sizes:
             given = numbers[place : place + _count(size)].copy()
@@ -93,9 +93,9 @@ class Value:
         return parts
 
     def along(self, order: int, t: Jet, *arguments: Any) -> Any:
-        """Return the value at one state, or as jets along a motion with so many derivatives.
+        """Return the value at one state or, if `order` is not 0, as jets along a motion with so many derivatives.
 
-        From the function itself or, where it takes floats alone, by interpolation.
+        The function is run on jets or, where it takes floats alone, interpolated.
         """
         graded = any(g is not None for x in arguments for jet in np.ravel(x) for g in jet.gradient)
         if order == 0 and not graded:
@@ -118,7 +118,7 @@ class Value:
         return load if self.shape else np.ravel(load)[0]
 
     def shaped(self, returned: Any) -> np.ndarray:
-        """Return what the function returned for jets as an array of jets and numbers, or raise ValueError."""
+        """Return what the function returned for jets as an array of `shape`; ValueError if it has another shape."""
         load = np.asarray(returned, dtype=object)
         if load.shape != self.shape or not all(isinstance(x, Jet | int | float | np.number) for x in load.ravel()):
             raise ValueError(f"it returned {returned!r}")
@@ -126,7 +126,7 @@ class Value:
 
 
 def _count(size: int | tuple[int, ...]) -> int:
-    """How many numbers an argument of this size is."""
+    """Return how many numbers an argument has, given its entry of `Value.sizes`."""
     return int(np.prod(size, dtype=int)) if isinstance(size, tuple) else max(size, 1)
 
 
@@ -145,10 +145,11 @@ def _truncated(x: Any, order: int) -> Any:
 
 
 def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-    """Jets of function(t, ...) of floats: from values along the polynomials that the arguments are.
+    """Return jets of a function of floats along a motion, by interpolation in time.
 
-    Over the longest interval over which Chebyshev polynomials follow the function; the shorter, the less digits are
-    left. Intervals where the function fails are passed over.
+    The function is called along the Taylor polynomials of its arguments and interpolated by Chebyshev polynomials, over
+    the longest interval over which these are accurate; shorter intervals leave fewer digits. Intervals in which the
+    function fails are skipped.
     """
     terms = len(t.taylor)
 

@@ -130,7 +130,7 @@ class Flow:
     def tangential(self, error: np.ndarray) -> np.ndarray:
         """Return the part of an error (13 n,) of the y last projected that lies along the constraints.
 
-        What lies across them has no effect: projection removes it.
+        The part normal to them has no effect, as projection removes it.
         """
         if self._projected is None:
             return error

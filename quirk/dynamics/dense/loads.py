@@ -24,7 +24,9 @@ def joint_loads(
 def load_derivatives(
     model: Model, motion: MotionTower, t: float, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same for all active joints, with derivatives: force and torque (K, j, 3) from multipliers (K, m).
+    """Return joint loads with derivatives: force and torque (K, j, 3) in N on body j of each of j active constraints.
+
+    From multipliers and their derivatives (K, m), along a motion.
 
     Row k with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is moved from the
     centre of mass to the joint point.

@@ -79,7 +79,7 @@ def relation_rows(
 
 
 def _inputs(placed: PlacedRelation, layout: Layout, motion: MotionTower, t: float) -> np.ndarray:
-    """What `differentiate` reads; see `Layout`."""
+    """Return the inputs of a relation along a motion, as `Layout` has them."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
     factorial = factorials(order)[:, None]
@@ -103,7 +103,7 @@ def spatial_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
 
 
 def row_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
-    """The same rows and their derivatives (m, n + 1, K + 1, 6) along a motion."""
+    """Return the rows of `spatial_rows` with their derivatives along a motion, (m, n + 1, K + 1, 6)."""
     order = motion.order
     rows = np.zeros((model.rows, len(motion.rotation), order + 1, 6))
     wrench = np.zeros((model.rows, 3, order + 1, 3))

@@ -27,7 +27,10 @@ def without_value(model: Model, state: State, t: float) -> str | None:
 
 
 def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
-    """Return the same for where the bodies come to shortly after a state, or in a step, if they go on as they move."""
+    """Return which constraint has no value shortly after a state, or within a step, if velocities stay as they are.
+
+    With what that means; None if all have a value.
+    """
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
     for h in [*(AHEAD * model.length / speed if speed > 0 else ()), step]:
         try:

@@ -1,6 +1,7 @@
-"""Functions of a user asked along the steps of a run that is taken in Python: whether a step has passed over something.
+"""Detection of jumps in users' functions that a step has passed over, in runs that Python takes step by step.
 
-See `quirk.dynamics.sparse.host.probed` for compiled runs.
+The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.host.probed` does so for
+compiled runs.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ DIFFERENCE = 1e-4
 def asked_values(
     model: Model, angles: Callable[[float], Mapping[str, np.ndarray]]
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
-    """Return what a user's functions add up to at (t, y), not numbers where they fail; None if there are none.
+    """Return a function of (t, y) for the values of all users' functions in one array; None if there are none.
 
-    `angles` tells about what the angles of joints are at a time, with their turns.
+    Their values are loads, derivatives of motions, and entries of b; nan where a function fails. `angles` gives the
+    approximate angles of joints at a time, with whole turns.
     """
     elements = [(element, rows) for element, rows in model.forces if element.of_user or element.motions]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -67,13 +69,13 @@ def asked_values(
 
 
 class Watch:
-    """Looks at accepted steps, and adds breaks where functions change abruptly or unseen.
+    """Searches accepted steps for abrupt changes of users' functions, and makes steps end there.
 
     Parameters
     ----------
-    f, values : the right-hand side, and what functions of a user add up to, at (t, y)
-    breaks : to which it adds
-    gap : at most so far apart functions are asked, s
+    f, values : y' and the values of all users' functions, as functions of (t, y)
+    breaks : times at which steps end, to which it adds
+    gap : the longest time between two calls of the functions, s
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class Watch:
         self._noisy = False
 
     def __call__(self, step: Sampled, fixed: bool = False) -> bool:
-        """Return whether the step is to be taken again, up to a break that was added."""
+        """Search a step; returns whether it is to be taken again, as a break was added within it."""
         h, piece = step.t_new - step.t, self._breaks.piece(step.t)
         if self._noisy or h <= self._gap:
             return False
@@ -115,7 +117,7 @@ class Watch:
         return any(added)
 
     def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
-        """Whether a break was added for a change between a and b beyond that of the usual slope."""
+        """Add a break for a change between a and b beyond the usual slope, if there is one; returns whether."""
         change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
             before, after = step.near(change.before), step.near(change.after)
@@ -132,7 +134,7 @@ class Watch:
         return self._breaks.add(max(step.t, seen - self._gap), self._gap)
 
     def _off(self, step: Sampled, t: float) -> float:
-        """How far the slope of a step is from what it should be."""
+        """Return the largest difference between y' and the slope of a step's interpolation at time t."""
         return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
 
     def _slope(self, step: Sampled, t: float) -> np.ndarray:

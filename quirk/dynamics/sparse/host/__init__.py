@@ -1,1 +1,1 @@
-"""What Python asks of the compiled solver."""
+"""The Python side of the compiled solver: tables, entries into compiled code, and results read back."""

@@ -1,4 +1,4 @@
-"""A closer look at a function in a step that seems to have overlooked something: whether it jumps, and when."""
+"""Location of jumps of a user's function within a step: called where its values at the stages are not enough."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ class Found(NamedTuple):
 
 
 def closer_look(functions: Functions, p: int, step: Stretch, seen: float) -> list[Found]:
-    """Find where function p jumps in a step, or where a step should end so as to see how it changes.
+    """Return the times at which function p jumps in a step, or at which a step should end to resolve how it changes.
 
     Parameters
     ----------
-    seen : when some function was found to differ from what the stages say; infinite where they differ from each other
+    seen : time at which some function differs from the interpolation between stages; infinite if the stages themselves
+        differ much from each other
     """
 
     def held(t: float, at: float) -> np.ndarray:
@@ -76,7 +77,7 @@ def closer_look(functions: Functions, p: int, step: Stretch, seen: float) -> lis
 def _jumps(
     functions: Functions, p: int, held: Callable[[float, float], np.ndarray], changing: Values, a: float, b: float
 ) -> list[float]:
-    """When between a and b function p jumps in time; `changing` is what of it is looked at."""
+    """Return a list with the time between a and b at which function p jumps; empty if `changing` does not jump."""
     change = located(changing, a, b)
     if change is None:
         return []

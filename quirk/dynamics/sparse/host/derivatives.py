@@ -1,4 +1,4 @@
-"""Accelerations, jerk, snap and load rates along given states, or along positions that are followed, compiled."""
+"""Accelerations, jerk, snap and load rates by the compiled solver: at given states, or where drivers lead."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MOST_STEPS = 200_000
 
 
 def highest_order(model: Model) -> int:
-    """How many orders of accelerations the constraints have derivatives for, up to HIGHEST_ORDER."""
+    """Return for how many orders, 1 for accelerations, the constraints have derivatives; at most HIGHEST_ORDER."""
     order = 1
     while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
         order += 1
@@ -71,7 +71,7 @@ def require_order(model: Model, order: int) -> None:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found at nt times.
+    """Derivatives of the motion at nt times.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Found:
     quadrants : (nt, 2 K) of joints, counted along states that were followed
     linear : (nt, K, n, 3) accelerations of the centres of mass in N, and their derivatives
     angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
-    steps, corrections, factorisations : how the states were found, if they were followed
+    steps, corrections, factorisations : numbers of steps, projections and factorisations, if states were followed
     """
 
     states: np.ndarray
@@ -101,17 +101,17 @@ class Loads:
 
 
 class UnreachedError(Exception):
-    """Following the positions came to an end before the last time.
+    """Raised where the positions that drivers prescribe cannot be followed up to the last time.
 
     Attributes
     ----------
     reason : STUCK, SINGULAR, INTERRUPTED or TOO_MANY
-    row : of the time that was not reached
-    time : that was reached
-    tried : steps on the way from the time before
-    state : (13 n,) there
-    states, quadrants : (row, 13 n), (row, 2 K) before
-    cause : what a function of the user raised on the way, or None
+    row : number of the first time that was not reached
+    time : s, up to which they were followed
+    tried : number of steps since the last time that was reached
+    state : (13 n,) at `time`
+    states, quadrants : (row, 13 n), (row, 2 K) at the times that were reached
+    cause : the exception that a user's function raised on the way, or None
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class UnreachedError(Exception):
 
 
 class Differentiator:
-    """Finds derivatives of a model's motion with a solver, which it keeps for itself."""
+    """Finds `order` derivatives of the velocities of a model, with a solver that nothing else may use meanwhile."""
 
     def __init__(self, solver: Solver, order: int) -> None:
         self.solver, self.order = solver, order
@@ -162,18 +162,23 @@ class Differentiator:
         tracking: bool = False,
         watch: Callable[[float], None] = lambda t: None,
     ) -> Found:
-        """Find derivatives at times (nt,) and states (nt, 13 n), on the constraints.
+        """Return derivatives at times (nt,) and states (nt, 13 n) on the constraints.
 
-        Of the angles (nt, K, 3) of joints, which functions of loads get, the turns count. With `tracking` the first
-        state alone is given, and the others are where the constraints lead from there; `watch` is told now and then up
-        to which time.
+        Parameters
+        ----------
+        angles : (nt, K, 3), rad, optional
+            Of joints; laws get the angles that are nearest to these of all that differ by whole turns.
+        tracking : bool
+            Whether the first state alone is given, and the others are followed from there, as drivers prescribe.
+        watch : function
+            Called now and then with the time that was reached.
 
         Raises
         ------
         UnreachedError
-            If states that are to be followed cannot be.
+            If the states cannot be followed.
         InputError
-            If the function of a user fails.
+            If a user's function fails.
         """
         solver = self.solver
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
@@ -194,9 +199,9 @@ class Differentiator:
         return self._found(path)
 
     def with_loads(self, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> tuple[Found, Loads]:
-        """The same with multipliers and joint loads, and their derivatives.
+        """Return derivatives of the motion, multipliers and joint loads at times (nt,) and states (nt, 13 n).
 
-        One time after the other, since loads are read off the rows.
+        Compiled code is entered once for each time, since loads are computed from the rows, which it then overwrites.
         """
         solver, series, K, nt = self.solver, self.series, self.order, len(times)
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
@@ -290,14 +295,14 @@ class Differentiator:
         return path.counter.kept.reshape(len(path.times), -1)
 
     def _bodies(self, orders: int) -> np.ndarray:
-        """Coefficients (orders, n + 1, 36) of all bodies and the ground, laid out as kinematics."""
+        """Return Taylor coefficients (orders, n + 1, 36) of all bodies and the ground; see `quirk.dynamics.layout`."""
         slots = self.solver.slots
         flat = self.series.bodies.reshape(self.order + 2, -1)[:orders]
         lanes = flat.reshape(orders, -1, KINEMATICS_SIZE, WIDTH).swapaxes(2, 3)
         return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
 
     def _apply_loads(self, t: float) -> None:
-        """Write the applied loads of the order that is asked for."""
+        """Write the Taylor coefficient series.asked[0] of the applied loads at time t to series.bodies."""
         solver, k = self.solver, int(self.series.asked[0])
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]

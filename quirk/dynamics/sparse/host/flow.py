@@ -37,7 +37,7 @@ class SparseFlow:
 
     @property
     def trouble(self) -> BaseException | None:
-        """What a user's function raised last."""
+        """The exception that a user's function raised when last called, or None."""
         return self.solver.applied.trouble
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:

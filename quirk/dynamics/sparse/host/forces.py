@@ -1,4 +1,4 @@
-"""Force elements as kernels see them, and the pointers through which laws and users' functions are called."""
+"""Force elements made ready to be called by kernels: laws in machine code, users' functions in that or in Python."""
 
 from __future__ import annotations
 
@@ -39,20 +39,22 @@ MOST_WRITTEN = 100
 
 
 class Applied:
-    """The force elements of a model, with all they need to stay alive.
+    """The force elements of a model, with the addresses at which kernels call their laws.
+
+    The addresses are valid as long as this object lives.
+
+    Parameters
+    ----------
+    refuse : tells of a user's function whether it is to run in Python even if it could be compiled
 
     Attributes
     ----------
     table : Forces
-    layouts : of each element
+    layouts : the layout of each law's inputs and outputs
     stop : (1,) set when compiled code is to return soon
-    latest : what a function raised last, even if it returned since
-    in_python : of each function that runs in Python: what messages call it, its calls and the time they took, s
-    called : the functions of a user that run in Python
-
-    Parameters
-    ----------
-    refuse : says of a function that it is to run in Python, though machine code could be made of it
+    latest : the exception that a user's function raised last, even if it has returned since
+    in_python : by title of each function that runs in Python: the number of its calls and the time they took, s
+    called : the users' functions that run in Python
     """
 
     def __init__(self, model: Model, slots: Slots, refuse: Callable[[Any], bool] = lambda function: False) -> None:
@@ -113,11 +115,11 @@ class Applied:
 
     @property
     def trouble(self) -> BaseException | None:
-        """What a user's function raised when it was last called, None if all returned."""
+        """An exception that a user's function raised when it was last called; None if all returned."""
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Return what says which law gave no numbers when it was last run, at time t; None if all did."""
+        """Return the error of the first law whose loads were not finite when last run, at time t; None if all were."""
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             found = undefined(element, layout, t, *self._parts(e, layout))
             if found is not None:
@@ -125,13 +127,16 @@ class Applied:
         return None
 
     def check(self, t: float) -> None:
-        """Raise what a user's function raised when it was last called: at a given state, at time t, none may fail."""
+        """Raise the error of a user's function or law that failed when it was last called, at time t.
+
+        For single states, at which none may fail; in a run a failure may only mean that a step was too long.
+        """
         trouble = self.trouble or self.undefined(t)
         if trouble is not None:
             raise trouble
 
     def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
-        """Return what each element exerted, by name, from all outputs at some times (nt, outputs)."""
+        """Return the loads and energies of each element, by its name, from all outputs at some times (nt, outputs)."""
         found, first = {}, 0
         for element, layout in zip(self._elements, self.layouts, strict=True):
             found[element.name] = read(layout, outputs[:, first : first + layout.outputs])
@@ -139,7 +144,11 @@ class Applied:
         return found
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
-        """Let the angles (K, 3) of joints go on from these, at time t, with rates (K, 3) or at rest."""
+        """Set where angles in laws are continued from: angles (K, 3), rad, of joints at time t, and rates, rad/s.
+
+        A law then gets the angle, among those that differ by whole turns, that is nearest to the one continued from
+        there. Rates are zero unless given.
+        """
         if not self._turning:
             return
         by_name = {name: angles[k] for name, k in self._joints.number.items()}
@@ -150,9 +159,10 @@ class Applied:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """A block in which compiled code calls functions of a user.
+        """A context for compiled code that calls users' functions.
 
-        At its end what one of them raised to end it all is raised, or else KeyboardInterrupt if Ctrl-C came.
+        At its end the exception that stopped the code is raised, if any: KeyboardInterrupt if Ctrl-C came, and of a
+        user's function any but an InputError.
         """
         if not self._calls_python:
             yield
@@ -164,10 +174,16 @@ class Applied:
             raise self._fatal
 
     def watched(self, function: Callable[[float], Any], who: str = "") -> Callable[[float], None]:
-        """Catch what must not pass through compiled code; a load that fails is not a number.
+        """Return a function that calls the given one and catches all exceptions, which compiled code cannot pass on.
 
-        With a name, `who`, calls are counted. A function that returns False says that it was not asked, since its
-        inputs were not finite; then what it raised before stands.
+        An InputError is noted in `trouble`, until a later call of the same function succeeds. Any other exception stops
+        the compiled code and is raised at the end of `calling`. The outputs of a call that failed stay not a number.
+
+        Parameters
+        ----------
+        function : gets the time. It returns False if it was skipped because its inputs were not finite, as where a step
+            of a run goes astray: a trouble noted before then stays. Any other return value is ignored.
+        who : title of the function, under which its calls are counted; "" to count none
         """
         self._calls_python = True
         function = self._timed(who, function) if who else function
@@ -199,7 +215,7 @@ class Applied:
         )
 
     def _law(self, e: int, element: ForceElement, layout: Layout) -> int:
-        """Return the address of what runs the law of an element."""
+        """Return the address of machine code for the law of element e, or of a callback that runs it in Python."""
         if not plain_python():
             try:
                 made, in_python = self._made(element, layout)
@@ -226,7 +242,10 @@ class Applied:
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
     def _made(self, element: ForceElement, layout: Layout) -> Made:
-        """Return machine code of an element, with the functions in it called that are to be, or cannot be written."""
+        """Return machine code for the law of an element, and which of its functions that code calls in Python.
+
+        Functions are part of the machine code, except those that are refused or that cannot be compiled.
+        """
         refused = [self._refuse(value.function) for value in element.functions]
         if len(self._written) >= MOST_WRITTEN:
             refused = [True for _ in refused]
@@ -244,7 +263,7 @@ class Applied:
         return self._written[key]
 
     def _place_functions(self, e: int, element: ForceElement, layout: Layout) -> None:
-        """Write the addresses of a user's functions where the law finds them."""
+        """Write the addresses of an element's functions into the inputs of its law, from which it calls them."""
         inputs, outputs = self._parts(e, layout)
         addresses = inputs.view(np.int64)
         first_in, first_out = layout.first_function, layout.function_output
@@ -276,7 +295,7 @@ class Applied:
 
 
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
-    """Return what calls a user's function from Python, with checks."""
+    """Return a function of time that calls a user's function with `arguments` and writes its checked value."""
     size = max(1, int(np.prod(value.shape, dtype=int)))
 
     def call(t: float) -> None:
@@ -296,7 +315,7 @@ Made = tuple[Native, tuple[bool, ...]]
 
 
 def _compiled(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> Made:
-    """Return the law of an element in machine code; elements that do the same share it."""
+    """Return machine code for the law of an element; built-in elements of the same structure share it."""
     prints = [fingerprint(value.function) for value in element.functions]
     try:
         hash(tuple(prints))
@@ -309,7 +328,7 @@ def _compiled(element: ForceElement, layout: Layout, refused: Sequence[bool]) ->
 
 
 class _Alike:
-    """An element that stands for all of the same structure."""
+    """An element that is equal to any other, so that it takes no part in the key of the cache below."""
 
     def __init__(self, element: ForceElement) -> None:
         self.element = element

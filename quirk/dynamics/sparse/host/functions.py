@@ -1,7 +1,7 @@
-"""Functions of users that numba compiles, as kernels call them: machine code that checks what they return.
+"""Users' functions compiled with numba: C functions around them that kernels call, and that check the returned value.
 
-What they return is checked by its type when the code is made, and for its length and for finite numbers at each call.
-A function that fails leaves a mark, and the same call is then made from Python, which says what is wrong.
+Its type is checked when the C function is made, its length and whether it is finite at each call. A call that fails
+sets `outputs[FAILED]`; the law then makes the same call from Python, which raises an error that says what is wrong.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def _of_joint(function: Any) -> Callable[..., None]:
 
 
 def take_vector(load: Any, outputs: Any) -> bool:
-    """Write three numbers to `outputs` if these they are, and finite; returns whether. Within machine code alone."""
+    """Write a load to `outputs` if it is three finite numbers; returns whether it is. In functions of numba only."""
     raise NotImplementedError
 
 
 def take_number(load: Any, outputs: Any) -> bool:
-    """Write a number to `outputs` if it is finite; returns whether. Within machine code alone."""
+    """Write a load to `outputs` if it is a finite number; returns whether it is. In functions of numba only."""
     raise NotImplementedError
 
 

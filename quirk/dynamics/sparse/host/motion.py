@@ -19,9 +19,15 @@ from .solver import Solver
 def constrained_motion(
     solver: Solver, t: float, kin: Kinematics, y: np.ndarray, force: np.ndarray, torque: np.ndarray
 ) -> ConstrainedMotion:
-    """Solve the equation at one state, given also as lanes `y`, at which the solver has settled.
+    """Solve the equations of motion at one state.
 
-    `force` (n, 3) in N and `torque` (n, 3) in body axes are the applied loads, for the constraint forces.
+    Parameters
+    ----------
+    solver : Solver
+        With its choice of rows made at this state; see `Solver.settle_near`.
+    kin, y : the state, as kinematics and as a flat array in blocks of eight
+    force, torque : (n, 3), (n, 3)
+        Applied loads in N and in body axes, from which the constraint forces are told apart.
     """
     rates = solver.slots.from_lanes(solver.rates(t, y), STATE_SIZE)
     solver.applied.check(float(t))
@@ -41,13 +47,13 @@ def constrained_motion(
 
 @dataclass(frozen=True)
 class Motion:
-    """What follows from the states of a run at its times (nt,).
+    """Accelerations and loads at the times (nt,) of a run.
 
     Attributes
     ----------
     linear, angular : (nt, n, 3) accelerations, in N and in body axes
     joints : of each joint force and torque (nt, 3) in N
-    forces : of each force element what it exerts
+    forces : of each force element its loads, energy and coordinates
     multipliers : (nt, m) of all rows
     """
 
@@ -59,9 +65,9 @@ class Motion:
 
 
 def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> Motion:
-    """Return accelerations, joint loads, and what forces exert, at all times.
+    """Return accelerations, joint loads and loads of force elements at all times and states of a run.
 
-    Of the angles (nt, K, 3) of joints, where functions of loads get them, the turns count.
+    Laws get the angles of joints that are nearest to `angles` (nt, K, 3), rad, of all that differ by whole turns.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -86,7 +92,7 @@ def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.nd
 def _evaluated(
     solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate at one time after the other; yields the state (n, 13) and its rates as lanes."""
+    """Evaluate y' at one time after the other; yields the state (n, 13), and y' as a flat array in blocks of eight."""
     parts = np.concatenate(states.parts, axis=2)
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(parts[row].ravel())
@@ -100,7 +106,7 @@ def _evaluated(
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
-    """Phi and its rate (nt, m, 2) at all times."""
+    """Return Phi and its rate, (nt, m, 2), at all times and states."""
     parts = np.concatenate(states.parts, axis=2)
     if not solver.model.rows:
         return np.zeros((len(parts), 0, 2))
@@ -113,9 +119,9 @@ def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndar
 
 
 def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
-    """Power (nt, m), W, of each row at all times, lambda A v, from multipliers (nt, m).
+    """Return the power (nt, m), W, that each row puts into the bodies at all times: lambda A v.
 
-    A v is what velocities make of Phi's rate, which without them is that of a driver's motion alone.
+    From multipliers lambda (nt, m). A v is Phi_dot at the velocities less Phi_dot at rest, which is a driver's rate.
     """
     at_rest = replace(states, velocity=np.zeros_like(states.velocity), angular_velocity=np.zeros_like(states.velocity))
     rates, driven = (residuals_along(solver, times, found)[..., 1] for found in (states, at_rest))

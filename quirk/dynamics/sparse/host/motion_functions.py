@@ -1,4 +1,4 @@
-"""Motions given as functions of time: written into machine code where they can be, else called in Python."""
+"""Motions given as functions of time, made ready for kernels: compiled where they can be, else called in Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from quirk.traced import bounded
 
 from ...towers import factorials
 
-# Catches what must not pass through compiled code, and counts the calls under a name.
+# Makes a Python function safe to be called from compiled code, and counts the calls under a name; `Applied.watched`.
 Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]
 
 
@@ -34,10 +34,19 @@ def place_functions(
     watch: Watch,
     refuse: Callable[[Any], bool],
 ) -> tuple[list[Any], list[Any]]:
-    """Write the addresses of functions, which give `order` derivatives, into a table.
+    """Write the addresses of motions that are functions of time into a table of motions.
 
-    `motions` are those of the table with the names under which their calls are counted; functions that `refuse` are to
-    run in Python. Returns what keeps the addresses valid, and the functions that run in Python.
+    Parameters
+    ----------
+    motions : those of the table, each with the name under which its calls are counted
+    order : how many derivatives the functions are to give
+    watch : makes a Python function safe to be called from compiled code
+    refuse : tells of a user's function whether it is to run in Python even if it could be compiled
+
+    Returns
+    -------
+    kept : list of objects; the addresses are valid as long as these live
+    called : list of the functions that run in Python
     """
     kept: list[Any] = []
     called: list[Any] = []
@@ -68,7 +77,7 @@ def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
 
 
 def _written(functions: Sequence[Any]) -> Native | None:
-    """Return the functions of a motion in machine code, or None if they do more than arithmetic."""
+    """Return machine code for the functions of a motion, or None if it cannot be made of them."""
     prints = tuple(fingerprint(function) for function in functions)
     try:
         if None in prints:
@@ -79,7 +88,7 @@ def _written(functions: Sequence[Any]) -> Native | None:
 
 
 class _Alike:
-    """Functions that stand for all that do the same."""
+    """Functions that are equal to any other, so that they take no part in the key of the cache below."""
 
     def __init__(self, functions: Sequence[Any]) -> None:
         self.functions = functions

@@ -1,4 +1,4 @@
-"""The functions that a run asks between the stages of its steps, as Python sees them."""
+"""Users' functions of a compiled run, with their values at the stages of the present step: to find jumps in them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver) -> list[list[int]]:
-    """Laws in which functions of a user take part: what is looked at are their loads."""
+    """Entries for the laws that have functions of a user: their loads are looked at."""
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
         if element.of_user:
@@ -59,7 +59,7 @@ def _of_forces(solver: Solver) -> list[list[int]]:
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
-    """Motions that laws follow: what is looked at is their value."""
+    """Entries for functions of time that laws follow: their values are looked at."""
     table, entries = solver.applied.table, []
     for e, (element, _) in enumerate(solver.model.forces):
         first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
@@ -71,7 +71,7 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """What is looked at is Phi differentiated twice, of each row."""
+    """Entries for relations with functions of a user: the second derivative of Phi is looked at, of each row."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         if placed.relation.of_user:
@@ -83,7 +83,7 @@ def _of_relations(solver: Solver) -> list[list[int]]:
 
 
 def _of_motions(solver: Solver) -> list[list[int]]:
-    """What is looked at are first and second derivatives, which stand among the inputs of relations."""
+    """Entries for functions of time that relations follow: their first two derivatives are looked at."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         for m, motion in enumerate(placed.relation.motions):
@@ -95,19 +95,20 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 class Functions:
-    """The functions of a run: how kernels call them, and what each was asked and returned in the present step.
+    """Users' functions of a run, with their inputs and outputs at each stage of the present step.
 
     Parameters
     ----------
-    tableau : of the steps
-    fixed : whether these are of a fixed size
+    solver : Solver
+    tableau : that of the run's steps
+    fixed : whether the steps have a fixed size
 
     Attributes
     ----------
-    count : how many there are
-    asked : for kernels
+    count : number of functions
+    asked : the records of inputs and outputs, which kernels fill
     fixed : as given
-    strikes : how often each of them was taken for noise
+    strikes : of each function, how often it changed between neighbouring times without a jump
     """
 
     def __init__(self, solver: Solver, tableau: Tableau, fixed: bool) -> None:
@@ -134,7 +135,7 @@ class Functions:
         )
 
     def note(self) -> None:
-        """Record what was asked and returned in the evaluation at the start of a run."""
+        """Record inputs and outputs of all functions after the evaluation at the start of a run."""
         for p, e in enumerate(self.table):
             at, out = e[PLACE_IN], e[PLACE_OUT]
             self.asked.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
@@ -145,19 +146,19 @@ class Functions:
         return slice(e[FIRST_OUT], e[FIRST_OUT] + e[OUTS] * e[STRIDE], e[STRIDE])
 
     def returned(self, p: int) -> np.ndarray:
-        """What function p returned at the nodes (n, OUTS)."""
+        """Return the outputs of function p at the nodes, (n, OUTS)."""
         e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def inputs(self, p: int, theta: float) -> np.ndarray:
-        """Inputs of function p at a part theta of the step."""
+        """Return the inputs of function p, interpolated at a part theta of the step."""
         e, fractions = self.table[p], self.asked.fractions
         inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
         given = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
         return basis(fractions, theta) @ given
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
-        """Return what function p returns, not numbers where it fails."""
+        """Call function p at time t with these inputs; returns its outputs, nan where it fails."""
         e, looked_at = self.table[p], self._looked_at(p)
         given, returned = self.ins[e[KIND]], self.outs[e[KIND]]
         there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
@@ -169,15 +170,19 @@ class Functions:
         return returned[looked_at].copy()
 
     def expected(self, p: int, theta: float) -> np.ndarray:
-        """What the stages say that function p returns at a part theta of the step."""
+        """Return the outputs of function p, interpolated between the nodes at a part theta of the step."""
         return basis(self.asked.fractions, theta) @ self.returned(p)
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """The times of a step.
+    """The times of a step, s.
 
-    t, h : its start and size · low, high : between which functions are evaluated · gap : at most so far apart
+    Attributes
+    ----------
+    t, h : its start and size
+    low, high : between which functions are called
+    gap : the longest time between two calls when functions are searched for jumps
     """
 
     t: float
@@ -196,12 +201,12 @@ class Stretch:
         return (t - self.t) / self.h
 
     def times(self, fractions: np.ndarray) -> np.ndarray:
-        """When so large parts have gone by."""
+        """Return the times at these parts of the step, between `low` and `high`."""
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 
 def nodes_of(tableau: Tableau) -> tuple[np.ndarray, np.ndarray]:
-    """Return which stages count for the end of a step, and at what part of it (n,) they are, in the order of time."""
+    """Return the stages of a method that have a weight in the step, start and end added, and their parts of it (n,)."""
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}
     fractions = sorted(stage_at)
@@ -209,7 +214,7 @@ def nodes_of(tableau: Tableau) -> tuple[np.ndarray, np.ndarray]:
 
 
 def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
-    """Return how much each node (n,) counts at a part theta of a step (Lagrange, by the barycentric formula)."""
+    """Return the Lagrange polynomials (n,) of nodes at a part theta of a step, by the barycentric formula."""
     away = theta - fractions
     if np.abs(away).min() < AT_NODE:
         return (np.abs(away) < AT_NODE).astype(float)

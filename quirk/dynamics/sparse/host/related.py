@@ -1,4 +1,4 @@
-"""The functions of relations and motions behind their pointers."""
+"""Relations made ready to be called by kernels: each gets machine code, or a callback to Python where it cannot."""
 
 from __future__ import annotations
 
@@ -25,19 +25,23 @@ MOST_COMPILED = 256
 
 
 class Related:
-    """The relations of one solver, with all that they need to stay alive.
+    """The relations of one solver, with the addresses at which kernels call their functions.
+
+    The addresses are valid as long as this object lives. Functions are compiled to machine code; those that branch on
+    values or that cannot be run on anything but floats are called in Python.
 
     Parameters
     ----------
+    watch : makes a Python function safe to be called from compiled code; see `Applied.watched`
     order, gradient_order : those with which `table` was laid out
-    resting : whether accelerations and what follows are taken for zero; see `Relation.fill`
-    refuse : says of a function of a user that it is to run in Python, though machine code could be made of it
+    resting : whether accelerations and higher derivatives are taken as zero; see `Relation.fill`
+    refuse : tells of a user's function whether it is to run in Python even if it could be compiled
 
     Attributes
     ----------
-    table : Relations
-    layouts : of each relation
-    called : the functions of a user that run in Python
+    table : Relations, with the addresses filled in
+    layouts : the layout of each relation's inputs and outputs
+    called : the users' functions that run in Python
     """
 
     def __init__(
@@ -71,9 +75,9 @@ class Related:
         self.called += called
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
-        """Where in the outputs the gradients of each row of a relation with respect to one of its frames start.
+        """Where in `table.outputs` the gradient of each row of relation r, with respect to one of its frames, starts.
 
-        Lanes of order 0, followed by those of higher orders.
+        From there on stand its Taylor coefficients, eight lanes each, order 0 first.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient
@@ -108,7 +112,10 @@ class Related:
 
 
 def _compiled(relation: Relation, layout: Layout, resting: bool) -> Native:
-    """Return a relation, differentiated, in machine code; those that do the same share it."""
+    """Return machine code that fills the outputs of a relation; relations with the same function share it.
+
+    A user's function is shared only if its fingerprint can be taken, that is if what it does cannot change.
+    """
     prints = None if relation.source is None else fingerprint(relation.source)
     if relation.of_user and prints is None:
         # Its function may do something else than the last time.

@@ -158,11 +158,11 @@ class CompiledRun:
 
     @property
     def trouble(self) -> BaseException | None:
-        """What a user's function raised last."""
+        """The exception that a user's function raised when last called, or None."""
         return self.solver.applied.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """What says which force gave no numbers when it was last asked, at time t."""
+        """Return the error of a force whose loads were not finite when last evaluated, at time t; else None."""
         return self.solver.applied.undefined(t)
 
     def _begin(self) -> None:
@@ -205,7 +205,7 @@ class CompiledRun:
         return outcome != DONE
 
     def _enter(self) -> int:
-        """Take steps in compiled code and write down what they gave; returns why it stops."""
+        """Take steps in compiled code and keep their states; returns the reason why it stopped."""
         constants, nodes, pattern, work = self.solver.arrays
         run, started = self.run, time.perf_counter()
         run.counts[KEPT] = 0

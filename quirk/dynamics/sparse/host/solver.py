@@ -1,4 +1,4 @@
-"""The compiled solver of one system: its tables and arrays, and what Python asks of them."""
+"""The compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ NO_WEIGHTS, NO_FUNCTIONS = weights_of(RK4), no_functions()
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which rows follow from others.
+    """Which constraint rows are independent at a state.
 
     Attributes
     ----------
     kept : (m,) bool, the independent ones
-    distance : (m,) of each row from the rows kept before it, over its length, for bodies all alike
+    distance : (m,) of each row from the span of the rows kept before it, over its length, in the uniform metric
     """
 
     kept: np.ndarray
@@ -84,9 +84,10 @@ class Verdict:
 
 
 class Solver:
-    """Evaluates accelerations and projections of one model.
+    """Evaluates accelerations and projections of one model, with compiled code.
 
-    Arrays are its own, so one solver serves one run at a time; `tables` may be shared.
+    It owns the arrays that compiled code writes, so one solver serves one run at a time; several may share `tables`.
+    States are handed to it as flat arrays (size,) in blocks of eight (`quirk.dynamics.layout`) unless said otherwise.
     """
 
     def __init__(self, model: Model, tables: Tables) -> None:
@@ -163,9 +164,10 @@ class Solver:
         return self.tables.constants, self.nodes, self.pattern, self.work
 
     def settle(self, y: np.ndarray, t: float) -> int:
-        """Find which rows to leave out near a state (size,) on the constraints; returns how many are left.
+        """Choose the rows to be kept from here on, at a state on the constraints; returns their number, the rank.
 
-        Rows that are dependent everywhere are left out from here on; those of a singular configuration are not.
+        The rank is the largest at the state and some states near it: rows that are dependent almost everywhere are left
+        out, and those that are so at a singular configuration alone are kept.
         """
         if not len(self.tables.nodes.rows):
             return 0
@@ -181,9 +183,10 @@ class Solver:
         return max(ranks)
 
     def settle_near(self, y: np.ndarray, t: float) -> None:
-        """Leave out the rows that are dependent where the constraints hold next to a state (size,).
+        """Choose the rows to be kept at one state, which may violate the constraints a little.
 
-        That may violate them a little; far from them its rows stand for themselves.
+        Those are left out that are dependent at the nearest state on the constraints or, if that is further away than
+        NEAR, at the state itself.
         """
         if not len(self.tables.nodes.rows):
             return
@@ -193,7 +196,7 @@ class Solver:
         self._prune()
 
     def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
-        """The state (size,) on the constraints next to one, or that itself if it is far from them."""
+        """Return the nearest state on the constraints, or the given one if that is further away than NEAR."""
         self._desk.clock[T] = t
         self._forget()
         near = y.copy()
@@ -202,22 +205,25 @@ class Solver:
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
-        """How many rows are independent at a state (size,)."""
+        """Return how many rows are independent at a state."""
         self._desk.clock[T] = t
         self._enter(COUNT, y)
         return self.rank
 
     def settle_state(self, state: State, t: float) -> int:
-        """Settle at a state on the constraints; see `settle`."""
+        """Do what `settle` does at a `State`."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:
-        """Choose anew, at another state on the constraints, which rows to leave out."""
+        """Choose as many rows as are kept now anew at another `State` on the constraints."""
         self._desk.clock[T] = t
         self._enter(CHOOSE, self.slots.state_to_lanes(state.pack()))
 
     def verdict(self, state: State, t: float) -> Verdict:
-        """Tell which rows are independent where the constraints hold next to a state, or else at the state itself."""
+        """Return which rows are independent at the state on the constraints nearest to a `State`.
+
+        At that state itself if the constraints are further away than NEAR.
+        """
         m = self.model.rows
         if not m:
             return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
@@ -228,28 +234,28 @@ class Solver:
 
     @property
     def kept(self) -> np.ndarray:
-        """Which rows (m,) are not left out."""
+        """Which rows are kept, (m,) bool."""
         return np.isfinite(self.work.floor[self.tables.row_lane])
 
     @property
     def rank(self) -> int:
-        """How many rows the last factorisation kept."""
+        """Number of rows that the last factorisation kept."""
         return int(self.work.summary[RANK])
 
     def _forget(self) -> None:
-        """Take back what was chosen: by blocks, not refined, and no row left out for good."""
+        """Undo the choice of rows: keep all rows, factorise by blocks, and do not refine."""
         tolerance = self.work.summary[TOLERANCE]
         self.work.summary[:] = 0.0
         self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray) -> None:
-        """Leave out no rows but those that are dependent at the time, for bodies all alike."""
+        """Set floors in the uniform metric by which the next factorisations leave out dependent rows alone."""
         self._enter(COUNT, y)
         self.work.floor[:] = ALIKE_FLOOR * self.work.lengths
 
     def _project_alike(self, y: np.ndarray) -> bool:
-        """Bring a state onto the constraints, in place, to the nearest one for bodies all alike."""
+        """Move a state, in place, to the nearest one on the constraints in the uniform metric; returns success."""
         alike, blocks = self.tables.uniform, self.tables.blocks
         scale, weight, constants = (plain(part)(alike, k) for k in (SCALE, WEIGHT, CONSTANTS))
         work = self.work._replace(scale=scale, weight=weight)
@@ -261,7 +267,7 @@ class Solver:
         return self._enter(PROJECT, y, constants=constants, pattern=pattern, work=work) == DONE
 
     def _prune(self) -> None:
-        """Factorise from now on the nodes alone of which rows are kept, where all of them would be too many."""
+        """Use from now on a pattern without the nodes of which no row is kept, if that of all nodes is too large."""
         if self.tables.blocks.dense:
             nodes = self.nodes.rows
             rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
@@ -271,7 +277,7 @@ class Solver:
             self.work.summary[PRUNED] = 1.0
 
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
-        """States on the constraints around a state; fewer where the way to them is not found."""
+        """Return random states on the constraints near a state; fewer than NEARBY_STATES if projection fails."""
         random = np.random.default_rng(0)
         state = State.unpack(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
@@ -287,15 +293,15 @@ class Solver:
         return found
 
     def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
-        """Bring quaternions to unit length and, if asked for, a state (size,) onto the constraints, in place.
+        """Bring quaternions to unit length and, if asked for, a state onto the constraints, in place.
 
-        Returns False if it is too far from them.
+        Returns False if projection fails, as the state is too far from the constraints.
         """
         self._desk.clock[T] = t
         return bool(self._enter(PROJECT, y, self._settings._replace(interval=int(on_constraints))) == DONE)
 
     def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-        """Return y' (size,) of a state (size,); the multipliers are then in `work.x`."""
+        """Return y' (size,) at a time and state, with Baumgarte's rates; the multipliers are then in `work.x`."""
         alpha, beta = baumgarte
         self._desk.clock[T] = t
         self._enter(EVALUATE, y, self._settings._replace(alpha=float(alpha), beta=float(beta)))
@@ -321,7 +327,7 @@ class Solver:
         return outcome
 
     def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Phi and its rate (m, 2) at a state (size,)."""
+        """Return Phi and its rate, (m, 2), at a state."""
         self._desk.clock[T] = t
         columns = []
         for task in (PHI, PHI_RATE):
@@ -330,16 +336,16 @@ class Solver:
         return np.stack(columns, axis=1)
 
     def multipliers(self) -> np.ndarray:
-        """Multipliers (m,) of the last evaluation; of minimum norm in the model's row scale where not unique."""
+        """Return the multipliers (m,) of the last evaluation; if not unique, of least norm in the model's row scale."""
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 
     @property
     def redundant(self) -> bool:
-        """Whether rows share loads."""
+        """Whether there are redundant rows, among which loads are shared."""
         return bool(self.counts[BEST_RANK] < self.model.rows)
 
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
-        """The multipliers of minimum norm that exert the same forces as x (m,), with rows G, for each order."""
+        """Return the multipliers of minimum norm that exert the same forces as x, (m,) of each order, with rows G."""
         if not self.redundant:
             return x
         if self._sharing is None:
@@ -349,7 +355,7 @@ class Solver:
     def _factorised(
         self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorise other rows over K nodes, of that rank; returns what solves for right-hand sides (8 K,)."""
+        """Factorise other rows G over K nodes, of that rank; returns a function that solves for (8 K,) numbers."""
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
             summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),

@@ -47,28 +47,31 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill rotation, metric and spin; quaternions of any length stand for the rotation along them."""
+    """Fill rotation, metric and spin of all bodies in `kin`; quaternions in `y` need not have unit length."""
     for block in range(y.shape[0] // STATE):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill rotation and spin alone, for residuals."""
+    """Fill rotation and spin of all bodies in `kin`: all that Phi and Phi_dot need."""
     for block in range(y.shape[0] // STATE):
         rotation(y, kin, block * STATE, block * KIN)
 
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill what bodies without constraints would do under the applied loads, gravity and their own spin."""
+    """Fill the accelerations that all bodies would have without constraints, under gravity and the loads in `kin`."""
     for block in range(y.shape[0] // STATE):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Do both at once, where no loads are applied in between."""
+    """Fill rotation, metric, spin and free accelerations of all bodies, in one pass: `poses` and `free_accelerations`.
+
+    For models without force elements, whose loads would have to be found in between.
+    """
     for block in range(y.shape[0] // STATE):
         s, k, c = block * STATE, block * KIN, block * CON
         pose(constants, y, kin, s, k, c)
@@ -76,7 +79,7 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 
 def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
-    """Fill rotation and spin; returns the rows of the first. For tracing within the functions below."""
+    """Fill rotation and spin of one block of bodies; returns the rows of the rotation. Traced by its callers."""
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
     scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
@@ -93,20 +96,20 @@ def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
 
 @traced
 def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
-    """Rotation and spin of one block, of which s and k are the first elements."""
+    """Fill rotation and spin of one block of bodies, which starts at element s of `y` and k of `kin`."""
     _rotation(y, kin, s, k)
 
 
 @traced
 def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Rotation, spin and metric of one block, of which s, k and c are the first elements."""
+    """Fill rotation, spin and metric of one block, which starts at s of `y`, k of `kin` and c of `constants`."""
     _rotation(y, kin, s, k)
     for row in range(3):
         store3(kin, k + 8 * (METRIC + 3 * row), load3(constants, c + 8 * (FACTOR + 3 * row)))
 
 
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """W^T times the applied torque and J omega x omega in body axes. For tracing within the functions below."""
+    """Return W^T times applied torque plus J omega x omega, in body axes, of one block. Traced by its callers."""
     omega = load3(y, s + 8 * OMEGA)
     momentum = rows_times(constants, c + 8 * UNLIKE, omega)
     torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
@@ -115,13 +118,13 @@ def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> 
 
 @traced
 def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """The same for one block, of which s, k and c are the first elements."""
+    """Return W^T times applied torque plus J omega x omega of one block, which starts at s, k and c."""
     return _scaled_moment(constants, y, kin, s, k, c)
 
 
 @traced
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Accelerations of one block without constraints."""
+    """Fill the free accelerations of one block, which starts at s of `y`, k of `kin` and c of `constants`."""
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
     h = _scaled_moment(constants, y, kin, s, k, c)
@@ -132,7 +135,7 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 
 @kernel
 def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
-    """Fill `wrench` with gravity, applied loads and J omega x omega, and leave no accelerations in the kinematics."""
+    """Move gravity, applied loads and J omega x omega of all bodies into `wrench`, and set accelerations to zero."""
     for block in range(y.shape[0] // STATE):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
@@ -145,7 +148,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 @kernel
 def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Fill `motion` with M^-1 times `wrench`, turns scaled by W^-1."""
+    """Fill `motion` with M^-1 times `wrench`: translations, and rotations multiplied by W^-1."""
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
         store3(motion, f, times(load3(wrench, f), load(constants, block * CON + 8 * INVERSE_MASS)))
@@ -154,7 +157,7 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
 
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill y' from the free accelerations and what the constraints exert."""
+    """Fill `ydot` with y' from the accelerations in `kin` and those by the constraint loads in `wrench`."""
     for block in range(y.shape[0] // STATE):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
@@ -194,9 +197,9 @@ def finite(y: np.ndarray) -> bool:
 
 @kernel
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
-    """Take M^-1 times `wrench` from the poses or the velocities.
+    """Subtract M^-1 times `wrench` from the poses or, at level VELOCITIES, from the velocities in `y`.
 
-    Returns the largest displacement: the components of turns, rad or rad/s, and of translations over `length`.
+    Returns the largest component of what was subtracted: of rotations in rad or rad/s, of translations over `length`.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -246,7 +249,10 @@ def reach(y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Fill `motion` with a change of y at one level: translations in N and W^-1 times turns in body axes."""
+    """Fill `motion` with the part of a change of y at one level, poses or velocities, for products with rows.
+
+    Translations in N, and W^-1 times rotations in body axes.
+    """
     for block in range(y.shape[0] // STATE):
         s, c, f = block * STATE, block * CON, block * WRENCH
         if level == POSES:
@@ -263,7 +269,7 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
 
 @kernel
 def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Take M^-1 times `wrench` from a motion."""
+    """Subtract M^-1 times `wrench` from `motion`, in which rotations are multiplied by W^-1."""
     for block in range(wrench.shape[0] // WRENCH):
         c, f = block * CON, block * WRENCH
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))

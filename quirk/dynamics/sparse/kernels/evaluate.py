@@ -1,4 +1,4 @@
-"""One evaluation of the equations of motion: y' = f(t, y)."""
+"""The right-hand side of the equations of motion: y' = f(t, y)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .loads import Forces, applied_loads
 from .rows import Nodes, constraint_rows
 from .work import PASSES, Work
 
-# Copies for the innermost loop: a call of its own would hand over two hundred numbers, addresses and lengths.
+# These kernels once more, inlined into the two functions below, which run at every stage of every step. A call would
+# pass each array as seven numbers, over two hundred in all, which takes longer than the work on a small system.
 _rows, _factorise, _forward, _backward, _wrenches = (
     inlined(plain(function)) for function in (constraint_rows, factorise, forward, backward, wrenches)
 )
@@ -22,9 +23,10 @@ _rows, _factorise, _forward, _backward, _wrenches = (
 
 @kernel
 def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Find rows and their right-hand sides, factorise, and solve forward: all while it is at hand.
+    """Evaluate rows and right-hand sides, factorise, and substitute forward, a stretch of nodes at a time.
 
-    Of large systems each pass over all nodes would wait for memory.
+    All three are done for one stretch before the next, while its blocks are in the processor's cache; three passes over
+    all nodes of a large system would read memory three times.
     """
     count, ready = pattern.rows.shape[0], 0
     for begin in range(0, count, STRETCH):
@@ -48,9 +50,10 @@ def evaluate(
     beta: float,
     ydot: np.ndarray,
 ) -> None:
-    """Fill y' with the motion closest to the free one that satisfies the constraints.
+    """Fill `ydot` with y' at (t, y): of the accelerations that satisfy the constraints those closest to the free ones.
 
-    `alpha` and `beta` are Baumgarte's rates.
+    Closest in the mass metric (Gauss). `alpha` and `beta`, 1/s, are Baumgarte's rates, 0 for none. The multipliers are
+    then in work.x.
     """
     passes = int(work.summary[PASSES])
     if forces.entries.shape[0] > 0:
@@ -79,13 +82,13 @@ def evaluate(
 
 @kernel
 def all_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Fill work.G and work.rhs, for bodies with the accelerations in work.kin."""
+    """Fill work.G with the rows of all nodes at (t, y) and work.rhs with b - A a, a the accelerations in work.kin."""
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)
 
 
 @kernel
 def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
-    """Factorise the rows at a state; what its applied loads are does not matter."""
+    """Evaluate the rows at (t, y) and factorise them; applied loads are left out, on which rows do not depend."""
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1:
         all_rows(nodes, pattern, work, t, y, 0.0, 0.0)

@@ -24,7 +24,8 @@ from quirk.traced import traced
 
 from .rows import UNITS
 
-# So many nodes are gone through with all that is done to them at once: what this needs stays in the cache.
+# Number of nodes for which rows, factorisation and forward substitution are done before the next ones: their blocks
+# fit into the processor's cache.
 STRETCH = 256
 
 # Products of rows through a body: both with constant forces along the axes of N, or with any forces.
@@ -32,7 +33,7 @@ CONSTANT, TURNING = range(2)
 
 
 class Pattern(NamedTuple):
-    """The blocks of all nodes and where their parts come from; K nodes, L blocks.
+    """The pattern of the blocks: their places, and the products and updates of which each consists; K nodes, L blocks.
 
     rows (K,), 0 of nodes that are left out · sign (K,) of the pivots: 1, and -1 for hubs · first (K + 1,) first block
     of each node, its diagonal one · start, turned (L,) first element of each block of B and of Q · column (L,) the

@@ -1,10 +1,10 @@
-"""Loads on the bodies for which the constraint rows times the accelerations are what they shall be.
+"""Constraint loads from right-hand sides: factorisation, solves, and iterative refinement.
 
-All that evaluations, projections and derivatives ask of the factorised rows: `factorise_rows`, `solve_rows` for one
-right-hand side, and `impose` for loads refined by what they miss. What is missing is formed from the accelerations
-and the rows, not from S: so the squared condition of S slows the refinement down and costs no digits (Bjorck, Numerical
-Methods for Least Squares Problems (1996), 6.6.5). Loads are summed up per body. Their sums are small where light
-bodies are held between heavy ones, and what each solve adds to them is rounded at that size.
+Evaluations, projections and derivatives all come here: `factorise_rows`, `solve_rows` for one right-hand side, and
+`impose` for loads with refinement. The residual of refinement is goal - A M^-1 (loads), formed from rows and
+accelerations and not from S = A M^-1 A^T. So the condition of S, which is squared, makes refinement slower and costs no
+digits (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed per body:
+where light bodies are held between heavy ones the sums are small, and their round-off with them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .work import METHOD, RATE, REFLECTIONS, Work
 
 @inlined
 def factorise_rows(pattern: Pattern, work: Work) -> None:
-    """Factorise the rows at hand by the method that was chosen for them."""
+    """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections."""
     if work.summary[METHOD] == REFLECTIONS:
         triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
     else:
@@ -34,7 +34,7 @@ def factorise_rows(pattern: Pattern, work: Work) -> None:
 
 @inlined
 def solve_rows(pattern: Pattern, work: Work) -> None:
-    """Fill work.x with multipliers for work.rhs, which is used up, by the factorisation at hand."""
+    """Solve S x = rhs with the last factorisation: fills work.x, and overwrites work.rhs."""
     if work.summary[METHOD] == REFLECTIONS:
         substitute(work.fronts, work.triangle, work.rhs, work.x)
     else:
@@ -43,7 +43,11 @@ def solve_rows(pattern: Pattern, work: Work) -> None:
 
 @kernel
 def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, passes: int) -> None:
-    """Add to work.wrench what makes the rows times M^-1 work.wrench equal to work.goal; work.x are the multipliers."""
+    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, by at most `passes` solves.
+
+    work.x are then the multipliers, summed over all solves. Refinement ends before that if the residual grows. The
+    factor from the first residual to the second is noted as RATE, if it is the largest so far.
+    """
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))
     before = 0.0
@@ -74,7 +78,7 @@ def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, pa
 
 @inlined
 def push(nodes: Nodes, pattern: Pattern, work: Work) -> None:
-    """Fill work.wrench with the loads of one solve for work.rhs, which is used up."""
+    """Fill work.wrench with A^T S^-1 rhs, the constraint loads of one solve; work.rhs is overwritten."""
     solve_rows(pattern, work)
     clear(work.wrench)
     wrenches(nodes, work.G, work.x, work.wrench, False)
@@ -89,9 +93,9 @@ def clear(array: np.ndarray) -> None:
 
 @kernel
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
-    """Add to `wrench` what multipliers x exert on each body.
+    """Add the constraint loads A^T x of multipliers x (8 K,) to `wrench`, for rows in G.
 
-    With `derived` rows, derivatives of others, the forces of coincidences are zero, not the axes of N.
+    With `derived`, G holds a derivative of the rows, in which the constant forces of coincidences are zero.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

@@ -1,4 +1,4 @@
-"""Applied loads of all force elements at one state, in kernels; the law of each is called by pointer."""
+"""Applied loads of all force elements at one state, in kernels; the law of each element is called by address."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ FRAME_SIZE = PLACEMENT + 22
 
 
 class Forces(NamedTuple):
-    """Force elements as kernels see them; few arrays, since each takes time to compile.
+    """The force elements of a model in a few flat arrays: each array of an argument adds to the time of compiling.
 
-    entries, sides, turns: integers as above · motions: of all laws · inputs, outputs: see `quirk.forces.law.Layout`.
+    entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate):
+    integers as above · motions: of all laws · inputs, outputs: those of all laws, one after the other, see
+    `quirk.forces.law.Layout`.
     """
 
     entries: np.ndarray
@@ -52,7 +54,7 @@ class Forces(NamedTuple):
 
 @kernel
 def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill FORCE and TORQUE of the kinematics."""
+    """Fill FORCE and TORQUE of all bodies in `kin` with the sum of all force elements at (t, y)."""
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
             store(kin, block * KIN + 8 * (FORCE + c), splat(0.0))
@@ -73,7 +75,7 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
 
 @kernel
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write the inputs of element e that depend on time and state."""
+    """Write those inputs of the law of element e that depend on time and state."""
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
     for m in range(begin, forces.entries[o + MOTION_END]):
@@ -94,7 +96,7 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
-    """Let angles go on from those of the last evaluation, which was at time t."""
+    """Set the reference, value, rate and time, from which laws continue angles: that of the last evaluation, at t."""
     for n in range(forces.turns.shape[0] // TURN_ENTRIES):
         o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
         put(forces.inputs, o, at(forces.outputs, x))

@@ -24,7 +24,7 @@ from .packed import part
 
 
 class Fronts(NamedTuple):
-    """The dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
+    """The pattern of the fronts, the dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
 
     rows, sign, first, column, start: as in `Pattern`, of all nodes and blocks · order (K,) nodes, children of the
     elimination tree before their parents, each branch in one piece · place (L,) the block of the parent's front in
@@ -65,7 +65,7 @@ class Fronts(NamedTuple):
 
 @unfolded
 def unpacked_fronts(flat: np.ndarray) -> Fronts:
-    """The tables of fronts that are packed into one array."""
+    """Return the arrays of a `Fronts` packed into one."""
     return Fronts(
         part(flat, 0), part(flat, 1), part(flat, 2), part(flat, 3), part(flat, 4), part(flat, 5), part(flat, 6),
         part(flat, 7), part(flat, 8), part(flat, 9), part(flat, 10), part(flat, 11), part(flat, 12), part(flat, 13),
@@ -75,7 +75,7 @@ def unpacked_fronts(flat: np.ndarray) -> Fronts:
 
 
 class Triangle(NamedTuple):
-    """What `triangularise` writes.
+    """The orthogonal factor, with the scratch arrays of `triangularise`.
 
     factor: R and X by blocks, a row of eight lanes for each row of the earlier node; rows left out are zero ·
     distance (8 K,) of each row from those before it, over its length · front, stack, reflector: scratch · left
@@ -97,7 +97,7 @@ FACTOR, DISTANCE = range(2)
 
 @unfolded
 def unpacked_triangle(flat: np.ndarray) -> Triangle:
-    """The arrays that are packed into one."""
+    """Return the arrays of a `Triangle` packed into one."""
     return Triangle(
         part(flat, 0), part(flat, 1), part(flat, 2), part(flat, 3), part(flat, 4), part(flat, 5), part(flat, 6)
     )
@@ -151,7 +151,9 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 
 @kernel
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
-    """Put together the front of a node: what children leave, and its bodies; returns the new top of the stack.
+    """Assemble the front of node n from the remainders of its children and the rows at its bodies.
+
+    Returns the new top of the stack.
 
     Rows over joints come first, then those over hubs; `left` gets their numbers.
     """
@@ -306,7 +308,7 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 
 @kernel
 def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
-    """Put what is left of the front on the stack, no more rows than columns; returns the new top."""
+    """Push the remainder of the front of node n onto the stack, with no more rows than columns; returns the new top."""
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.where[n] = top
     for kind in range(2):

@@ -1,6 +1,7 @@
-"""Many arrays in one: kernels hand over each array as seven numbers at each call, used or not.
+"""Several flat arrays stored in one, so that kernels pass fewer arguments.
 
-The first entries say where each array starts and the last one ends.
+Kernels pass each array as seven numbers at every call. Of n arrays in one, the first n + 1 elements are the starts of
+the arrays and the end of the last one.
 """
 
 from __future__ import annotations
@@ -26,5 +27,5 @@ def pack(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 @unfolded
 def part(flat: np.ndarray, k: int) -> np.ndarray:
-    """Array number k."""
+    """Return array number k of those packed in `flat`, as a view."""
     return flat[int(flat[k]) : int(flat[k + 1])]

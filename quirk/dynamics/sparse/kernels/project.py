@@ -1,7 +1,7 @@
-"""Projection of a state onto the constraints, and of an error along them, with a factorisation that is at hand.
+"""Projection of a state onto the constraints, and of an error onto their tangent space.
 
-Nearest in the mass metric: poses by chord steps delta = -W (A W)^+ Phi, with rows from a state nearby as long as
-these contract fast, and from where the steps have led once they do not; velocities likewise with Phi_dot.
+The nearest state in the mass metric: poses by steps delta = -W (A W)^+ Phi, velocities likewise with Phi_dot. Rows and
+factorisation are those of a state nearby (chord steps) and are renewed when the steps contract too slowly.
 """
 
 from __future__ import annotations
@@ -94,7 +94,10 @@ def tangential(
     level: int,
     constrained: bool,
 ) -> None:
-    """Fill work.motion with a change of y at one level or, if `constrained`, what of it lies along the constraints."""
+    """Fill work.motion with a change of y at one level, poses or velocities.
+
+    If `constrained`, with its projection onto the tangent space of the constraints: the part that violates no row.
+    """
     motion_of(constants, y, change, level, work.motion)
     if constrained:
         along(nodes, work.G, work.motion, work.rhs)

@@ -1,12 +1,16 @@
-"""Which rows follow from others, and are left out.
+"""Redundant constraint rows: finding those that depend linearly on others, and leaving them out.
 
-The rule: bodies taken all alike (`uniform`) and rows scaled to unit length, a row is dependent if its distance from
-the span of the rows kept before it, in the order of elimination, is at most `rank_tolerance`. Distances come from the
-orthogonal factorisation, so that they are right down to round-off. Which rows are left out is decided where the
-constraints hold and kept from then on: within a step the state is off the constraints, where redundant rows
-contradict each other a little and look independent. Any choice that leaves the full rank gives the same motion; rows
-kept that are close to dependent cost digits, so the choice is made with the highest threshold that leaves the full
-rank, and anew where the least pivot has become poor.
+A row is redundant if its distance from the span of the rows kept before it, in the order of elimination, is at most
+`rank_tolerance` times its length. Lengths and distances are those of A W in the uniform metric
+(`quirk.dynamics.metric`), in which masses play no part; the orthogonal factorisation gives them to round-off.
+
+The set of rows that are kept is chosen at a state on the constraints and used until the next choice. Stages of a step
+violate the constraints a little; redundant rows then contradict each other and look independent, so no stage makes a
+choice of its own.
+
+All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which cost digits. So
+the choice tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and takes the first that keeps rows of full
+rank, and a new choice is made when the least pivot of the present set has become too small.
 """
 
 from __future__ import annotations
@@ -67,7 +71,11 @@ REFLECTED = 1e-6
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Work) -> None:
-    """Fill the squared lengths of all rows at hand; masses are those of the nodes and of the sides of relations."""
+    """Fill work.lengths (8 K,) with the squared lengths of the rows A W, of which work.G has the parts.
+
+    `inverse_mass` (K,) is the sum of 1/m over both bodies of each node, `side_inverse_mass` 1/m of the body of each
+    side of a relation.
+    """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
         if nodes.kind[n] == RELATION:
@@ -83,7 +91,7 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
 @kernel
 def uniform_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
-    """Fill rows and lengths for bodies all alike at a state."""
+    """Fill work.G with the rows at a state, and work.lengths with their squares, in the uniform metric."""
     free_motion(part(work.uniform, CONSTANTS), y, work.kin)
     all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
     measure(nodes, part(work.uniform, INVERSE_MASSES), part(work.uniform, SIDE_INVERSE_MASSES), work)
@@ -91,7 +99,10 @@ def uniform_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.nda
 
 @kernel
 def judge(work: Work, tolerance: float) -> int:
-    """Find the distances of the rows at hand for bodies all alike; returns how many are above the tolerance."""
+    """Factorise the rows in work.G in the uniform metric; returns how many are further from others than the tolerance.
+
+    Distances of rows from the span of those before them are then in work.triangle.
+    """
     clear(work.x)
     scale, weight = part(work.uniform, SCALE), part(work.uniform, WEIGHT)
     kept = triangularise(work.fronts, work.triangle, work.G, scale, weight, work.lengths, work.x, tolerance)
@@ -113,7 +124,10 @@ def count_rows(nodes: Nodes) -> int:
 def choose(
     constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, rank: int
 ) -> bool:
-    """Choose `rank` rows that are far from dependent at a state; False if there are not so many: the choice stays."""
+    """Choose `rank` rows that are as far from dependent as can be at a state on the constraints.
+
+    Returns False, and leaves the choice as it was, if fewer rows are independent there.
+    """
     uniform_rows(nodes, pattern, work, t, y)
     least = at(work.summary, TOLERANCE)
     threshold = least if rank >= count_rows(nodes) else max(FIRST_THRESHOLD, least)
@@ -137,7 +151,7 @@ def choose(
 
 @kernel
 def weighed_rows(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
-    """Fill rows and lengths in the mass metric at a state."""
+    """Fill work.G with the rows at a state, and work.lengths with their squares, in the mass metric."""
     free_motion(constants, y, work.kin)
     all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
     measure(nodes, nodes.inverse_mass, nodes.relations.inverse_mass, work)
@@ -145,9 +159,10 @@ def weighed_rows(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Wo
 
 @kernel
 def weigh(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
-    """Find pivots in the mass metric of the rows whose distances stand in `measure`, their floors, and the method.
+    """Factorise the chosen rows in the mass metric, and set their floors and the method from the pivots that result.
 
-    In the mass metric a row is taken for dependent where its distance has shrunk as much as it may for bodies alike.
+    The chosen rows are those with a distance in work.measure; the others get an infinite floor. The floor of a chosen
+    row lets its distance in the mass metric shrink by the same factor as from work.measure down to `rank_tolerance`.
     """
     weighed_rows(constants, nodes, pattern, work, t, y)
     for n in range(nodes.rows.shape[0]):
@@ -173,7 +188,7 @@ def weigh(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: 
 
 @kernel
 def adapt(work: Work) -> None:
-    """Set by which method rows are factorised, and how many solves an answer takes."""
+    """Set METHOD, blocks or reflections, and PASSES, the number of solves, from the least pivot and the rate."""
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and (least < TINY or rate > SLOW):
         put(work.summary, METHOD, REFLECTIONS)
@@ -193,9 +208,10 @@ def adapt(work: Work) -> None:
 
 @kernel
 def passes_for(rate: float, least: float) -> int:
-    """How many solves leave less than ENOUGH, if each leaves a part `rate`; at least two.
+    """How many solves bring the residual below ENOUGH if each leaves a part `rate` of it: two or more.
 
-    What is left counts in the mass metric; of light bodies' accelerations it can be more, by the root of the pivots.
+    The residual is taken in the mass metric. Accelerations of light bodies may be off by more, by one over the root of
+    the least pivot, which is allowed for.
     """
     wanted = math.log(ENOUGH * math.sqrt(least)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
@@ -206,7 +222,11 @@ def of_node(
     d: int, rows: int, factor: np.ndarray, lengths: np.ndarray, o: int, kept: int, left_out: int, least: float,
     root: bool,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Add the rows of one node to what `count` notes: pivots stand as roots, or inverted, on a diagonal from d on."""
+    """Return how many rows are kept and left out, and the least pivot, with those of one node added to those given.
+
+    Pivots are read off a diagonal of `factor` from element d on: as their square roots or, without `root`, inverted;
+    zero for rows left out. They are over the squared `lengths` of the rows, from element o on.
+    """
     for r in range(rows):
         entry = at(factor, d + 9 * r)
         if entry == 0.0:
@@ -219,9 +239,10 @@ def of_node(
 
 @kernel
 def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
-    """Note the number of rows kept by the factorisation and their least pivot; returns how many are left out.
+    """Set RANK and LEAST to the number of rows that the factorisation kept and their least pivot.
 
-    Lengths of rows are those of the last choice: they change little, and reading all rows would take time.
+    Returns how many rows it left out. Pivots are over the squared lengths of rows at the last choice, which change
+    little; measuring all rows anew would take time.
     """
     kept, left_out, least = 0, 0, 1.0
     if work.summary[METHOD] == REFLECTIONS:
@@ -248,9 +269,10 @@ def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
 def watch(
     constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, rank: int
 ) -> bool:
-    """Look after the choice where the constraints hold and have just been evaluated.
+    """Check the rows that are kept at a state on the constraints at which y' has just been evaluated.
 
-    Returns whether the evaluation is to be repeated: with other rows, or refined more often.
+    Makes a new choice if the least pivot has become too small, and adapts method and passes. Returns whether y' is to
+    be evaluated again for that: with other rows, by another method, or with more passes.
     """
     method, passes = work.summary[METHOD], work.summary[PASSES]
     left_out = count(nodes, pattern, work)

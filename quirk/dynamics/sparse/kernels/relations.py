@@ -1,7 +1,8 @@
-"""Rows of relations in kernels: called by pointer, and written where the rows of joints are.
+"""Constraint rows of relations, in kernels: their functions are called by address, and fill rows and right-hand sides.
 
-A relation has a side for each of its frames, with a force and a scaled moment of its own on that body. What joints
-say with one force for two bodies takes two sides here, and three bodies take three.
+A side of a relation is what a unit multiplier of each of its rows exerts on one of its bodies: a force and a scaled
+moment. There is one side for each frame of the relation. In G the sides stand behind the rows of nodes made of
+primitives, where one force serves both bodies with opposite signs.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ SIDE_ENTRIES = 4
 
 
 class Relations(NamedTuple):
-    """Relations as kernels see them; few arrays, since each takes time to compile.
+    """The relations of a model in a few flat arrays: each array of an argument adds to the time of compiling.
 
-    entries, sides: integers as above · inverse_mass (S,) of the body of each side · motions · inputs, outputs: see
-    `quirk.constraints.relation.Layout`.
+    entries (RELATION_SIZE per relation), sides (SIDE_ENTRIES per side): integers as above · inverse_mass (S,): 1/m of
+    the body of each side · motions: of all relations · inputs, outputs: those of all functions, one after the other,
+    see `quirk.constraints.relation.Layout`.
     """
 
     entries: np.ndarray
@@ -68,7 +70,7 @@ FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15,
 
 @kernel
 def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Call the function of relation r at a state."""
+    """Fill the inputs of relation r from a state, and call its function, which fills its outputs."""
     e = RELATION_SIZE * r
     first, first_motion = relations.entries[e + INPUT], relations.entries[e + MOTION]
     for m in range(first_motion, relations.entries[e + MOTION_END]):
@@ -103,7 +105,10 @@ def relation_rows(
     rhs: np.ndarray,
     o: int,
 ) -> None:
-    """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs` on."""
+    """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs` on.
+
+    a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
+    """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
     out, begin, end = relations.entries[e + OUTPUT], relations.entries[e + SIDE], relations.entries[e + SIDE_END]
@@ -140,7 +145,7 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the rows of relation r times a motion."""
+    """Write the rows of relation r times a motion (see `along`) to `out`, from element o on."""
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
@@ -151,7 +156,7 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 
 @kernel
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
-    """Add what multipliers x of relation r exert on each body."""
+    """Add to `wrench` the loads that relation r exerts on its bodies with the multipliers from element o of x on."""
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
@@ -163,7 +168,10 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 def relation_lengths(
     relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
 ) -> None:
-    """Write the squared lengths of the rows of relation r; `inverse_mass` is that of the body of each side."""
+    """Write the squared lengths of the rows A W of relation r, from element o of `lengths` on.
+
+    `inverse_mass` is 1/m of the body of each side.
+    """
     squares = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g = relations.sides[SIDE_ENTRIES * s + AT]

@@ -1,4 +1,4 @@
-"""The arrays that one solver writes, and what it keeps about the rows at hand."""
+"""The arrays that the kernels of one solver write, and the state of its choice of rows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 
 class Work(NamedTuple):
-    """Arrays that evaluations write: no kernel allocates.
+    """The arrays that kernels write, made once per solver: no kernel allocates. K nodes.
 
-    kin: kinematics of bodies · G, rhs, x: rows, right-hand sides and unknowns of nodes · goal: what the rows times
-    the accelerations shall be · sum: multipliers, as they add up · rest: what is missing of goal · B, Q: the
-    factorisation by blocks · wrench, motion: per body, see `quirk.dynamics.layout` · change: like motion · lengths (8
-    K,): squares of the rows in the mass metric · measure (8 K,): distances of the rows kept when they were chosen,
-    zero for rows left out · floor (8 K,): pivots that are not above it count as zero; infinite for rows that are left
-    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there, packed ·
-    uniform: the metric in which rows are judged, packed.
+    kin: kinematics of bodies · G: rows of nodes · rhs, x (8 K,): right-hand sides and multipliers · goal (8 K,): what
+    A M^-1 (wrench) is to be · sum, rest (8 K,): multipliers and residual during refinement · B, Q: the factorisation of
+    S by blocks · wrench: loads on bodies · motion, change: velocities or displacements of bodies, rotations multiplied
+    by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,): distances of rows in the uniform metric
+    when they were chosen, zero for rows left out · floor (8 K,): pivots up to it count as zero; infinite for rows left
+    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, packed, see `orthogonal` ·
+    uniform: constants of the uniform metric, packed, see below.
     """
 
     kin: np.ndarray
@@ -44,12 +44,12 @@ class Work(NamedTuple):
 
 # Entries of Work.summary:
 # RANK: number of rows kept; LEAST: the least pivot kept, over the squared length of its row.
-# METHOD: by which the rows are factorised; PASSES: how many solves an answer takes, 1 where nothing is refined.
-# RATE: by which part of what is missing a further solve misses, the largest seen.
-# TRIGGER: the least pivot below which other rows are to be left out.
+# METHOD: by which the rows are factorised; PASSES: number of solves of `impose`, 1 for no refinement.
+# RATE: the largest factor seen from one residual of refinement to the next.
+# TRIGGER: the least pivot below which another set of rows is chosen.
 # TOLERANCE: distance, over its length, up to which a row counts as dependent on others.
-# PRUNED: whether the pattern leaves out nodes, so that with other rows than those chosen for it blocks cannot do.
-# CORRECTION: how far, in rad or lengths of the system, the last projection found the poses off.
+# PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that blocks cannot serve other rows.
+# CORRECTION: the violation of positions, in rad or lengths of the system, that the last projection began with.
 RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION = range(9)
 SUMMARY = 9
 

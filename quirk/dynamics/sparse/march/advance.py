@@ -36,7 +36,7 @@ from .probe import Arrays, Asked, carry_on, failed, jumped, note, overlooked
 
 
 class Settings(NamedTuple):
-    """What a run is asked to do.
+    """The settings of a run.
 
     start, end: s · step: s, of so many `fixed` steps, or 0 of as many as the tolerances ask for · rtol, atol ·
     interval: every how many steps the state is projected, 0 for never · alpha, beta: Baumgarte's rates, 1/s ·

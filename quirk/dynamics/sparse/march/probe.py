@@ -1,7 +1,8 @@
-"""Functions of a user asked between the stages of a step, in kernels: whether a step has passed over something.
+"""Detection of changes in users' functions between the stages of a step, in kernels.
 
-Stages are few and may lie far apart. What each function was asked and returned at those that count for a step's end
-is interpolated by a polynomial in time; where a function returns something else, the step has overlooked it.
+Stages are few and may lie far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
+function at the stages are interpolated by polynomials in time. Where a function, called between the stages with
+interpolated inputs, differs from its interpolated outputs, the step has missed something.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ CHANGE_GROWTH = 4.0
 
 
 class Asked(NamedTuple):
-    """The functions of a run, with a record of each stage of the present step.
+    """Users' functions of a run, with their inputs and outputs at each stage of the present step; P functions.
 
     entries: integers as above · limit (2 P,): by what part of its change in a step each function may differ from the
     interpolation, infinite for those not looked at; and the least such part, to which the first returns ·
@@ -62,7 +63,7 @@ def no_functions() -> Asked:
 
 @kernel
 def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
-    """Record what all functions were asked and returned in the evaluation just done."""
+    """Record inputs and outputs of all functions after the evaluation of a stage."""
     count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
@@ -77,21 +78,21 @@ def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
 
 @kernel
 def record_in(asked: Asked, stage: int) -> int:
-    """Where the inputs of a stage start."""
+    """Return where the inputs of all functions at a stage start in `asked.inputs`."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
 
 
 @kernel
 def record_out(asked: Asked, stage: int) -> int:
-    """Where the outputs of a stage start."""
+    """Return where the outputs of all functions at a stage start in `asked.outputs`."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
 
 
 @kernel
 def carry_on(asked: Asked, stages: int) -> None:
-    """Make the record of the closing evaluation that of the first stage of the next step; remember the changes."""
+    """Copy the record of the last evaluation of a step to the first stage of the next; note how functions changed."""
     count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
@@ -108,7 +109,7 @@ def carry_on(asked: Asked, stages: int) -> None:
 
 @kernel
 def spread(asked: Asked, p: int) -> tuple[float, float]:
-    """By how much function p changes over the nodes of a step, and its largest value there."""
+    """Return the range of the outputs of function p over the nodes of a step, and their largest magnitude."""
     change, largest, e = 0.0, 0.0, ASKED_SIZE * p
     for c in range(asked.entries[e + OUTS]):
         low, high, place = math.inf, -math.inf, asked.entries[e + PLACE_OUT] + c
@@ -143,10 +144,10 @@ def jumped(asked: Asked) -> bool:
 
 @kernel
 def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float, float, float]) -> float:
-    """Ask in between; returns when a function first differs from the interpolation, or infinity.
+    """Return the first time between stages at which a function differs from its interpolation; infinity if none does.
 
-    `when` is the start of the step, its size, how far apart functions are asked at most, and up to when there is no
-    need to. A function that fails there is passed over: the run need not ask for it.
+    `when` is the start of the step, its size, the longest time between two calls, and the time up to which the step has
+    been searched before. A function that fails there does not count: the run may never call it there.
     """
     t, h, gap, cleared = when
     count = asked.limit.shape[0] // 2
@@ -167,7 +168,7 @@ def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float
 
 @kernel
 def find_basis(asked: Asked, theta: float) -> None:
-    """Fill in how much each node counts at a part theta of the step (Lagrange)."""
+    """Fill asked.basis with the Lagrange polynomials of the nodes at a part theta of the step."""
     for m in range(asked.stages.shape[0]):
         weight = 1.0
         for j in range(asked.stages.shape[0]):
@@ -178,7 +179,7 @@ def find_basis(asked: Asked, theta: float) -> None:
 
 @kernel
 def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Whether function p, asked at interpolated inputs, returns something other than its interpolated values."""
+    """Whether function p, called with interpolated inputs, differs from its interpolated outputs by over its limit."""
     e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
     given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
     first = asked.entries[e + FIRST_IN]

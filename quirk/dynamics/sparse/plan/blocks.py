@@ -1,4 +1,4 @@
-"""The blocks of S: which there are, what they start from, and what earlier nodes take from them."""
+"""The blocks of S = A M^-1 A^T: which are not zero, and from which products elimination forms them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,17 @@ Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
 class Blocks:
-    """The blocks of one model.
+    """Patterns of the blocks of one model: of all nodes, or of those that are kept where there are very many.
 
     Parameters
     ----------
     neighbours : of each node the later ones that it is coupled with when it is eliminated
-    rows, sign : of each node
-    products : of which each block consists to begin with
+    rows, sign : of each node, see `Pattern`
+    products : products of rows whose sum each block is before the elimination
+
+    Attributes
+    ----------
+    dense : whether elimination would take too many products of blocks
     """
 
     def __init__(
@@ -40,16 +44,16 @@ class Blocks:
 
     @cached_property
     def whole(self) -> Pattern:
-        """The pattern of all nodes."""
+        """The pattern with all nodes."""
         return block_pattern(self.neighbours, self.rows, self.sign, self.products)
 
     @cached_property
     def empty(self) -> Pattern:
-        """The pattern of none."""
+        """The pattern without blocks, as all nodes are left out."""
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, kept: np.ndarray) -> Pattern:
-        """Return the pattern of some of the nodes (K,), bool, in the same order."""
+        """Return the pattern in which only the nodes in `kept` (K,), bool, have rows and blocks."""
         if kept.all():
             return self.whole
         rows = np.where(kept, self.rows, 0)
@@ -71,7 +75,7 @@ class Blocks:
 def block_pattern(
     neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
 ) -> Pattern:
-    """Lay out the blocks of all nodes, with what they start from and what earlier nodes take from them."""
+    """Return the pattern of blocks: the place of each, its products, and the updates by nodes eliminated before."""
     first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
     column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
     owner = np.repeat(np.arange(len(neighbours)), np.diff(first))

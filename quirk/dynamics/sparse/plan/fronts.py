@@ -25,7 +25,7 @@ class BodySides:
 
 @dataclass(frozen=True)
 class Orthogonal:
-    """What `triangularise` needs of one model.
+    """The pattern of the orthogonal factorisation of one model, for `triangularise`.
 
     Attributes
     ----------

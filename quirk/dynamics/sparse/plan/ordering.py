@@ -126,16 +126,16 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
 
 
 def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> bool:
-    """Whether unknowns are coupled with all of each other and with nothing else."""
+    """Whether a clique of unknowns is coupled with nothing else."""
     if len(clique) < CLIQUE or any(degree[member] != len(clique) - 1 for member in clique):
         return False
     return all(coupled[member] <= clique for member in clique)
 
 
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Reorder without other fill: small branches of the elimination one after the other, the rest behind them.
+    """Reorder the elimination, with the same fill, so that small subtrees come one after the other, then the rest.
 
-    What is worked on together then lies together, which counts in systems larger than the processor's caches.
+    Unknowns of a subtree are then neighbours in memory, which saves time in systems larger than the processor's caches.
     """
     count = len(order)
     position = {unknown: k for k, unknown in enumerate(order)}

@@ -57,7 +57,7 @@ SIDES = (G_I, G_J)
 
 @dataclass(frozen=True)
 class Joint:
-    """Some rows of one constraint: what a node is made of.
+    """Some rows of one constraint, which are one node of the elimination.
 
     Attributes
     ----------
@@ -75,21 +75,21 @@ class Joint:
 
 @dataclass(frozen=True)
 class Tables:
-    """The arrays of a model.
+    """The constant arrays of a model for the compiled solver; K nodes.
 
     Attributes
     ----------
-    slots : where each body stands
+    slots : the order of the bodies in flat arrays
     constants : of bodies, in blocks of eight
-    nodes : what kernels read
-    blocks : of which the factorisation of S consists
-    joints : what each node is made of, None for hubs
-    row_lane : (m,) where each row of the model lies among the lanes (8 K,) of all nodes
-    row_pivot : (m,) where its diagonal element lies in the orthogonal factor
-    units : element of G where the rows of the unit matrix start
-    rows_size : elements of G
-    orthogonal : the same for the orthogonal factorisation
-    uniform : the metric in which rows are judged
+    nodes : the joints for kernels
+    blocks : the patterns of the factorisation of S by blocks
+    joints : the rows of each node, None for hubs
+    row_lane : (m,) place of each row of the model among the lanes (8 K,) of all nodes
+    row_pivot : (m,) place of its diagonal element in the orthogonal factor
+    units : element of G at which rows of the unit matrix start, used to couple hubs
+    rows_size : number of elements of G
+    orthogonal : the pattern of the orthogonal factorisation
+    uniform : constants of the uniform metric, packed
     """
 
     slots: Slots
@@ -106,7 +106,7 @@ class Tables:
 
 
 def flatten(model: Model) -> Tables:
-    """Order the elimination and lay out all arrays."""
+    """Return the constant arrays of a model: order the elimination, and lay out nodes, blocks and fronts."""
     n = len(model.mass)
     joints = list(_joints(model))
     elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
@@ -234,14 +234,14 @@ def _nodes(model: Model, placed: Sequence[Joint | None], slots: Slots, relations
 
 
 def _kind(primitives: list[int]) -> int:
-    """What a node is to the kernels: forces of coincidences have the axes of N, those of dot-1 are zero."""
+    """Return POINT, HINGE or BILINEAR for the primitives of a node; forces of the first two kinds are constant."""
     if primitives[0] != COINCIDENCE or any(kind != DOT1 for kind in primitives[1:]):
         return BILINEAR
     return POINT if len(primitives) == 1 else HINGE
 
 
 def _sides_at_bodies(model: Model, placed: Sequence[Joint | None], relations: Relations) -> dict[int, list[Side]]:
-    """The nodes at each body."""
+    """Return the sides of nodes at each body."""
     at_body: dict[int, list[Side]] = {}
     for k, joint in enumerate(placed):
         if joint is not None:
@@ -259,7 +259,7 @@ def _orthogonal(
     hubs: dict[int, int],
     products: Products,
 ) -> Orthogonal:
-    """The fronts of the orthogonal factorisation: rows of G^T by bodies, and couplings with hubs."""
+    """Return the fronts of the orthogonal factorisation, from the rows of G^T by bodies and couplings with hubs."""
     bodies = [
         BodySides(
             nodes=[side.node for side in sides],
@@ -276,7 +276,7 @@ def _orthogonal(
 
 
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
-    """What S and the couplings to hubs consist of: products of rows through each body."""
+    """Return the products of rows, one for each body that two nodes share, whose sums are S and couplings to hubs."""
     products: Products = {}
     for body, hub in hubs.items():
         # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
@@ -305,7 +305,10 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
 
 
 class Side(NamedTuple):
-    """What a node does to one of its bodies: where in G its moment and its force are, and the sign of the latter."""
+    """What the rows of a node exert on one of its bodies: places of moment and force in G, and the force's sign.
+
+    `constant` says that the forces are those of a coincidence, the axes of N.
+    """
 
     node: int
     moment: int

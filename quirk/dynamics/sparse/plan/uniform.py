@@ -1,4 +1,7 @@
-"""The arrays of the compiled solver for bodies all alike, in which rows are judged; see `quirk.dynamics.metric`."""
+"""Constants of the compiled solver for the uniform metric, in which redundant rows are found.
+
+See `quirk.dynamics.metric`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,13 @@ def uniform(
     relations: Relations,
     fronts: Orthogonal,
 ) -> np.ndarray:
-    """Return the packed arrays of a model whose `constants` (n, CONSTANTS_SIZE) and `bodies` of each node are given."""
+    """Return the constants that stand in for those of the masses, packed: `CONSTANTS` and so on of `kernels.work`.
+
+    Parameters
+    ----------
+    constants : (n, CONSTANTS_SIZE) of the bodies, with their masses
+    bodies : those of each node; n is the ground
+    """
     n = len(model.mass)
     alike, length = constants.copy(), body_lengths(model)
     alike[:, INVERSE_MASS] = 1.0

@@ -1,7 +1,7 @@
-"""Taylor coefficients of the motion of bodies, eight at a time.
+"""Taylor coefficients of the motion of bodies, in kernels, eight bodies at a time.
 
-Laid out as kinematics, one order after the other: rotation and spin in N, position, angular velocity in body axes,
-and loads.
+An array `bodies` holds one order after the other, `size` elements each, laid out as kinematics: coefficients of
+rotation and spin in N, position in N, angular velocity in body axes, and loads (`quirk.dynamics.layout`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
-    """Fill what the state says."""
+    """Fill the coefficients that the state y gives: all of order 0 but loads, and the position's of order 1."""
     for block in range(y.shape[0] // STATE):
         s, k = block * STATE, block * KIN
         pose(constants, y, bodies, s, k, block * CON)
@@ -44,7 +44,7 @@ def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -
 
 @kernel
 def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, present: np.ndarray) -> None:
-    """Add a wrench to FORCE and TORQUE of one order."""
+    """Add constraint loads in `wrench` to FORCE and TORQUE of one order, `present`; moments become torques in N."""
     for block in range(wrench.shape[0] // WRENCH):
         k, f = block * KIN, block * WRENCH
         # The moment is W^T R^T tau.
@@ -56,9 +56,10 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 
 @kernel
 def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
-    """Fill coefficient `order` of the accelerations under the loads at hand and `weight` times gravity.
+    """Fill coefficient `order` of the accelerations under FORCE and TORQUE of that order and `weight` times gravity.
 
-    And the rotations that follow.
+    Fills the position's coefficient `order` + 2, those `order` + 1 of spin and angular velocity, and the rotation's up
+    to `order` + 2, which follow from these.
     """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON
@@ -103,7 +104,7 @@ def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size: int, order: int) -> None:
-    """Add to coefficient `order` of the accelerations what a wrench does."""
+    """Add to coefficient `order` of the accelerations M^-1 times the constraint loads in `wrench`."""
     for block in range(size // KIN):
         c, f, here = block * CON, block * WRENCH, order * size + block * KIN
         scale = 1.0 / ((order + 1) * (order + 2))

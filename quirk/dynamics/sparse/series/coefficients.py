@@ -1,11 +1,12 @@
-"""Taylor coefficients of constrained motion, one after the other, with one factorisation for all.
+"""Taylor coefficients of accelerations and multipliers at a state, in kernels, with one factorisation for all orders.
 
 Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations themselves,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
-where Phi_(k+2) is that of the motion with a_k as if there were no lambda_k: see `quirk.dynamics.dense.derivatives`, the
-dense reference. Rows A_m are over velocities and spins in N, moments scaled by the metric at the state itself.
+where Phi_(k+2) is the coefficient of Phi along the motion whose a_k is found without lambda_k; see
+`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m are over velocities and spins in N, moments multiplied
+by W^T R^T of the state itself.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def find_series(
 
 @kernel
 def answer(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) -> None:
-    """Fill work.wrench and work.x with what the constraints do about work.rhs."""
+    """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs."""
     copy(work.rhs, work.goal)
     clear(work.wrench)
     # Refined once in any case: derivatives multiply errors.
@@ -86,7 +87,7 @@ def answer(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) ->
 def apply_loads(
     forces: Forces, series: Series, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
 ) -> None:
-    """Fill FORCE and TORQUE of one order with the applied loads."""
+    """Fill FORCE and TORQUE of order k, `present`, with the applied loads; with zero if the motion is `driven`."""
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)
         return

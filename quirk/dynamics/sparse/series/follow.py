@@ -1,7 +1,7 @@
-"""Derivatives along given states, or along positions that constraints prescribe, compiled: entered once for many.
+"""Derivatives of the motion at many times, in one compiled entry: at given states, or for motions drivers prescribe.
 
-Positions are continued from one time to the next by their Taylor polynomials and brought onto the constraints. Where
-that moves them too far, the way is taken in parts.
+In the latter case only the state at the first time is given. From one time to the next the positions are extrapolated
+by their Taylor polynomials and projected onto the constraints, in several steps where projection would move them far.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ THETA, ONCE = 0, 24
 
 
 class Path(NamedTuple):
-    """Where derivatives are asked for, and what was found.
+    """The times at which derivatives are asked for, and what was found there.
 
-    times (nt,) · states (nt size,) · present, trial, guess: of one state · turns: coefficients of rotation vectors ·
-    accelerations: coefficients of each time and order · counts, clock: see below · counter: of the turns of joints,
-    where states follow each other.
+    times (nt,) · states (nt size,): given, or found if they are followed · present, trial, guess (size,): the last
+    state, the next one, and velocities predicted there · turns: scratch for coefficients of rotation vectors ·
+    accelerations: Taylor coefficients for each time and order · counts, clock: see below · counter: counts the turns of
+    joints along states that are followed.
     """
 
     times: np.ndarray
@@ -87,9 +88,10 @@ def follow(
     tracking: bool,
     most_steps: int,
 ) -> int:
-    """Find `order` coefficients of accelerations at all times; returns why it stops, at the latest after `most_steps`.
+    """Fill `order` Taylor coefficients of the accelerations at each time; returns after at most `most_steps` steps.
 
-    With `tracking` the states follow from the first one; `rank` rows are to be independent.
+    Returns the reason: ARRIVED and so on. With `tracking` the first state alone is given, and drivers leave no freedom.
+    `rank` is the number of independent rows, `length` that of the system, m.
     """
     size = path.present.shape[0]
     for _ in range(most_steps):

@@ -42,12 +42,12 @@ from ..kernels.work import Work
 
 
 class Series(NamedTuple):
-    """Arrays of coefficients.
+    """Arrays of Taylor coefficients that the kernels of this folder write; K nodes.
 
-    bodies: those of all bodies, laid out as their kinematics, one order after the other, two more than of
-    accelerations · rows: G of each order, of which the first is left to `Work.G` · multipliers (order 8 K,) ·
-    terms: of one node · relations: with functions for the higher orders · address (1,) of a function that finds
-    applied loads of higher orders, or 0 · asked (1,): which one.
+    bodies: coefficients of all bodies, one order after the other, two orders more than of accelerations · rows: G of
+    each order from 1 on, at the place of that order; order 0 is in `Work.G` · multipliers (order 8 K,) · terms: scratch
+    for one node · relations: those whose functions give higher orders · address (1,): of a function that fills applied
+    loads of higher orders, or 0 · asked (1,): the order that it is to fill.
     """
 
     bodies: np.ndarray
@@ -67,9 +67,9 @@ TERMS = 128
 
 @kernel
 def next_rows(nodes: Nodes, series: Series, work: Work, t: float, size: int, k: int, order: int) -> None:
-    """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2), and the rows of order k + 1 if there are more to come.
+    """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2), and if k + 1 < order coefficient k + 1 of the rows.
 
-    With k = 0 also those of order 0, in work.G.
+    With k = 0 also work.G, with the rows themselves. `size` is that of one order of series.bodies.
     """
     length = work.G.shape[0]
     for n in range(nodes.rows.shape[0]):
@@ -93,7 +93,10 @@ def next_rows(nodes: Nodes, series: Series, work: Work, t: float, size: int, k: 
 
 @kernel
 def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.ndarray, m: int) -> None:
-    """Fill the terms of one order m of a node, `first` being 1 for order 0 and 0 for others; see `constraint_rows`."""
+    """Fill coefficient m of x, y and the vectors they are made of, of the rows of node n; see `constraint_rows`.
+
+    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for others, as axes of N are constant.
+    """
     ki, kj, arm, o = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], 6 * n, TERMS * m
     lanes, direction = nodes.lanes[n], 48 * n
     s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
@@ -117,7 +120,7 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
 
 @kernel
 def node_rows(nodes: Nodes, n: int, series: Series, order: int, G: np.ndarray) -> None:
-    """Write the rows of one order of a node into G."""
+    """Write coefficient `order` of the rows of node n into G, from the terms of all orders up to that."""
     terms, zero = series.terms, splat(0.0)
     on_i = on_j = zero, zero, zero
     for m in range(order + 1):
@@ -135,7 +138,11 @@ def node_rows(nodes: Nodes, n: int, series: Series, order: int, G: np.ndarray) -
 
 @kernel
 def relation_terms(series: Series, r: int, work: Work, t: float, size: int, k: int, order: int, o: int) -> None:
-    """The same for relation r, whose function gives derivatives of Phi up to order + 1, and of rows to order - 1."""
+    """Do what `next_rows` does for relation r, with right-hand sides from element o of work.rhs on.
+
+    Its function gives derivatives of Phi up to `order` + 1, and of the gradient up to `order` - 1. Coefficients of the
+    motion that are not known yet are handed over as zero.
+    """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, order + 1
     first, out = relations.entries[e + INPUT], relations.entries[e + OUTPUT]
@@ -179,7 +186,7 @@ def relation_terms(series: Series, r: int, work: Work, t: float, size: int, k: i
 
 @kernel
 def relation_sides(series: Series, r: int, order: int, m: int, G: np.ndarray) -> None:
-    """Write the rows of one order m of relation r into G."""
+    """Write coefficient m of the rows of relation r into G, from the outputs of its function."""
     relations, e = series.relations, RELATION_SIZE * r
     begin, end = relations.entries[e + SIDE], relations.entries[e + SIDE_END]
     first = relations.entries[e + OUTPUT] + relations.entries[e + GRADIENT]

@@ -1,6 +1,7 @@
 """Functions of a user that compiled code calls: what they return, raise, alter and call themselves."""
 
 import re
+import sys
 import threading
 
 import numba
@@ -339,6 +340,13 @@ def spoiling(t, p, q, v, w):
     return load
 
 
+@pytest.fixture
+def few_calls(monkeypatch):
+    """Functions are called twenty times between the stages of a run, not a thousand times."""
+    monkeypatch.setattr(sys.modules["quirk.simulate"], "PARTS", 20)
+
+
+@pytest.mark.usefixtures("few_calls")
 @pytest.mark.parametrize("solver", ["sparse", "dense"])
 def test_functions_can_alter_and_keep_what_they_get(solver):
     """Nothing of the run changes, nor what was kept by a call before."""
@@ -376,6 +384,7 @@ def test_a_compiled_function_that_alters_its_arguments_and_fails_gets_the_same_o
     assert "must be finite; got [0.0, 0.0, nan]" in message(with_force(force))
 
 
+@pytest.mark.usefixtures("few_calls")
 def test_a_function_can_run_a_simulation_of_its_own():
     """The force is what a pendulum of its own has come to, which is itself driven by a Python function."""
 

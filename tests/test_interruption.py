@@ -156,7 +156,8 @@ def test_within_a_function(kind, options, capfd):
     system = systems(hook)[kind]
     quirk.simulate(system, 0.01, **{**options, **({"step": 0.01} if "step" in options else {})})
     capfd.readouterr()
-    for at in (1, 2, 3, 5, 40):
+    # Functions of constraints are compiled anew for each run, which takes most of the time.
+    for at in (1, 2, 3, 5, 40) if kind == "force" else (1, 3, 40):
         hook.press(at)
         result = quirk.simulate(system, 1e4, **options)
         assert result.status == "interrupted"

@@ -22,11 +22,12 @@ import numpy as np
 from quirk.compiled import shared
 from quirk.constraints.relative import nearest
 from quirk.lanes import at, greater, highest, splat
+from quirk.state import STATE_SIZE
 
 from .layout import OMEGA, ORIENTATION
 from .vectors import dot, load3
 
-STATE = 8 * 13
+STATE = 8 * STATE_SIZE
 SPIN_FROM_ORIENTATION = 8 * (OMEGA - ORIENTATION)
 
 # A vector of length one moves by at most 1/sqrt(2) of the angle by which two bodies turn relative to each other: with

@@ -41,8 +41,9 @@ POSITION_TERM, OMEGA_TERM = 21, 27
 INVERSE_MASS, GRAVITY, UNLIKE, FACTOR, INVERSE_FACTOR, MASS = 0, 1, 4, 13, 22, 31
 CONSTANTS_SIZE = 32
 
-# What constraints exert on a body: force in N, and W^T R^T times the moment.
-WRENCH_SIZE = 6
+# What constraints exert on a body: force in N, and from MOMENT on, in arrays in blocks of eight, W^T R^T times the
+# moment. Displacements and velocities that rows are multiplied with have rotations, times W^-1, there.
+WRENCH_SIZE, MOMENT = 6, 24
 
 # Of each node: force on body j, and scaled moments on i and on j, three lanes each.
 G_FORCE, G_I, G_J = 0, 24, 48

@@ -18,15 +18,14 @@ from ...layout import FORCE, KINEMATICS_SIZE, POSITION_TERM, ROTATION, SPIN
 from ...model import Model
 from ...towers import MotionTower, factorials
 from ...turns import angles_by_name
+from ..kernels.project import CORRECTIONS, FACTORISATIONS
 from ..plan.tables import UNIT_ROWS
 from ..plan.tables_of_relations import flat_relations
 from ..series.follow import (
     AGAIN,
     ARRIVED,
     CLOCK,
-    CORRECTIONS,
     COUNTS,
-    FACTORISATIONS,
     INTERRUPTED,
     REACHED,
     ROW,
@@ -149,6 +148,7 @@ class Differentiator:
             relations=self.related.table,
             address=np.array([address_of(self._pointer) if model.forces else 0]),
             asked=np.zeros(1, dtype=np.int64),
+            order=order,
         )
         self._present = aligned(solver.size)
         self._angles: dict[str, np.ndarray] = {}
@@ -182,11 +182,11 @@ class Differentiator:
         """
         solver = self.solver
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
-        path = self._path(times, states[0])
+        path = self._path(times, states[0], rank, tracking)
         for row, state in enumerate(states):
             path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(state)
         try:
-            outcome = self._follow(path, rank, tracking, angles, watch)
+            outcome = self._follow(path, angles, watch)
         except KeyboardInterrupt:
             if not tracking or path.counts[ROW] == 0:
                 raise
@@ -205,16 +205,16 @@ class Differentiator:
         """
         solver, series, K, nt = self.solver, self.series, self.order, len(times)
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
-        reader, whole = JointLoads(solver, self.related), self._path(times, states[0])
+        reader, whole = JointLoads(solver, self.related), self._path(times, states[0], rank)
         force, torque = np.zeros((2, nt, K, reader.count, 3))
         multipliers = np.zeros((nt, K, solver.model.rows))
         accelerations, kept = whole.accelerations.reshape(nt, -1), whole.states.reshape(nt, -1)
         G, count = series.rows.reshape(K, -1), len(solver.work.x)
         for row in range(nt):
             kept[row] = solver.slots.state_to_lanes(states[row])
-            path = self._path(times[row : row + 1], states[row])
+            path = self._path(times[row : row + 1], states[row], rank)
             path.states[:] = kept[row]
-            self._follow(path, rank, False, None if angles is None else angles[row : row + 1], lambda t: None)
+            self._follow(path, None if angles is None else angles[row : row + 1])
             accelerations[row] = path.accelerations
             rows = [solver.work.G, *G[1:]]
             x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
@@ -228,7 +228,7 @@ class Differentiator:
         factor = factorials(K - 1)[:, None, None]
         return self._found(whole), Loads(multipliers * factor[..., 0], force * factor, torque * factor)
 
-    def _path(self, times: np.ndarray, start: np.ndarray) -> Path:
+    def _path(self, times: np.ndarray, start: np.ndarray, rank: int, tracking: bool = False) -> Path:
         solver, nt = self.solver, len(times)
         return Path(
             times=np.ascontiguousarray(times, dtype=float),
@@ -240,17 +240,14 @@ class Differentiator:
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
             counts=np.zeros(COUNTS, dtype=np.int64),
             clock=np.zeros(CLOCK),
+            stop=solver.applied.stop,
             counter=solver.model.joints.counter(solver.slots, State.unpack(start), nt),
+            length=float(solver.model.length),
+            rank=rank,
+            tracking=tracking,
         )
 
-    def _follow(
-        self,
-        path: Path,
-        rank: int,
-        tracking: bool,
-        angles: np.ndarray | None,
-        watch: Callable[[float], None],
-    ) -> int:
+    def _follow(self, path: Path, angles: np.ndarray | None, watch: Callable[[float], None] = lambda t: None) -> int:
         solver = self.solver
         applied = solver.applied
         applied.latest = None
@@ -266,14 +263,13 @@ class Differentiator:
             began = time.perf_counter()
             with applied.calling():
                 outcome = int(follow(
-                    *solver.arrays[:3], applied.table, solver.work, self.series, path, applied.stop,
-                    float(solver.model.length), self.order, rank, tracking, steps,
+                    *solver.arrays[:3], applied.table, solver.work, self.series, path, steps,
                 ))  # fmt: skip
             pace = steps / max(time.perf_counter() - began, 1e-6)
             steps = int(min(max(1, ENTRY_TIME * pace), 10 * steps))
             watch(float(path.clock[REACHED]))
             # At given states nothing may fail; trial steps on the way to others may, and are taken again.
-            trouble = None if tracking else applied.latest or applied.undefined(float(path.clock[REACHED]))
+            trouble = None if path.tracking else applied.latest or applied.undefined(float(path.clock[REACHED]))
             if trouble is not None:
                 raise trouble
             if outcome == AGAIN and path.counts[TRIED] > MOST_STEPS:

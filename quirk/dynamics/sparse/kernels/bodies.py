@@ -8,6 +8,7 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.lanes import greater, highest, load, root, splat, store, total
+from quirk.state import STATE_SIZE
 from quirk.traced import traced
 
 from ...layout import (
@@ -23,6 +24,7 @@ from ...layout import (
     LINEAR,
     MASS,
     METRIC,
+    MOMENT,
     OMEGA,
     ORIENTATION,
     POSITION,
@@ -36,7 +38,7 @@ from ...layout import (
 from ...vectors import columns_times, cross, dot, load3, plus, rows_times, store3, times
 
 # Elements of a block of eight bodies.
-STATE = 8 * 13
+STATE = 8 * STATE_SIZE
 KIN = 8 * KINEMATICS_SIZE
 CON = 8 * CONSTANTS_SIZE
 WRENCH = 8 * WRENCH_SIZE
@@ -140,7 +142,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
         store3(wrench, f, plus(weight, load3(kin, k + 8 * FORCE)))
-        store3(wrench, f + 24, scaled_moment(constants, y, kin, s, k, c))
+        store3(wrench, f + MOMENT, scaled_moment(constants, y, kin, s, k, c))
         zero = splat(0.0)
         for place in (LINEAR, ALPHA, ALPHA_BODY):
             store3(kin, k + 8 * place, (zero, zero, zero))
@@ -152,7 +154,7 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
         store3(motion, f, times(load3(wrench, f), load(constants, block * CON + 8 * INVERSE_MASS)))
-        store3(motion, f + 24, load3(wrench, f + 24))
+        store3(motion, f + MOMENT, load3(wrench, f + MOMENT))
 
 
 @kernel
@@ -163,7 +165,7 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
         linear = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
         store3(ydot, s + 8 * VELOCITY, plus(load3(kin, k + 8 * LINEAR), linear))
-        turn = rows_times(constants, c + 8 * FACTOR, load3(wrench, f + 24))
+        turn = rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT))
         store3(ydot, s + 8 * OMEGA, plus(load3(kin, k + 8 * ALPHA_BODY), turn))
         q = s + 8 * ORIENTATION
         w, v, omega = 0.5 * load(y, q), times(load3(y, q + 8), 0.5), load3(y, s + 8 * OMEGA)
@@ -206,7 +208,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
     for block in range(y.shape[0] // STATE):
         s, c, f = block * STATE, block * CON, block * WRENCH
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
-        turn = times(rows_times(constants, c + 8 * FACTOR, load3(wrench, f + 24)), -1.0)
+        turn = times(rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT)), -1.0)
         if level == POSES:
             store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
             # q (1, turn / 2), brought to unit length.
@@ -264,7 +266,7 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
         else:
             store3(motion, f, load3(change, s + 8 * VELOCITY))
             turn = load3(change, s + 8 * OMEGA)
-        store3(motion, f + 24, rows_times(constants, c + 8 * INVERSE_FACTOR, turn))
+        store3(motion, f + MOMENT, rows_times(constants, c + 8 * INVERSE_FACTOR, turn))
 
 
 @kernel
@@ -274,7 +276,7 @@ def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
         c, f = block * CON, block * WRENCH
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
         store3(motion, f, plus(load3(motion, f), shift))
-        store3(motion, f + 24, plus(load3(motion, f + 24), times(load3(wrench, f + 24), -1.0)))
+        store3(motion, f + MOMENT, plus(load3(motion, f + MOMENT), times(load3(wrench, f + MOMENT), -1.0)))
 
 
 @kernel
@@ -292,7 +294,7 @@ def error_ratio(
     check = splat(0.0)
     for block in range(y.shape[0] // STATE):
         s, c, f = block * STATE, block * CON, block * WRENCH
-        shift, turn = load3(motion, f), rows_times(constants, c + 8 * FACTOR, load3(motion, f + 24))
+        shift, turn = load3(motion, f), rows_times(constants, c + 8 * FACTOR, load3(motion, f + MOMENT))
         o = s + 8 * POSITION if level == POSES else s + 8 * VELOCITY
         size = root(greater(dot(load3(y, o), load3(y, o)), dot(load3(y_new, o), load3(y_new, o))))
         a = root(dot(shift, shift)) / (atol + rtol * size)

@@ -14,7 +14,7 @@ import numpy as np
 from quirk.compiled import inlined, kernel
 from quirk.lanes import add, at, load, put, splat, store, total
 
-from ...layout import G_FORCE, G_I, G_J, G_SIZE
+from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
 from .bodies import released
 from .factorise import Pattern, factorise, solve
 from .orthogonal import substitute, triangularise
@@ -110,5 +110,5 @@ def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, der
             force = at(x, 8 * n + c) if constant else total(multipliers * load(G, g + G_FORCE + 8 * c))
             add(wrench, i + 8 * c, -force)
             add(wrench, j + 8 * c, force)
-            add(wrench, i + 24 + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))
-            add(wrench, j + 24 + 8 * c, total(multipliers * load(G, g + G_J + 8 * c)))
+            add(wrench, i + MOMENT + 8 * c, total(multipliers * load(G, g + G_I + 8 * c)))
+            add(wrench, j + MOMENT + 8 * c, total(multipliers * load(G, g + G_J + 8 * c)))

@@ -14,9 +14,8 @@ from quirk.lanes import at, put, splat, store
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
 
-from ...layout import FORCE, KINEMATICS_SIZE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY
-
-KIN = 8 * KINEMATICS_SIZE
+from ...layout import FORCE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY
+from .bodies import KIN
 
 # Entries of each element: address of its law, where its inputs and outputs start, first input of its motions and of its
 # frames, its motions among those of all, and its frames likewise.
@@ -24,7 +23,7 @@ ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END = r
 ELEMENT_SIZE = 9
 
 # Entries of each frame: where its body starts in arrays of states and of kinematics.
-STATE, KINEMATICS = range(2)
+STATE_AT, KINEMATICS_AT = range(2)
 SIDE_ENTRIES = 2
 
 # Entries of each counted coordinate: where its reference starts among the inputs, and itself among the outputs.
@@ -66,7 +65,7 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
             store(forces.outputs, out + LANES * (s - first), splat(math.nan))  # what a law that fails leaves
         call(forces.entries[o + ADDRESS], t, forces.inputs, forces.entries[o + INPUT], forces.outputs, out)
         for s in range(first, forces.entries[o + SIDE_END]):
-            k = forces.sides[SIDE_ENTRIES * s + KINEMATICS]
+            k = forces.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
             for c in range(3):
                 load, moment = out + LANES * (s - first) + c, out + LANES * (s - first) + 3 + c
                 kin[k + 8 * (FORCE + c)] += at(forces.outputs, load)
@@ -82,7 +81,7 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
         motion_taylor(forces.motions, m, t, 1, forces.inputs, place + 2 * (m - begin))
     place = forces.entries[o + FRAMES]
     for s in range(forces.entries[o + SIDE], forces.entries[o + SIDE_END]):
-        state, k = forces.sides[SIDE_ENTRIES * s + STATE], forces.sides[SIDE_ENTRIES * s + KINEMATICS]
+        state, k = forces.sides[SIDE_ENTRIES * s + STATE_AT], forces.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
         for c in range(3):
             put(forces.inputs, place + BODY_POSITION + c, at(y, state + 8 * (POSITION + c)))
             put(forces.inputs, place + BODY_VELOCITY + c, at(y, state + 8 * (VELOCITY + c)))

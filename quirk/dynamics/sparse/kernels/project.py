@@ -32,6 +32,9 @@ STAGNANT = 1e-8
 
 MOST_STEPS = 16
 
+# Entries of `counts`, to which `project` adds its steps and its factorisations.
+CORRECTIONS, FACTORISATIONS = range(2)
+
 
 @kernel
 def project(
@@ -46,8 +49,8 @@ def project(
 ) -> bool:
     """Move y onto the constraints; False if it is too far from them.
 
-    The factorisation in `work` is of a state nearby, or is replaced. `counts` gets the number of steps added in
-    entry 0 and of factorisations in entry 1.
+    The factorisation in `work` is of a state nearby, or is replaced. Numbers of steps and factorisations are added to
+    the first entries of `counts`.
     """
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(y) / length
     for level in range(2):
@@ -59,7 +62,7 @@ def project(
             residuals(nodes, t, y, work.kin, level, work.rhs)
             push(nodes, pattern, work)
             size = displace(constants, y, work.wrench, level, length)
-            counts[0] += 1
+            counts[CORRECTIONS] += 1
             if level == POSES and previous == np.inf and not renewed:
                 put(work.summary, CORRECTION, size)
             if not size < np.inf:
@@ -74,7 +77,7 @@ def project(
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(y, length))
                     break
                 factorise_at(constants, nodes, pattern, work, t, y)
-                counts[1] += 1
+                counts[FACTORISATIONS] += 1
                 renewed = True
                 size = np.inf
             previous = size

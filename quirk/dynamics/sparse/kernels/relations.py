@@ -17,7 +17,7 @@ from quirk.lanes import at, load, put, splat, store, total
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
 
-from ...layout import ALPHA, LINEAR, POSITION, ROTATION, SPIN, VELOCITY
+from ...layout import ALPHA, LINEAR, MOMENT, POSITION, ROTATION, SPIN, VELOCITY
 from ...vectors import back, dot, load3, scaled, store3, three
 
 # Derivatives of Phi that the equation of motion needs, and that relations are compiled for.
@@ -34,7 +34,7 @@ ADDRESS, ROWS, INPUT, OUTPUT, FRAMES, GRADIENT, NUMBERS, MOTION, MOTION_END, SID
 RELATION_SIZE = 11
 
 # Entries of each side: where its body starts in arrays of states, kinematics and wrenches, and the side itself in G.
-STATE, KINEMATICS, WRENCH, AT = range(4)
+STATE_AT, KINEMATICS_AT, WRENCH_AT, G_AT = range(4)
 SIDE_ENTRIES = 4
 
 
@@ -60,7 +60,7 @@ class Relations(NamedTuple):
     def starts(self, r: int) -> list[int]:
         """Where the sides of a relation start in G, for Python."""
         sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
-        return [int(start) for start in sides[:, AT]]
+        return [int(start) for start in sides[:, G_AT]]
 
 
 # Inputs of a frame: where it is in its body (12), then position, velocity and no acceleration, rotation, spin and
@@ -78,7 +78,7 @@ def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin
         motion_taylor(relations.motions, m, t, ORDER, relations.inputs, o)
     o = first + relations.entries[e + FRAMES]
     for s in range(relations.entries[e + SIDE], relations.entries[e + SIDE_END]):
-        state, k = relations.sides[SIDE_ENTRIES * s + STATE], relations.sides[SIDE_ENTRIES * s + KINEMATICS]
+        state, k = relations.sides[SIDE_ENTRIES * s + STATE_AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
         for c in range(3):
             put(relations.inputs, o + BODY_POSITION + c, at(y, state + 8 * (POSITION + c)))
             put(relations.inputs, o + BODY_VELOCITY + c, at(y, state + 8 * (VELOCITY + c)))
@@ -118,7 +118,7 @@ def relation_rows(
         phi, phi_dot, bend = at(relations.outputs, d), at(relations.outputs, d + 1), at(relations.outputs, d + 2)
         put(rhs, o + row, -(bend + 2.0 * alpha * phi_dot + beta * beta * phi))
     for s in range(begin, end):
-        g, k = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS]
+        g, k = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
         for c in range(6):
             store(G, g + 8 * c, splat(0.0))  # lanes without a row, too: what is not a number would stay there
         for row in range(relations.entries[e + ROWS]):
@@ -148,9 +148,9 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
     """Write the rows of relation r times a motion (see `along`) to `out`, from element o on."""
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
-        g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
+        g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
         row = row + dot(three(motion, b), load3(G, g + SIDE_FORCE))
-        row = row + dot(three(motion, b + 24), load3(G, g + SIDE_MOMENT))
+        row = row + dot(three(motion, b + MOMENT), load3(G, g + SIDE_MOMENT))
     store(out, o, row)
 
 
@@ -159,7 +159,7 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
     """Add to `wrench` the loads that relation r exerts on its bodies with the multipliers from element o of x on."""
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
-        g, b = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + WRENCH]
+        g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
         for c in range(6):
             wrench[b + 8 * c] += total(multipliers * load(G, g + 8 * c))
 
@@ -174,7 +174,7 @@ def relation_lengths(
     """
     squares = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
-        g = relations.sides[SIDE_ENTRIES * s + AT]
+        g = relations.sides[SIDE_ENTRIES * s + G_AT]
         for c in range(3):
             force, moment = load(G, g + SIDE_FORCE + 8 * c), load(G, g + SIDE_MOMENT + 8 * c)
             squares = squares + inverse_mass[s] * force * force + moment * moment

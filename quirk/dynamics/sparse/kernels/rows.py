@@ -13,7 +13,7 @@ import numpy as np
 from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
 
-from ...layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, POSITION, SPIN, VELOCITY
+from ...layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, MOMENT, POSITION, SPIN, VELOCITY
 from ...vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
 from .relations import Relations, relation_along, relation_residuals, relation_rows
 
@@ -47,6 +47,10 @@ class Nodes(NamedTuple):
 # one of a relation; a hub body, which has no rows. The first two are what BILINEAR says of them, with less to
 # compute: their forces are constant.
 POINT, HINGE, BILINEAR, RELATION, HUB = range(5)
+
+# Where in `patterns` of a kind of joint stands which rows have d in x, and which have d in y; and in `direction` of a
+# node the directions fixed in body j.
+IN_X, IN_Y, DIRECTION_J = 24, 32, 24
 
 # Lanes of a coincidence: row c holds component c of d; then which lanes these are.
 UNITS = np.append(np.eye(3, 8).ravel(), np.eye(3, 8).sum(axis=0))
@@ -102,7 +106,7 @@ def constraint_rows(
             # With w and a of j relative to i and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
             e, w = load3(UNITS, 0), minus(w_j, w_i)
             u = turned(kin, ki, load3(nodes.direction, 48 * n))
-            v = turned(kin, kj, load3(nodes.direction, 48 * n + 24))
+            v = turned(kin, kj, load3(nodes.direction, 48 * n + DIRECTION_J))
             normal = cross(u, v)
             turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
             store(rhs, 8 * n, turning - dot(d2, e))
@@ -117,9 +121,9 @@ def constraint_rows(
             d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_j, s_i))
             d1 = plus(minus(three(y, sj + 8 * VELOCITY), three(y, si + 8 * VELOCITY)), minus(s1_j, s1_i))
             lanes, direction = nodes.lanes[n], 48 * n
-            in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
+            in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
             u = turned(kin, ki, load3(nodes.direction, direction))
-            v = turned(kin, kj, load3(nodes.direction, direction + 24))
+            v = turned(kin, kj, load3(nodes.direction, direction + DIRECTION_J))
             u1, v1 = cross(w_i, u), cross(w_j, v)
             x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
             y_ = plus(v, times(d, in_y))
@@ -165,9 +169,9 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
             put(out, 8 * n + 1, d1[1])
             put(out, 8 * n + 2, d1[2])
             continue
-        in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
+        in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
         u = turned(kin, ki, load3(nodes.direction, direction))
-        v = turned(kin, kj, load3(nodes.direction, direction + 24))
+        v = turned(kin, kj, load3(nodes.direction, direction + DIRECTION_J))
         x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
         y_ = plus(v, times(d, in_y))
         if order == 0:
@@ -189,5 +193,6 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
             continue
         i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
         row = dot(minus(three(motion, j), three(motion, i)), load3(G, g + G_FORCE))
-        row = row + dot(three(motion, i + 24), load3(G, g + G_I)) + dot(three(motion, j + 24), load3(G, g + G_J))
+        row = row + dot(three(motion, i + MOMENT), load3(G, g + G_I))
+        row = row + dot(three(motion, j + MOMENT), load3(G, g + G_J))
         store(out, 8 * n, row)

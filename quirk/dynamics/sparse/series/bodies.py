@@ -17,6 +17,7 @@ from ...layout import (
     GRAVITY,
     INVERSE_FACTOR,
     INVERSE_MASS,
+    MOMENT,
     OMEGA,
     OMEGA_TERM,
     POSITION,
@@ -49,7 +50,7 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
         k, f = block * KIN, block * WRENCH
         # The moment is W^T R^T tau.
         tau = rows_times(bodies, k + 8 * ROTATION, columns_times(constants, block * CON + 8 * INVERSE_FACTOR,
-                         load3(wrench, f + 24)))  # fmt: skip
+                         load3(wrench, f + MOMENT)))  # fmt: skip
         store3(present, k + 8 * FORCE, plus(load3(present, k + 8 * FORCE), load3(wrench, f)))
         store3(present, k + 8 * TORQUE, plus(load3(present, k + 8 * TORQUE), tau))
 
@@ -111,7 +112,7 @@ def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size:
         o = here + 2 * size + 8 * POSITION_TERM
         shift = times(load3(wrench, f), scale * load(constants, c + 8 * INVERSE_MASS))
         store3(bodies, o, plus(load3(bodies, o), shift))
-        moment = times(load3(wrench, f + 24), 1.0 / (order + 1))
+        moment = times(load3(wrench, f + MOMENT), 1.0 / (order + 1))
         o = here + size + 8 * OMEGA_TERM
         turned = rows_times(constants, c + 8 * FACTOR, moment)
         store3(bodies, o, plus(load3(bodies, o), turned))

@@ -40,18 +40,17 @@ def find_series(
     series: Series,
     t: float,
     y: np.ndarray,
-    order: int,
     rank: int,
     driven: bool,
 ) -> None:
-    """Fill `order` coefficients of accelerations and multipliers at a state on the constraints.
+    """Fill all coefficients of accelerations and multipliers at a state on the constraints.
 
     Leaves the factorisation and number of rows in `work`; `rank` is how many are to be independent. If the motion is
     `driven`, constraints leave no freedom, and loads are left out: they could add nothing but round-off.
     """
     size, count = work.kin.shape[0], work.x.shape[0]
     start(constants, y, series.bodies, size)
-    for k in range(order):
+    for k in range(series.order):
         present = series.bodies[k * size : (k + 1) * size]
         apply_loads(forces, series, t, y, present, k, driven)
         for m in range(1, k + 1):
@@ -60,13 +59,13 @@ def find_series(
             wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench, True)
             add_loads(constants, work.wrench, series.bodies, present)
         free_terms(constants, series.bodies, size, k, 0.0 if driven else 1.0)
-        next_rows(nodes, series, work, t, size, k, order)
+        next_rows(nodes, series, work, t, size, k)
         if k == 0:
             factorise_rows(pattern, work)
         answer(constants, nodes, pattern, work)
         if k == 0 and watch(constants, nodes, pattern, work, t, y, rank):
             # Looking for other rows has replaced those at hand.
-            next_rows(nodes, series, work, t, size, k, order)
+            next_rows(nodes, series, work, t, size, k)
             factorise_rows(pattern, work)
             answer(constants, nodes, pattern, work)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])

@@ -44,8 +44,9 @@ class Path(NamedTuple):
 
     times (nt,) · states (nt size,): given, or found if they are followed · present, trial, guess (size,): the last
     state, the next one, and velocities predicted there · turns: scratch for coefficients of rotation vectors ·
-    accelerations: Taylor coefficients for each time and order · counts, clock: see below · counter: counts the turns of
-    joints along states that are followed.
+    accelerations: Taylor coefficients for each time and order · counts, clock: see below · stop (1,): not zero to end
+    · counter: counts the turns of joints along states that are followed · length: of the system, m · rank: number of
+    independent rows · tracking: whether the first state alone is given, and drivers leave no freedom.
     """
 
     times: np.ndarray
@@ -57,12 +58,16 @@ class Path(NamedTuple):
     accelerations: np.ndarray
     counts: np.ndarray
     clock: np.ndarray
+    stop: np.ndarray
     counter: Counter
+    length: float
+    rank: int
+    tracking: bool
 
 
-# Entries of Path.counts: steps of projections, their factorisations, times done, steps from one position to the next,
-# and how many of either kind were tried since the last time.
-CORRECTIONS, FACTORISATIONS, ROW, STEPS, TRIED = range(5)
+# Entries of Path.counts behind CORRECTIONS and FACTORISATIONS: times done, steps from one position to the next, and how
+# many of either kind were tried since the last time.
+ROW, STEPS, TRIED = range(2, 5)
 COUNTS = 5
 # Entries of Path.clock: time reached, and the step to try on the way to the next of the times, 0 for the whole way.
 REACHED, AHEAD = range(2)
@@ -81,28 +86,20 @@ def follow(
     work: Work,
     series: Series,
     path: Path,
-    stop: np.ndarray,
-    length: float,
-    order: int,
-    rank: int,
-    tracking: bool,
     most_steps: int,
 ) -> int:
-    """Fill `order` Taylor coefficients of the accelerations at each time; returns after at most `most_steps` steps.
+    """Fill the Taylor coefficients of the accelerations at each time; returns after at most `most_steps` steps.
 
-    Returns the reason: ARRIVED and so on. With `tracking` the first state alone is given, and drivers leave no freedom.
-    `rank` is the number of independent rows, `length` that of the system, m.
+    Returns the reason: ARRIVED and so on.
     """
     size = path.present.shape[0]
     for _ in range(most_steps):
         row = path.counts[ROW]
         if row >= path.times.shape[0]:
             return ARRIVED
-        if tracking and row > 0:
+        if path.tracking and row > 0:
             path.counts[TRIED] += 1
-            outcome = approach(
-                constants, nodes, pattern, forces, work, series, path, path.times[row], length, order, rank
-            )  # fmt: skip
+            outcome = approach(constants, nodes, pattern, forces, work, series, path, path.times[row])
             if outcome == AGAIN:
                 continue
             if outcome != ARRIVED:
@@ -113,14 +110,14 @@ def follow(
             copy(path.states[row * size : (row + 1) * size], path.present)
             t = path.times[row]
             path.clock[REACHED] = t
-            find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, tracking)
-            if tracking and work.summary[RANK] < rank:
+            find_series(constants, nodes, pattern, forces, work, series, t, path.present, path.rank, path.tracking)
+            if path.tracking and work.summary[RANK] < path.rank:
                 return SINGULAR
-        if stop[0] != 0:
+        if path.stop[0] != 0:
             return STOPPED
         note_turns(path.counter, row, path.present, path.present, 0.0)
         # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
-        keep(series, path, work.kin.shape[0], order, work.summary[RANK] >= rank)
+        keep(series, path, work.kin.shape[0], work.summary[RANK] >= path.rank)
         path.counts[ROW] += 1
     return ARRIVED if path.counts[ROW] >= path.times.shape[0] else AGAIN
 
@@ -135,21 +132,18 @@ def approach(
     series: Series,
     path: Path,
     end: float,
-    length: float,
-    order: int,
-    rank: int,
 ) -> int:
-    """Go on towards the time `end`, by one step; AGAIN where that is not reached yet."""
-    clock = path.clock
+    """Follow the positions by one step towards the time `end`; returns ARRIVED, AGAIN if it ends before, or why not."""
+    clock, length = path.clock, path.length
     whole = end - path.times[path.counts[ROW] - 1]
     ahead = clock[AHEAD] if clock[AHEAD] > 0.0 else whole
     t = end if clock[REACHED] + ahead >= end else clock[REACHED] + ahead
     h = t - clock[REACHED]
-    arrived = predict(series.bodies, path, work.kin.shape[0], h, order, length)
+    arrived = predict(series, path, work.kin.shape[0], h)
     copy(path.trial, path.guess)
     arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
     arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
-    arrived = arrived and expected(path, length, h)
+    arrived = arrived and expected(path, h)
     if arrived:
         # Once more with the rows of the very place, which are more to the point than those from where it started.
         factorise_at(constants, nodes, pattern, work, t, path.trial)
@@ -166,16 +160,16 @@ def approach(
     copy(path.trial, path.present)
     clock[AHEAD], clock[REACHED] = 2.0 * h, t
     path.counts[STEPS] += 1
-    find_series(constants, nodes, pattern, forces, work, series, t, path.present, order, rank, True)
-    if work.summary[RANK] < rank:
+    find_series(constants, nodes, pattern, forces, work, series, t, path.present, path.rank, True)
+    if work.summary[RANK] < path.rank:
         return SINGULAR
     return ARRIVED if t >= end else AGAIN
 
 
 @kernel
-def expected(path: Path, length: float, h: float) -> bool:
-    """Whether the velocities of `trial` are about those that were predicted."""
-    largest = splat(0.0)
+def expected(path: Path, h: float) -> bool:
+    """Whether projection has changed the velocities of `trial` by a small part only: else this is another branch."""
+    largest, length = splat(0.0), path.length
     for block in range(path.trial.shape[0] // STATE):
         v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
         dv = minus(load3(path.trial, v), load3(path.guess, v))
@@ -187,13 +181,13 @@ def expected(path: Path, length: float, h: float) -> bool:
 
 
 @kernel
-def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int, length: float) -> bool:
+def predict(series: Series, path: Path, size: int, h: float) -> bool:
     """Fill `trial` with the state a time h later, by the Taylor polynomials of the motion.
 
     Returns whether their last terms are small, so that poses are known to a part of the finest tooth, and turns are
     about those of the mean rates.
     """
-    whole = path.present.shape[0]
+    bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
     uncounted = splat(0.0)
     for block in range(whole // STATE):
@@ -254,9 +248,9 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 
 
 @kernel
-def keep(series: Series, path: Path, size: int, order: int, regular: bool) -> None:
-    """Note the coefficients of one time; those that are not defined are not numbers."""
-    row = path.counts[ROW]
+def keep(series: Series, path: Path, size: int, regular: bool) -> None:
+    """Copy the coefficients of the accelerations at one time to `path`; nan beyond the first unless `regular`."""
+    row, order = path.counts[ROW], series.order
     for k in range(order):
         for block in range(size // KIN):
             o = ((row * order + k) * (size // KIN) + block) * 48

@@ -19,11 +19,11 @@ from ...layout import G_FORCE, G_I, G_J, G_SIZE, POSITION_TERM, ROTATION, SPIN
 from ...vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
 from ..kernels.relations import (
     ADDRESS,
-    AT,
     FRAMES,
+    G_AT,
     GRADIENT,
     INPUT,
-    KINEMATICS,
+    KINEMATICS_AT,
     MOTION,
     MOTION_END,
     NUMBERS,
@@ -37,7 +37,7 @@ from ..kernels.relations import (
     SIDE_MOMENT,
     Relations,
 )
-from ..kernels.rows import HUB, RELATION, Nodes
+from ..kernels.rows import DIRECTION_J, HUB, IN_X, IN_Y, RELATION, Nodes
 from ..kernels.work import Work
 
 
@@ -47,7 +47,8 @@ class Series(NamedTuple):
     bodies: coefficients of all bodies, one order after the other, two orders more than of accelerations · rows: G of
     each order from 1 on, at the place of that order; order 0 is in `Work.G` · multipliers (order 8 K,) · terms: scratch
     for one node · relations: those whose functions give higher orders · address (1,): of a function that fills applied
-    loads of higher orders, or 0 · asked (1,): the order that it is to fill.
+    loads of higher orders, or 0 · asked (1,): the order that it is to fill · order: number of coefficients of
+    accelerations.
     """
 
     bodies: np.ndarray
@@ -57,6 +58,7 @@ class Series(NamedTuple):
     relations: Relations
     address: np.ndarray
     asked: np.ndarray
+    order: int
 
 
 # Of each order of a node: x and y of its rows, the directions fixed in its bodies, and the force, three lanes each;
@@ -66,8 +68,8 @@ TERMS = 128
 
 
 @kernel
-def next_rows(nodes: Nodes, series: Series, work: Work, t: float, size: int, k: int, order: int) -> None:
-    """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2), and if k + 1 < order coefficient k + 1 of the rows.
+def next_rows(nodes: Nodes, series: Series, work: Work, t: float, size: int, k: int) -> None:
+    """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2), and if that is needed coefficient k + 1 of the rows.
 
     With k = 0 also work.G, with the rows themselves. `size` is that of one order of series.bodies.
     """
@@ -77,7 +79,7 @@ def next_rows(nodes: Nodes, series: Series, work: Work, t: float, size: int, k: 
             store(work.rhs, 8 * n, splat(0.0))
             continue
         if nodes.kind[n] == RELATION:
-            relation_terms(series, nodes.lanes[n], work, t, size, k, order, 8 * n)
+            relation_terms(series, nodes.lanes[n], work, t, size, k, 8 * n)
             continue
         for m in range(k + 3):
             node_terms(nodes, n, series.bodies[m * size : (m + 1) * size], 1.0 if m == 0 else 0.0, series.terms, m)
@@ -87,7 +89,7 @@ def next_rows(nodes: Nodes, series: Series, work: Work, t: float, size: int, k: 
         store(work.rhs, 8 * n, -((k + 1.0) * (k + 2.0)) * phi)
         if k == 0:
             node_rows(nodes, n, series, 0, work.G)
-        if k + 1 < order:
+        if k + 1 < series.order:
             node_rows(nodes, n, series, k + 1, series.rows[(k + 1) * length : (k + 2) * length])
 
 
@@ -103,9 +105,9 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
     s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
     d = minus(three(kin, kj + 8 * POSITION_TERM), three(kin, ki + 8 * POSITION_TERM))
     d = plus(d, minus(s_j, s_i))
-    in_x, in_y = load(nodes.patterns, lanes + 24), load(nodes.patterns, lanes + 32)
+    in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
     u = turned(kin, ki, load3(nodes.direction, direction))
-    v = turned(kin, kj, load3(nodes.direction, direction + 24))
+    v = turned(kin, kj, load3(nodes.direction, direction + DIRECTION_J))
     x = plus(plus(u, times(load3(nodes.patterns, lanes), first)), times(d, in_x))
     y = plus(v, times(d, in_y))
     store3(terms, o + X, x)
@@ -137,14 +139,14 @@ def node_rows(nodes: Nodes, n: int, series: Series, order: int, G: np.ndarray) -
 
 
 @kernel
-def relation_terms(series: Series, r: int, work: Work, t: float, size: int, k: int, order: int, o: int) -> None:
+def relation_terms(series: Series, r: int, work: Work, t: float, size: int, k: int, o: int) -> None:
     """Do what `next_rows` does for relation r, with right-hand sides from element o of work.rhs on.
 
-    Its function gives derivatives of Phi up to `order` + 1, and of the gradient up to `order` - 1. Coefficients of the
+    Its function gives derivatives of Phi up to order + 1, and of the gradient up to order - 1. Coefficients of the
     motion that are not known yet are handed over as zero.
     """
     relations, length = series.relations, work.G.shape[0]
-    e, last = RELATION_SIZE * r, order + 1
+    e, last = RELATION_SIZE * r, series.order + 1
     first, out = relations.entries[e + INPUT], relations.entries[e + OUTPUT]
     begin, end = relations.entries[e + SIDE], relations.entries[e + SIDE_END]
     for m in range(relations.entries[e + MOTION], relations.entries[e + MOTION_END]):
@@ -152,7 +154,7 @@ def relation_terms(series: Series, r: int, work: Work, t: float, size: int, k: i
         motion_taylor(relations.motions, m, t, last, relations.inputs, place)
     place = first + relations.entries[e + FRAMES]
     for s in range(begin, end):
-        body = relations.sides[SIDE_ENTRIES * s + KINEMATICS]
+        body = relations.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
         place += 12
         for m in range(last + 1):
             for c in range(3):
@@ -179,23 +181,23 @@ def relation_terms(series: Series, r: int, work: Work, t: float, size: int, k: i
         # (k + 1) (k + 2) / (k + 2)! = 1 / k!
         put(work.rhs, o + row, -at(relations.outputs, out + row * (last + 1) + k + 2) / factorial)
     if k == 0:
-        relation_sides(series, r, order, 0, work.G)
-    if k + 1 < order:
-        relation_sides(series, r, order, k + 1, series.rows[(k + 1) * length : (k + 2) * length])
+        relation_sides(series, r, 0, work.G)
+    if k + 1 < series.order:
+        relation_sides(series, r, k + 1, series.rows[(k + 1) * length : (k + 2) * length])
 
 
 @kernel
-def relation_sides(series: Series, r: int, order: int, m: int, G: np.ndarray) -> None:
+def relation_sides(series: Series, r: int, m: int, G: np.ndarray) -> None:
     """Write coefficient m of the rows of relation r into G, from the outputs of its function."""
     relations, e = series.relations, RELATION_SIZE * r
     begin, end = relations.entries[e + SIDE], relations.entries[e + SIDE_END]
     first = relations.entries[e + OUTPUT] + relations.entries[e + GRADIENT]
     for s in range(begin, end):
-        g, body = relations.sides[SIDE_ENTRIES * s + AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS]
+        g, body = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
         for c in range(6):
             store(G, g + 8 * c, splat(0.0))
         for row in range(relations.entries[e + ROWS]):
-            gradient = first + 8 * (order * (row * (end - begin) + s - begin) + m)
+            gradient = first + 8 * (series.order * (row * (end - begin) + s - begin) + m)
             for c in range(3):
                 put(G, g + SIDE_FORCE + 8 * c + row, at(relations.outputs, gradient + c))
                 put(G, g + SIDE_MOMENT + 8 * c + row, at(relations.outputs, gradient + 3 + c))

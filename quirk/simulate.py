@@ -11,6 +11,7 @@ import numpy as np
 
 from . import validate
 from .assembly import check_consistent
+from .at_state import SOLVERS
 from .contradiction import MOST_ROWS
 from .dynamics.applied import applied_loads
 from .dynamics.dense.flow import Flow
@@ -45,7 +46,7 @@ from .progress import ProgressLine
 from .result import Result
 from .schedule import checked_breaks, checked_step, output_times
 from .state import STATE_SIZE, Kinematics, State, vector_starts
-from .system import SOLVERS, System
+from .system import System
 
 METHODS = (*TABLEAUX, *STIFF_METHODS)
 STABILIZATIONS = ("projection", "baumgarte", None)

@@ -2,69 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from . import validate
-from .body import GROUND, Body, Ground
+from . import at_state, validate
+from .body import Body
 from .constraints import Constraint
-from .dynamics.applied import applied_loads
-from .dynamics.constrained_motion import ConstrainedMotion, angular_acceleration
-from .dynamics.dense import equations
-from .dynamics.dense.constraint_derivatives import ConstraintDerivatives, constraint_derivatives
-from .dynamics.dense.derivatives import derivatives
-from .dynamics.dense.loads import joint_loads
+from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
 from .dynamics.dense.rows import ConstraintRows, constraint_rows
 from .dynamics.metric import Metric
-from .dynamics.model import RANK_TOLERANCE, Model, flatten
-from .dynamics.sparse.host.derivatives import Differentiator, require_order
-from .dynamics.sparse.host.motion import constrained_motion
-from .dynamics.sparse.host.solver import Solver
-from .dynamics.sparse.plan.tables import Tables
-from .dynamics.sparse.plan.tables import flatten as sparse_tables
-from .dynamics.turns import angles_at, angles_by_name
-from .errors import InputError, UnknownNameError
+from .dynamics.model import RANK_TOLERANCE, flatten
+from .dynamics.sparse.host.solvers import Solvers
+from .errors import InputError
 from .forces import ForceElement
+from .parts import Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives
-from .rotation import T_matrix
 from .state import Kinematics, State, initial_state
 
 if TYPE_CHECKING:
     from .mobility import Mobility
 
-SOLVERS = ("sparse", "dense")
-
 # Below these, distances of rows are round-off; above, rows at right angles are not far.
 RANK_TOLERANCES = 1e-12, 0.1
-
-
-class Solvers:
-    """Makes compiled solvers of one model, each with arrays of its own; the tables are made when first asked for."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self._tables: Tables | None = None
-        self._for_residuals: Solver | None = None
-
-    def __call__(self) -> Solver:
-        """Return a new solver."""
-        if self._tables is None:
-            self._tables = sparse_tables(self.model)
-        return Solver(self.model, self._tables)
-
-    @property
-    def for_residuals(self) -> Solver:
-        """A solver that is kept, to ask how far a state is from the constraints: that leaves nothing behind in it.
-
-        Functions of a user in constraints may read what changes; with these it is a new one.
-        """
-        if self._for_residuals is None or any(placed.relation.of_user for placed in self.model.relations):
-            self._for_residuals = self()
-        return self._for_residuals
 
 
 class System:
@@ -100,28 +60,8 @@ class System:
         if more:
             raise InputError("System: items must be one list: System([a, b, ...], gravity=[0, 0, -9.81])")
         self.gravity = validate.array("System", "gravity", gravity, (3,))
-        self._items: dict[str, Body | Constraint | ForceElement] = {}
-        listed = _listed(items)
-        given = {id(item) for item in listed}
-        listed += [part for item in listed for part in getattr(item, "companions", ()) if id(part) not in given]
-        for item in listed:
-            if not isinstance(item, Body | Constraint | ForceElement):
-                raise InputError(f"System: items must be bodies, constraints and forces; got {item!r}")
-            if self._items.get(item.name) is item:
-                raise InputError(f"System: {item} is in the list twice: drop one")
-            if item.name == GROUND.name or item.name in self._items:
-                taken = self._items.get(item.name, GROUND)
-                raise InputError(f"System: names must be unique; {item} has the name of {taken}: rename one")
-            self._items[item.name] = item
-        self.bodies = [item for item in self._items.values() if isinstance(item, Body)]
-        for name, item in self._items.items():
-            if isinstance(item, ForceElement):
-                self._items[name] = item.placed(self.bodies)
-        self.constraints = [item for item in self._items.values() if isinstance(item, Constraint)]
-        self.forces = [item for item in self._items.values() if isinstance(item, ForceElement)]
-        self._check_membership()
-        if not self.bodies:
-            raise InputError("System: at least one body is needed; got none")
+        self._parts = Parts(items)
+        self.bodies, self.constraints, self.forces = self._parts.bodies, self._parts.constraints, self._parts.forces
         self._load_length = None if load_length is None else validate.positive("System", "load_length", load_length)
         self._rank_tolerance = validate.positive("System", "rank_tolerance", rank_tolerance)
         low, high = RANK_TOLERANCES
@@ -150,38 +90,25 @@ class System:
         Results that there are keep the constraints with which they were made. `assemble` moves the bodies to where
         all active constraints are satisfied.
         """
-        self._build(set(self.model.joint_rows) | self._constraint_names("activate", names))
+        self._build(set(self.model.joint_rows) | self._parts.names_of_constraints("activate", names))
 
     def deactivate(self, *names: str) -> None:
         """Switch constraints off, from the next run on: they remove no freedom and carry no load."""
-        self._build(set(self.model.joint_rows) - self._constraint_names("deactivate", names))
+        self._build(set(self.model.joint_rows) - self._parts.names_of_constraints("deactivate", names))
 
     def is_active(self, name: str) -> bool:
         """Whether the constraint of that name is switched on."""
-        return self._constraint_names("is_active", [name]) <= set(self.model.joint_rows)
-
-    def _constraint_names(self, what: str, names: Iterable[str]) -> set[str]:
-        for name in names:
-            if not isinstance(self[name], Constraint):
-                raise InputError(f"System.{what}: {self[name]} is not a constraint; only these are switched on and off")
-        return {getattr(name, "name", name) for name in names}
+        return self._parts.names_of_constraints("is_active", [name]) <= set(self.model.joint_rows)
 
     def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
         """Return the object of that name."""
-        name = getattr(name, "name", name)  # the object itself will do
-        if not isinstance(name, str):
-            raise UnknownNameError(f"System: objects are found by name, a text; got {name!r}")
-        if name not in self._items:
-            close = difflib.get_close_matches(str(name), self._items, n=1)
-            hint = f'; did you mean "{close[0]}"?' if close else f"; there are: {', '.join(self._items)}"
-            raise UnknownNameError(f'System: no object is named "{name}"{hint}')
-        return self._items[name]
+        return self._parts[name]
 
     def __iter__(self) -> Iterator[Body | Constraint | ForceElement]:
-        return iter(self._items.values())
+        return iter(self._parts)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._items
+        return name in self._parts
 
     def __repr__(self) -> str:
         return f"<System: {len(self.bodies)} bodies, {len(self.constraints)} constraints, {len(self.forces)} forces>"
@@ -199,20 +126,11 @@ class System:
 
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
         """Return the accelerations of all bodies at a state; "dense" is the reference, for small systems."""
-        kin, motion = self._motion(state, t, solver)
-        return Acceleration(
-            motion.acceleration[:, :3],
-            angular_acceleration(motion, kin),
-            motion.acceleration[:, 3:],
-        )
+        return at_state.acceleration(self, self.checked(state), self._time(t), solver)
 
     def constraint_forces(self, state: State, t: float = 0.0, solver: str = "sparse") -> ConstraintForces:
-        """Return what the constraints exert on the bodies at a state."""
-        kin, motion = self._motion(state, t, solver)
-        Q = motion.constraint_force
-        # Q_q = T^T tau plus a part along q, and T T^T = 4 for unit quaternions.
-        torque = 0.25 * np.einsum("nij,nj->ni", T_matrix(kin.orientation[:-1]), Q[:, 3:])
-        return ConstraintForces(Q[:, :3], torque, Q.ravel())
+        """Return the sum of all constraint loads on each body at a state."""
+        return at_state.constraint_forces(self, self.checked(state), self._time(t), solver)
 
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state, by name.
@@ -220,33 +138,15 @@ class System:
         Where redundant constraints share a load, the sum of |force|^2 + |torque / load_length|^2 over all rows
         is the least possible.
         """
-        kin, motion = self._motion(state, t, solver)
-        loads = joint_loads(self.model, kin, self._time(t), motion.multipliers)
-        return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
+        return at_state.joint_loads(self, self.checked(state), self._time(t), solver)
 
     def derivatives(self, state: State, t: float = 0.0, order: int = 3, solver: str = "sparse") -> MotionDerivatives:
         """Return `order` derivatives of the velocities at a state: 1 for accelerations, 2 for jerk, 3 for snap.
 
         With joint loads and one derivative less of these. The state must satisfy the constraints.
         """
-        validate.choice("System", "solver", solver, SOLVERS)
-        order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
-        require_order(self.model, order)
-        angles = angles_at(self.model, state, t)
-        state.angles = angles_by_name(self.model.joints, angles)
-        if solver == "dense":
-            kept = self.solver().verdict(state, t).kept
-            found = derivatives(self.model, self.metric, state, t, order, kept)
-            parts = found.linear, found.angular, found.multipliers, found.force, found.torque
-        else:
-            along, loads = Differentiator(self.solver(), order).with_loads(
-                np.array([t]), state.pack()[None], angles[None]
-            )
-            whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
-            parts = tuple(part[0] for part in whole)
-        linear, angular, multipliers, force, torque = parts
-        by_name = {name: JointLoad(force[:, c], torque[:, c]) for c, name in enumerate(self.model.joint_rows)}
-        return MotionDerivatives(linear, angular, multipliers, by_name)
+        order = validate.whole("System", "order", order)
+        return at_state.derivatives(self, self.checked(state), self._time(t), order, solver)
 
     def constraint_derivatives(
         self, state: State, t: float = 0.0, linear: Any = None, angular: Any = None, *, order: int = 4
@@ -262,17 +162,8 @@ class System:
             velocities in body axes, as `derivatives` returns them; zero unless given. The right-hand side of order p
             depends on the first p - 2.
         """
-        order, state, t = validate.whole("System", "order", order), self.checked(state), self._time(t)
-        given = []
-        for name, value in (("linear", linear), ("angular", angular)):
-            shape = (order - 1, len(self.bodies), 3)
-            numbers = validate.numbers(value) if value is not None else np.zeros(shape)
-            if numbers is None or numbers.ndim != 3 or numbers.shape[1:] != shape[1:]:
-                raise InputError(f"System: {name} must have shape (k, {len(self.bodies)}, 3); got {value!r}")
-            padded = np.zeros(shape)
-            padded[: len(numbers)] = validate.array("System", name, numbers, numbers.shape)[: order - 1]
-            given.append(padded)
-        return constraint_derivatives(self.model, Kinematics.of(state), t, *given)
+        order = validate.whole("System", "order", order)
+        return at_state.constraint_derivatives(self, self.checked(state), self._time(t), linear, angular, order)
 
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
@@ -351,47 +242,6 @@ class System:
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         return state.checked(len(self.bodies))
 
-    def _motion(self, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
-        """Solve the equations of motion at one state given by the user."""
-        from .contradiction import check_accelerations
-
-        validate.choice("System", "solver", solver, SOLVERS)
-        state, t = self.checked(state), self._time(t)
-        angles = angles_at(self.model, state, t)
-        state.angles = angles_by_name(self.model.joints, angles)
-        kin = Kinematics.of(state)
-        if solver == "dense":
-            verdict = self.solver().verdict(state, t)
-            motion = equations.motion(self.model, t, kin, kept=verdict.kept)
-            check_accelerations(self, state, t, motion, verdict)
-            return kin, motion
-        compiled = self.solver()
-        y = compiled.slots.state_to_lanes(state.pack())
-        compiled.settle_near(y, t)
-        compiled.applied.refer(t, angles)
-        loads = applied_loads(self.model, t, kin)
-        motion = constrained_motion(compiled, t, kin, y, *loads)
-        check_accelerations(self, state, t, motion, compiled.verdict(state, t))
-        return kin, motion
-
     @staticmethod
     def _time(t: Any) -> float:
         return validate.number("System", "t", t)
-
-    def _check_membership(self) -> None:
-        members = {id(body) for body in self.bodies}
-        items: list[Constraint | ForceElement] = [*self.constraints, *self.forces]
-        for item in items:
-            for body in item.bodies:
-                if not isinstance(body, Ground) and id(body) not in members:
-                    raise InputError(f"System: {item} acts on {body}, which is not in the system: add it to the items")
-            joint = getattr(item, "joint", None)
-            if joint is not None and self._items.get(joint.name) is not joint:
-                raise InputError(f"System: {item} acts on {joint}, which is not in the system: add it to the items")
-
-
-def _listed(items: Any) -> list[Any]:
-    try:
-        return list(items)
-    except TypeError:
-        raise InputError(f"System: items must be a list of bodies, constraints and forces; got {items!r}") from None

@@ -19,7 +19,7 @@ FLOORS = [
     {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},
     {"dynamics"},
-    {"quantities", "system", "assembly", "joint_coordinates", "mobility", "contradiction"},
+    {"quantities", "parts", "at_state", "system", "assembly", "joint_coordinates", "mobility", "contradiction"},
     {"paths"},
     {"views", "view_of_forces"},
     {"result", "power"},

@@ -1,0 +1,113 @@
+"""Accelerations, loads and derivatives of a system at one state, by either solver; the state has been checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import validate
+from .contradiction import check_accelerations
+from .dynamics.applied import applied_loads
+from .dynamics.constrained_motion import ConstrainedMotion, angular_acceleration
+from .dynamics.dense import equations
+from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
+from .dynamics.dense.constraint_derivatives import constraint_derivatives as right_hand_sides
+from .dynamics.dense.derivatives import derivatives as dense_derivatives
+from .dynamics.dense.loads import joint_loads as loads_of
+from .dynamics.sparse.host.derivatives import Differentiator, require_order
+from .dynamics.sparse.host.motion import constrained_motion
+from .dynamics.turns import angles_at, angles_by_name
+from .errors import InputError
+from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives
+from .rotation import T_matrix
+from .state import Kinematics, State
+
+if TYPE_CHECKING:
+    from .system import System
+
+SOLVERS = ("sparse", "dense")
+
+
+def acceleration(system: System, state: State, t: float, solver: str) -> Acceleration:
+    """Return the accelerations of all bodies; see `System.acceleration`."""
+    kin, motion = _solved(system, state, t, solver)
+    return Acceleration(motion.acceleration[:, :3], angular_acceleration(motion, kin), motion.acceleration[:, 3:])
+
+
+def constraint_forces(system: System, state: State, t: float, solver: str) -> ConstraintForces:
+    """Return the sum of all constraint loads on each body; see `System.constraint_forces`."""
+    kin, motion = _solved(system, state, t, solver)
+    Q = motion.constraint_force
+    # Q_q = T^T tau plus a part along q, and T T^T = 4 for unit quaternions.
+    torque = 0.25 * np.einsum("nij,nj->ni", T_matrix(kin.orientation[:-1]), Q[:, 3:])
+    return ConstraintForces(Q[:, :3], torque, Q.ravel())
+
+
+def joint_loads(system: System, state: State, t: float, solver: str) -> dict[str, JointLoad]:
+    """Return the load of every active constraint by name; see `System.joint_loads`."""
+    kin, motion = _solved(system, state, t, solver)
+    loads = loads_of(system.model, kin, t, motion.multipliers)
+    return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
+
+
+def derivatives(system: System, state: State, t: float, order: int, solver: str) -> MotionDerivatives:
+    """Return `order` derivatives of the velocities, with joint loads; see `System.derivatives`."""
+    validate.choice("System", "solver", solver, SOLVERS)
+    model = system.model
+    require_order(model, order)
+    angles = _with_angles(system, state, t)
+    if solver == "dense":
+        kept = system.solver().verdict(state, t).kept
+        found = dense_derivatives(model, system.metric, state, t, order, kept)
+        parts = found.linear, found.angular, found.multipliers, found.force, found.torque
+    else:
+        along, loads = Differentiator(system.solver(), order).with_loads(
+            np.array([t]), state.pack()[None], angles[None]
+        )
+        whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
+        parts = tuple(part[0] for part in whole)
+    linear, angular, multipliers, force, torque = parts
+    by_name = {name: JointLoad(force[:, c], torque[:, c]) for c, name in enumerate(model.joint_rows)}
+    return MotionDerivatives(linear, angular, multipliers, by_name)
+
+
+def constraint_derivatives(
+    system: System, state: State, t: float, linear: Any, angular: Any, order: int
+) -> ConstraintDerivatives:
+    """Return the right-hand sides of all rows up to `order`, and kappa; see `System.constraint_derivatives`."""
+    n, given = len(system.bodies), []
+    for name, value in (("linear", linear), ("angular", angular)):
+        padded = np.zeros((order - 1, n, 3))
+        numbers = validate.numbers(value) if value is not None else padded
+        if numbers is None or numbers.ndim != 3 or numbers.shape[1:] != (n, 3):
+            raise InputError(f"System: {name} must have shape (k, {n}, 3); got {value!r}")
+        padded[: len(numbers)] = validate.array("System", name, numbers, numbers.shape)[: order - 1]
+        given.append(padded)
+    return right_hand_sides(system.model, Kinematics.of(state), t, *given)
+
+
+def _solved(system: System, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
+    """Solve the equations of motion; InconsistentStateError if constraints contradict each other."""
+    validate.choice("System", "solver", solver, SOLVERS)
+    model, compiled = system.model, system.solver()
+    angles = _with_angles(system, state, t)
+    kin = Kinematics.of(state)
+    if solver == "dense":
+        verdict = compiled.verdict(state, t)
+        motion = equations.motion(model, t, kin, kept=verdict.kept)
+    else:
+        y = compiled.slots.state_to_lanes(state.pack())
+        compiled.settle_near(y, t)
+        compiled.applied.refer(t, angles)
+        motion = constrained_motion(compiled, t, kin, y, *applied_loads(model, t, kin))
+        verdict = compiled.verdict(state, t)
+    check_accelerations(system, state, t, motion, verdict)
+    return kin, motion
+
+
+def _with_angles(system: System, state: State, t: float) -> np.ndarray:
+    """Return the angles (K, 3) of all joints with their turns, and note them in the state."""
+    angles = angles_at(system.model, state, t)
+    state.angles = angles_by_name(system.model.joints, angles)
+    return angles

@@ -240,7 +240,7 @@ class System:
             parts = found.linear, found.angular, found.multipliers, found.force, found.torque
         else:
             along, loads = Differentiator(self.solver(), order).with_loads(
-                np.array([t]), state.pack()[None], angles[None]
+                np.array([t]), self.model.carried.flat(state)[None], angles[None]
             )
             whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
             parts = tuple(part[0] for part in whole)
@@ -349,7 +349,12 @@ class System:
         """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
-        return state.checked(len(self.bodies))
+        checked = state.checked(len(self.bodies))
+        for force in self.forces:
+            if force.internal and force.name in checked.internal:
+                shape = (len(force.internal),)
+                validate.array("State", f"internal[{force.name!r}]", checked.internal[force.name], shape)
+        return checked
 
     def _motion(self, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
         """Solve the equations of motion at one state given by the user."""
@@ -366,7 +371,7 @@ class System:
             check_accelerations(self, state, t, motion, verdict)
             return kin, motion
         compiled = self.solver()
-        y = compiled.slots.state_to_lanes(state.pack())
+        y = compiled.slots.state_to_lanes(self.model.carried.flat(state))
         compiled.settle_near(y, t)
         compiled.applied.refer(t, angles)
         loads = applied_loads(self.model, t, kin)

@@ -47,13 +47,15 @@ Four = tuple[float, float, float, float]
 class Counter(NamedTuple):
     """Joints whose turns are counted, K of them.
 
-    where (2 K,): first element of the orientations of bodies i and j in y · forms (16 K,): H by rows · quadrants
-    (2 K,): in which both vectors are, counted on · due, counted (K,): TURNED until which nothing can be missed, and
-    where the joint was looked at last · lead (2 K,) rad, of where the rates have led over what was counted, where
-    steps are so long that poses tell nothing, spare (2 K,) the same of a state within a step · blind: whether steps are
-    taken that long, of a fixed size · clock: see above · kept: quadrants (2 K,) of each kept state.
+    blocks: of eight bodies, in y · where (2 K,): first element of the orientations of bodies i and j in y · forms (16
+    K,): H by rows · quadrants (2 K,): in which both vectors are, counted on · due, counted (K,): TURNED until which
+    nothing can be missed, and where the joint was looked at last · lead (2 K,) rad, of where the rates have led over
+    what was counted, where steps are so long that poses tell nothing, spare (2 K,) the same of a state within a step
+    · blind: whether steps are taken that long, of a fixed size · clock: see above · kept: quadrants (2 K,) of each
+    kept state.
     """
 
+    blocks: int
     where: np.ndarray
     forms: np.ndarray
     quadrants: np.ndarray
@@ -71,7 +73,7 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
     """Open a step of size h: look at all joints that may get too far in it."""
     if counter.due.shape[0] == 0:
         return
-    counter.clock[FASTEST_NEW] = fastest(y_new)
+    counter.clock[FASTEST_NEW] = fastest(y_new, counter.blocks)
     ahead = 2.0 * h * max(counter.clock[FASTEST], counter.clock[FASTEST_NEW])
     turned = counter.clock[TURNED]
     counter.clock[AHEAD] = ahead
@@ -119,10 +121,10 @@ def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
 
 
 @shared
-def fastest(y: np.ndarray) -> float:
+def fastest(y: np.ndarray, blocks: int) -> float:
     """Largest angular velocity of a body, rad/s."""
     largest = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(blocks):
         omega = load3(y, block * STATE + 8 * OMEGA)
         largest = greater(largest, dot(omega, omega))
     return math.sqrt(highest(largest))

@@ -2,7 +2,9 @@
 
 Bodies come in blocks of eight, a lane each: number c of the body in slot b is element
 `(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and blocks
-are filled up with bodies that never move; neither has inverse mass, so that nothing asks which is which.
+are filled up with bodies that never move; neither has inverse mass, so that nothing asks which is which. In states the
+numbers that a run carries beside the motion (`quirk.dynamics.carried`) follow the last block, filled up with zeros to a
+multiple of eight.
 """
 
 from __future__ import annotations
@@ -54,17 +56,19 @@ class Slots:
     Attributes
     ----------
     slot : (n + 1,) of each body, the ground last; bodies of one block are read together
+    carried : k, how many numbers follow the bodies in states
     """
 
     slot: np.ndarray
+    carried: int = 0
 
     @staticmethod
-    def along(joints: Sequence[tuple[int, ...]], n: int) -> Slots:
+    def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
         """Let bodies that are met together stand together: in the order in which `joints` name them."""
         order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
         slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
-        return Slots(slot)
+        return Slots(slot, carried)
 
     @property
     def bodies(self) -> int:
@@ -75,6 +79,16 @@ class Slots:
     def lanes(self) -> int:
         """How many there would be, the ground among them, if all blocks were full."""
         return (self.bodies // WIDTH + 1) * WIDTH
+
+    @property
+    def first_carried(self) -> int:
+        """Element of a state at which the bodies end and the numbers carried begin."""
+        return self.lanes * STATE_SIZE
+
+    @property
+    def state_size(self) -> int:
+        """Elements of a state."""
+        return self.first_carried + -(-self.carried // WIDTH) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
         """First element of a body in an array of `size` numbers per body."""
@@ -97,16 +111,29 @@ class Slots:
         return rows.reshape(*lead, -1, size)[..., self.slot[:-1], :]
 
     def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
-        """The flat state (13 n,) in blocks of eight; the ground and what fills up stand at the origin."""
-        flat = self.to_lanes(y.reshape(-1, STATE_SIZE))
+        """The flat state (13 n + k,) in blocks of eight; the ground and what fills up stand at the origin.
+
+        Of (13 n,) the numbers carried are zero, for what does not depend on them.
+        """
+        n = self.bodies
+        lanes = self.to_lanes(y[: STATE_SIZE * n].reshape(-1, STATE_SIZE))
         # Bodies without a slot come last.
-        flat.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, self.bodies % WIDTH :] = IDENTITY[0]
+        lanes.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, n % WIDTH :] = IDENTITY[0]
+        flat = aligned(self.state_size)
+        flat[: lanes.size] = lanes
+        carried = y[STATE_SIZE * n :]
+        flat[lanes.size : lanes.size + carried.size] = carried
         return flat
 
+    def body_states(self, flat: np.ndarray) -> np.ndarray:
+        """States of bodies, or their rates, (..., n, 13) from states (..., size) in blocks of eight."""
+        return self.from_lanes(flat[..., : self.first_carried], STATE_SIZE)
+
     def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
-        """Flat states (..., 13 n) from blocks of eight."""
-        rows = self.from_lanes(flat, STATE_SIZE)
-        return rows.reshape(*rows.shape[:-2], -1)
+        """Flat states (..., 13 n + k) from states (..., size) in blocks of eight."""
+        rows = self.body_states(flat)
+        carried = flat[..., self.first_carried : self.first_carried + self.carried]
+        return np.concatenate([rows.reshape(*rows.shape[:-2], -1), carried], axis=-1)
 
 
 def compact(table: Any) -> Any:

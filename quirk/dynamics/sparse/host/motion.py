@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quirk import rotation
-from quirk.state import STATE_SIZE, Kinematics, State
+from quirk.state import Kinematics, State
 
 from ...applied import Exerted
 from ...constrained_motion import ConstrainedMotion, quaternion_mass
@@ -23,7 +23,7 @@ def constrained_motion(
 
     `force` (n, 3) in N and `torque` (n, 3) in body axes are the applied loads, for the constraint forces.
     """
-    rates = solver.slots.from_lanes(solver.rates(t, y), STATE_SIZE)
+    rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
     # qdd = T^T omega_dot / 4 - |qdot|^2 q
@@ -58,8 +58,8 @@ class Motion:
     multipliers: np.ndarray
 
 
-def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> Motion:
-    """Return accelerations, joint loads, and what forces exert, at all times.
+def motion_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Motion:
+    """Return accelerations, joint loads, and what forces exert, at all times, from flat states (nt, 13 n + k).
 
     Of the angles (nt, K, 3) of joints, where functions of loads get them, the turns count.
     """
@@ -71,7 +71,7 @@ def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.nd
     all_multipliers = np.empty((len(times), solver.model.rows))
     with solver.applied.calling():
         for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
-            accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
+            accelerations[row] = solver.slots.body_states(rates)[:, 7:]
             position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
             R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
             multipliers = [solver.multipliers()]
@@ -84,19 +84,18 @@ def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.nd
 
 
 def _evaluated(
-    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
+    solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Evaluate at one time after the other; yields the state (n, 13) and its rates as lanes."""
-    parts = np.concatenate(states.parts, axis=2)
     for row, t in enumerate(times):
-        y = solver.slots.state_to_lanes(parts[row].ravel())
+        y = solver.slots.state_to_lanes(states[row])
         if row == 0:
             solver.settle(y, t)
         if angles is not None:
             solver.applied.refer(t, angles[row])
         rates = solver.rates(t, y)
         solver.applied.check(float(t))
-        yield parts[row], rates
+        yield solver.slots.body_states(y), rates
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:

@@ -13,7 +13,7 @@ from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
-from quirk.state import STATE_SIZE, State, initial_state
+from quirk.state import State, initial_state
 
 from ...layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from ...model import Model
@@ -92,18 +92,18 @@ class Solver:
     def __init__(self, model: Model, tables: Tables) -> None:
         self.model, self.tables = model, tables
         self.slots = tables.slots
-        self.applied = Applied(model, tables.slots)
+        self.applied = Applied(model, tables.slots, tables.row_lane)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
         called = [*self.applied.called, *self.related.called]
         # What such functions may change, no other must have taken over into its machine code.
         self.refuse = changed_by(called)
         if called:
-            self.applied = Applied(model, tables.slots, self.refuse)
+            self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
             watch, refuse = self.applied.watched, self.refuse
             self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
         self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
-        self.size = lanes * STATE_SIZE
+        self.size = tables.slots.state_size
         self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
         size = block_size(self.pattern)
         self.work = Work(
@@ -273,7 +273,7 @@ class Solver:
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
         """States on the constraints around a state; fewer where the way to them is not found."""
         random = np.random.default_rng(0)
-        state = State.unpack(self.slots.state_from_lanes(y))
+        state = self.model.carried.state(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
         found = []
         for _ in range(NEARBY_STATES):

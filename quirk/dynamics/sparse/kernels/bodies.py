@@ -1,4 +1,7 @@
-"""Kernels over bodies, eight at a time: kinematics, accelerations, displacements and error norms."""
+"""Kernels over bodies, eight at a time: kinematics, accelerations, displacements and error norms.
+
+The constants tell how many bodies there are, since numbers that a run carries beside their motion follow them in y.
+"""
 
 from __future__ import annotations
 
@@ -48,28 +51,28 @@ POSES, VELOCITIES = range(2)
 @kernel
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill rotation, metric and spin; quaternions of any length stand for the rotation along them."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
     """Fill rotation and spin alone, for residuals."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
 
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill what bodies without constraints would do under the applied loads, gravity and their own spin."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Do both at once, where no loads are applied in between."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
         pose(constants, y, kin, s, k, c)
         free_acceleration(constants, y, kin, s, k, c)
@@ -133,7 +136,7 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 @kernel
 def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
     """Fill `wrench` with gravity, applied loads and J omega x omega, and leave no accelerations in the kinematics."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
         store3(wrench, f, plus(weight, load3(kin, k + 8 * FORCE)))
@@ -155,7 +158,7 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
     """Fill y' from the free accelerations and what the constraints exert."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
         linear = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
@@ -169,9 +172,9 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
 
 
 @kernel
-def normalise(y: np.ndarray) -> None:
+def normalise(constants: np.ndarray, y: np.ndarray) -> None:
     """Bring quaternions to unit length."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         a, b, c, d = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
         scale = 1.0 / root(a * a + b * b + c * c + d * d)
@@ -200,7 +203,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
     """
     largest = splat(0.0)
     check = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
         turn = times(rows_times(constants, c + 8 * FACTOR, load3(wrench, f + 24)), -1.0)
@@ -225,20 +228,20 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
 
 
 @kernel
-def speed(y: np.ndarray, length: float) -> float:
+def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
     """Return the largest rate of turning or of moving by `length`, 1/s."""
     largest = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         v, omega = load3(y, block * STATE + 8 * VELOCITY), load3(y, block * STATE + 8 * OMEGA)
         largest = greater(largest, dot(omega, omega) + dot(v, v) * (1.0 / (length * length)))
     return highest(largest) ** 0.5
 
 
 @kernel
-def reach(y: np.ndarray) -> float:
+def reach(constants: np.ndarray, y: np.ndarray) -> float:
     """Return the largest distance of a centre of mass from the origin."""
     largest = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         r = load3(y, block * STATE + 8 * POSITION)
         largest = greater(largest, dot(r, r))
     return highest(largest) ** 0.5
@@ -247,7 +250,7 @@ def reach(y: np.ndarray) -> float:
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
     """Fill `motion` with a change of y at one level: translations in N and W^-1 times turns in body axes."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         if level == POSES:
             store3(motion, f, load3(change, s + 8 * POSITION))
@@ -284,7 +287,7 @@ def error_ratio(
     """Largest error over tolerance of a motion, over the vectors of each body; see `integrators.Tolerance`."""
     largest = splat(0.0)
     check = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         shift, turn = load3(motion, f), rows_times(constants, c + 8 * FACTOR, load3(motion, f + 24))
         o = s + 8 * POSITION if level == POSES else s + 8 * VELOCITY

@@ -17,7 +17,7 @@ from quirk.lanes import at, greater, highest, put, splat, store
 from ...counting import Counter, look_ahead, note_turns, turn_on
 from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
 from ...vectors import cross, dot, load3, minus, plus, store3, times
-from ..kernels.bodies import KIN, STATE, speed
+from ..kernels.bodies import CON, KIN, STATE, speed
 from ..kernels.evaluate import copy, factorise_at
 from ..kernels.factorise import Pattern
 from ..kernels.loads import Forces
@@ -147,7 +147,7 @@ def approach(
     copy(path.trial, path.guess)
     arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
     arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
-    arrived = arrived and expected(path, length, h)
+    arrived = arrived and expected(constants, path, length, h)
     if arrived:
         # Once more with the rows of the very place, which are more to the point than those from where it started.
         factorise_at(constants, nodes, pattern, work, t, path.trial)
@@ -171,16 +171,16 @@ def approach(
 
 
 @kernel
-def expected(path: Path, length: float, h: float) -> bool:
+def expected(constants: np.ndarray, path: Path, length: float, h: float) -> bool:
     """Whether the velocities of `trial` are about those that were predicted."""
     largest = splat(0.0)
-    for block in range(path.trial.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
         dv = minus(load3(path.trial, v), load3(path.guess, v))
         dw = minus(load3(path.trial, w), load3(path.guess, w))
         largest = greater(largest, dot(dw, dw) + dot(dv, dv) * (1.0 / (length * length)))
     change = highest(largest) ** 0.5
-    fastest = max(speed(path.present, length), speed(path.trial, length))
+    fastest = max(speed(constants, path.present, length), speed(constants, path.trial, length))
     return (change <= ASTRAY * fastest and change * h <= FARTHEST) or change * h <= STILL
 
 
@@ -194,7 +194,7 @@ def predict(bodies: np.ndarray, path: Path, size: int, h: float, order: int, len
     whole = path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
     uncounted = splat(0.0)
-    for block in range(whole // STATE):
+    for block in range(size // KIN):
         s, k, zero = block * STATE, block * KIN, splat(0.0)
         position = velocity = omega = zero, zero, zero
         for m in range(order + 1, -1, -1):

@@ -139,7 +139,7 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
 def _start(system: System, solver: Solver, t: float) -> State:
     """The mechanism at the first time."""
     state = system.initial_state()
-    y = solver.slots.state_to_lanes(state.pack())
+    y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
     if solver.project(y, t):
         projected = system.model.carried.state(solver.slots.state_from_lanes(y))

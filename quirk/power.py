@@ -99,7 +99,7 @@ def work_of(
     for name, energy in stored.items():
         work[name] = energy[0] - energy
     if result.work or not result.model.carried.work:
-        return {**work, **result.work}, 0.0
+        return {**work, **{name: done - done[0] for name, done in result.work.items()}}, 0.0
     splined = list(result.model.carried.work)
     powers = np.stack([power[name] for name in splined], axis=1)
     found, coarser = (integrals(result.time, powers, degree) for degree in (DEGREE, DEGREE - 2))

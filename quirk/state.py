@@ -64,7 +64,7 @@ class State:
             state = self.copy()
         except (AttributeError, TypeError, ValueError):
             raise InputError(
-                "State: every part must be an array of numbers, and angles and internal dicts of such"
+                "State: every part must be an array of numbers, angles a dict of such, and internal too"
             ) from None
         for name, angles in state.angles.items():
             validate.array("State", f"angles[{name!r}]", angles, (3,))

@@ -19,6 +19,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import register_jitable
 
 from .machine_code import MachineCode
+from .record import Lower
 
 # What the compiler may do to floats: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
 FAST_MATH = {"contract", "nsz"}
@@ -70,6 +71,11 @@ class Lowering(NativeLowering):
     """Puts code into a library of a given kind."""
 
     library: type[JITCodeLibrary]
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """What does it."""
+        return Lower
 
     def run_pass(self, state: Any) -> bool:
         """Lower to LLVM's language."""
@@ -145,11 +151,6 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` into each kernel that calls it, anew for each constant argument."""
     return numba.njit(pipeline_class=KernelCompiler, forceinline=True, **KERNEL_OPTIONS)(function)
-
-
-def unfolded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Write `function` out in each kernel that calls it, before that is compiled: it may return parts of arrays."""
-    return numba.njit(pipeline_class=KernelCompiler, inline="always", **KERNEL_OPTIONS)(function)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from quirk.integrators.control import (
     factor_after_rejection,
 )
 from quirk.lanes import at, load, store
+from quirk.record import record
 
 from .bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
 from .counting import Counter, look_ahead, note_turns, turn_on
@@ -35,6 +36,7 @@ from .rows import Nodes, residuals
 from .work import CORRECTION, RANK, TOLERANCE, Work
 
 
+@record
 class Settings(NamedTuple):
     """What a run is asked to do.
 
@@ -59,6 +61,7 @@ class Settings(NamedTuple):
     gap: float
 
 
+@record
 class Run(NamedTuple):
     """The state of a run between two entries; y and slopes in blocks of eight bodies.
 

@@ -38,7 +38,7 @@ from .ordering import MOST_JOINTS, eliminate
 from .relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
 from .rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
 from .tables_of_relations import flat_relations
-from .uniform import uniform
+from .uniform import Uniform, uniform
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
@@ -102,7 +102,7 @@ class Tables:
     units: int
     rows_size: int
     orthogonal: Orthogonal
-    uniform: np.ndarray
+    uniform: Uniform
 
 
 def flatten(model: Model) -> Tables:

@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quirk.record import record
 
+from .orthogonal import Fronts, Triangle
+from .uniform import Uniform
+
+
+@record
 class Work(NamedTuple):
     """Arrays that evaluations write: no kernel allocates.
 
@@ -15,8 +21,8 @@ class Work(NamedTuple):
     factorisation by blocks · wrench, motion: per body, see `layout` · change: like motion · lengths (8 K,): squares
     of the rows in the mass metric · measure (8 K,): distances of the rows kept when they were chosen, zero for rows
     left out · floor (8 K,): pivots that are not above it count as zero; infinite for rows that are left out ·
-    summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there, packed · uniform:
-    the metric in which rows are judged, packed.
+    summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there · uniform: the metric
+    in which rows are judged.
     """
 
     kin: np.ndarray
@@ -35,11 +41,11 @@ class Work(NamedTuple):
     measure: np.ndarray
     floor: np.ndarray
     summary: np.ndarray
-    fronts: np.ndarray
+    fronts: Fronts
     scale: np.ndarray
     weight: np.ndarray
-    triangle: np.ndarray
-    uniform: np.ndarray
+    triangle: Triangle
+    uniform: Uniform
 
 
 # Entries of Work.summary:

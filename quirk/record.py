@@ -24,6 +24,7 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
+from numba.np.numpy_support import as_dtype
 
 RecordClass = TypeVar("RecordClass", bound=type)
 
@@ -100,7 +101,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
     if not isinstance(member, types.Array):
         return context.data_model_manager[member].from_data(builder, _load(builder, place))
     count = _load(builder, cgutils.gep_inbounds(builder, place, 0, COUNT))
-    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(member.dtype)))
+    size = context.get_constant(types.intp, as_dtype(member.dtype).itemsize)
     array = context.make_array(member)(context, builder)
     array.data = _load(builder, cgutils.gep_inbounds(builder, place, 0, DATA))
     array.nitems, array.itemsize = count, size

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel
+from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
 
 from .bodies import free_motion
@@ -183,7 +183,7 @@ def passes_for(rate: float, least: float) -> int:
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
 
 
-@inlined
+@kernel
 def of_node(
     d: int, rows: int, factor: np.ndarray, lengths: np.ndarray, o: int, kept: int, left_out: int, least: float,
     root: bool,

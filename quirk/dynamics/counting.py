@@ -21,6 +21,7 @@ import numpy as np
 from quirk.compiled import shared
 from quirk.constraints.relative import nearest
 from quirk.lanes import at, greater, highest, splat
+from quirk.record import record
 
 from .layout import OMEGA, ORIENTATION
 from .vectors import dot, load3
@@ -44,6 +45,7 @@ CLOCK = 4
 Four = tuple[float, float, float, float]
 
 
+@record
 class Counter(NamedTuple):
     """Joints whose turns are counted, K of them.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.compiled import plain
 from quirk.fingerprint import changed_by
 from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
@@ -19,10 +18,8 @@ from ...layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from ...model import Model
 from ...turns import CountedJoints
 from ..kernels.factorise import Pattern
-from ..kernels.orthogonal import DISTANCE, FACTOR
-from ..kernels.packed import part
 from ..kernels.rows import HINGE, POINT, UNITS
-from ..kernels.work import CONSTANTS, METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SCALE, SUMMARY, TOLERANCE, WEIGHT, Work
+from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Work
 from ..march.advance import (
     BEST_RANK,
     CHOOSE,
@@ -223,8 +220,8 @@ class Solver:
             return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
         y = self.slots.state_to_lanes(state.pack())
         self.count(self._on_constraints(y, t), t)
-        factor, distance = (plain(part)(self.work.triangle, k) for k in (FACTOR, DISTANCE))
-        return Verdict(factor[self.tables.row_pivot] != 0.0, distance[self.tables.row_lane].copy())
+        triangle = self.work.triangle
+        return Verdict(triangle.factor[self.tables.row_pivot] != 0.0, triangle.distance[self.tables.row_lane].copy())
 
     @property
     def kept(self) -> np.ndarray:
@@ -251,14 +248,13 @@ class Solver:
     def _project_alike(self, y: np.ndarray) -> bool:
         """Bring a state onto the constraints, in place, to the nearest one for bodies all alike."""
         alike, blocks = self.tables.uniform, self.tables.blocks
-        scale, weight, constants = (plain(part)(alike, k) for k in (SCALE, WEIGHT, CONSTANTS))
-        work = self.work._replace(scale=scale, weight=weight)
+        work = self.work._replace(scale=alike.scale, weight=alike.weight)
         pattern = None
         if blocks.dense:
             work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
         else:
             pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
-        return self._enter(PROJECT, y, constants=constants, pattern=pattern, work=work) == DONE
+        return self._enter(PROJECT, y, constants=alike.constants, pattern=pattern, work=work) == DONE
 
     def _prune(self) -> None:
         """Factorise from now on the nodes alone of which rows are kept, where all of them would be too many."""

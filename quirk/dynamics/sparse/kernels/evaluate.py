@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel, plain
+from quirk.compiled import kernel
 from quirk.lanes import at, load, put, store
 
 from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads
@@ -13,11 +13,6 @@ from .impose import clear, factorise_rows, impose, wrenches
 from .loads import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, Forces, applied_loads, carried_rates
 from .rows import Nodes, along, constraint_rows
 from .work import PASSES, Work
-
-# Copies for the innermost loop: a call of its own would hand over two hundred numbers, addresses and lengths.
-_rows, _factorise, _forward, _backward, _wrenches = (
-    inlined(plain(function)) for function in (constraint_rows, factorise, forward, backward, wrenches)
-)
 
 
 @kernel
@@ -29,9 +24,9 @@ def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, a
     count, ready = pattern.rows.shape[0], 0
     for begin in range(0, count, STRETCH):
         end, due = min(begin + STRETCH, count), pattern.due[begin // STRETCH]
-        _rows(nodes, pattern.visits, ready, due, t, y, work.kin, alpha, beta, work.G, work.rhs)
-        _factorise(pattern, begin, end, work.G, work.floor, work.B, work.Q)
-        _forward(pattern, begin, end, work.B, work.rhs, work.x)
+        constraint_rows(nodes, pattern.visits, ready, due, t, y, work.kin, alpha, beta, work.G, work.rhs)
+        factorise(pattern, begin, end, work.G, work.floor, work.B, work.Q)
+        forward(pattern, begin, end, work.B, work.rhs, work.x)
         ready = due
 
 
@@ -71,9 +66,9 @@ def evaluate(
         else:
             free_motion(constants, y, work.kin)
         sweep(nodes, pattern, work, t, y, alpha, beta)
-        _backward(pattern, work.Q, work.x)
+        backward(pattern, work.Q, work.x)
         clear(work.wrench)
-        _wrenches(nodes, work.G, work.x, work.wrench, False)
+        wrenches(nodes, work.G, work.x, work.wrench, False)
     rates(constants, y, work.kin, work.wrench, ydot)
     if ydot.shape[0] > constants.shape[0] // CON * STATE:
         carried_rates(forces, y, work.kin, ydot)

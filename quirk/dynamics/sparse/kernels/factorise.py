@@ -20,6 +20,7 @@ import numpy as np
 
 from quirk.compiled import inlined, kernel
 from quirk.lanes import at, lane_of, load, reciprocal_above, replaced, splat, spread, store
+from quirk.record import record
 from quirk.traced import traced
 
 from .rows import UNITS
@@ -31,6 +32,7 @@ STRETCH = 256
 CONSTANT, TURNING = range(2)
 
 
+@record
 class Pattern(NamedTuple):
     """The blocks of all nodes and where their parts come from; K nodes, L blocks.
 

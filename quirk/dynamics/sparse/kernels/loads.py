@@ -13,6 +13,7 @@ from quirk.forces.place import PLACEMENT
 from quirk.lanes import at, put, splat, store
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
+from quirk.record import record
 
 from ...layout import FORCE, KINEMATICS_SIZE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY
 
@@ -44,6 +45,7 @@ BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN, BODY_QUATERNION = (PLACE
 FRAME_SIZE = PLACEMENT + 22
 
 
+@record
 class Forces(NamedTuple):
     """Force elements as kernels see them; few arrays, since each takes time to compile.
 

@@ -15,6 +15,7 @@ from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store, total
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
+from quirk.record import record
 
 from ...layout import ALPHA, LINEAR, POSITION, ROTATION, SPIN, VELOCITY
 from ...vectors import back, dot, load3, scaled, store3, three
@@ -37,6 +38,7 @@ STATE, KINEMATICS, WRENCH, AT = range(4)
 SIDE_ENTRIES = 4
 
 
+@record
 class Relations(NamedTuple):
     """Relations as kernels see them; few arrays, since each takes time to compile.
 

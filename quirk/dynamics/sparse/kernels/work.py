@@ -6,7 +6,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quirk.record import record
 
+from .orthogonal import Fronts, Triangle
+
+
+@record
+class Uniform(NamedTuple):
+    """The metric in which rows are judged: what replaces arrays of the same names.
+
+    constants: of bodies · inverse_mass, side_inverse_mass: summed over the bodies of nodes, and of the sides of
+    relations · scale, weight: factors of forces in the orthogonal factorisation.
+    """
+
+    constants: np.ndarray
+    inverse_mass: np.ndarray
+    side_inverse_mass: np.ndarray
+    scale: np.ndarray
+    weight: np.ndarray
+
+
+@record
 class Work(NamedTuple):
     """Arrays that evaluations write: no kernel allocates.
 
@@ -15,8 +35,8 @@ class Work(NamedTuple):
     factorisation by blocks · wrench, motion: per body, see `quirk.dynamics.layout` · change: like motion · lengths (8
     K,): squares of the rows in the mass metric · measure (8 K,): distances of the rows kept when they were chosen,
     zero for rows left out · floor (8 K,): pivots that are not above it count as zero; infinite for rows that are left
-    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there, packed ·
-    uniform: the metric in which rows are judged, packed.
+    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see there · uniform: the
+    metric in which rows are judged.
     """
 
     kin: np.ndarray
@@ -35,11 +55,11 @@ class Work(NamedTuple):
     measure: np.ndarray
     floor: np.ndarray
     summary: np.ndarray
-    fronts: np.ndarray
+    fronts: Fronts
     scale: np.ndarray
     weight: np.ndarray
-    triangle: np.ndarray
-    uniform: np.ndarray
+    triangle: Triangle
+    uniform: Uniform
 
 
 # Entries of Work.summary:
@@ -55,7 +75,3 @@ SUMMARY = 9
 
 # Values of METHOD: pivots of S by blocks; reflections of G^T.
 BLOCKS, REFLECTIONS = 0.0, 1.0
-
-# Arrays packed in Work.uniform, which replace those of the same names: constants of bodies; inverse masses, summed over
-# the bodies of nodes, and of the sides of relations; factors of forces in the orthogonal factorisation.
-CONSTANTS, INVERSE_MASSES, SIDE_INVERSE_MASSES, SCALE, WEIGHT = range(5)

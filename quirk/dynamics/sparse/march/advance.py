@@ -21,6 +21,7 @@ from quirk.integrators.control import (
     factor_after_rejection,
 )
 from quirk.lanes import at, load, store
+from quirk.record import record
 
 from ...counting import Counter, look_ahead, note_turns, turn_on
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
@@ -35,6 +36,7 @@ from ..kernels.work import CORRECTION, RANK, TOLERANCE, Work
 from .probe import Arrays, Asked, carry_on, failed, jumped, note, overlooked
 
 
+@record
 class Settings(NamedTuple):
     """What a run is asked to do.
 
@@ -59,6 +61,7 @@ class Settings(NamedTuple):
     gap: float
 
 
+@record
 class Run(NamedTuple):
     """The state of a run between two entries; y and slopes in blocks of eight bodies.
 

@@ -14,6 +14,7 @@ import numpy as np
 from quirk.compiled import kernel
 from quirk.lanes import at, put
 from quirk.pointers import call
+from quirk.record import record
 
 # Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start, which
 # of them change and how many do, and where what it writes starts; the first output that is looked at, how many are, and
@@ -34,6 +35,7 @@ RELAXED = 0.8
 CHANGE_GROWTH = 4.0
 
 
+@record
 class Asked(NamedTuple):
     """The functions of a run, with a record of each stage of the present step.
 

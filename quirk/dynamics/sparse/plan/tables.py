@@ -38,7 +38,7 @@ from .blocks import Blocks, Products
 from .fronts import BodySides, Orthogonal, orthogonal
 from .ordering import MOST_JOINTS, eliminate
 from .tables_of_relations import flat_relations
-from .uniform import uniform
+from .uniform import Uniform, uniform
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
@@ -102,7 +102,7 @@ class Tables:
     units: int
     rows_size: int
     orthogonal: Orthogonal
-    uniform: np.ndarray
+    uniform: Uniform
 
 
 def flatten(model: Model) -> Tables:

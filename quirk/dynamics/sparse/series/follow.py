@@ -13,6 +13,7 @@ import numpy as np
 
 from quirk.compiled import entry, kernel
 from quirk.lanes import at, greater, highest, put, splat, store
+from quirk.record import record
 
 from ...counting import Counter, look_ahead, note_turns, turn_on
 from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
@@ -39,6 +40,7 @@ LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9
 THETA, ONCE = 0, 24
 
 
+@record
 class Path(NamedTuple):
     """Where derivatives are asked for, and what was found.
 

@@ -29,11 +29,13 @@ class Tolerance:
     ----------
     rtol, atol : float
     starts : (g,) index of the first component of each group; a group ends where the next begins
+    count : number of leading components that are measured, or None for all
     """
 
     rtol: float
     atol: float
     starts: np.ndarray
+    count: int | None = None
 
     def ratios(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> np.ndarray:
         """Error over tolerance for each group (g,); acceptable up to 1."""
@@ -45,7 +47,7 @@ class Tolerance:
         return float(self.ratios(error, y, y_new).max())
 
     def _lengths(self, y: np.ndarray) -> np.ndarray:
-        return np.hypot.reduceat(np.abs(y), self.starts)
+        return np.hypot.reduceat(np.abs(y[: self.count]), self.starts)
 
 
 def adaptive_steps(

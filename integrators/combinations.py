@@ -9,10 +9,12 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.lanes import at, load, splat, store
+from quirk.record import record
 
 from .tableau import Tableau
 
 
+@record
 class Weights(NamedTuple):
     """A tableau as kernels see it: s stages, the closing evaluation, x stages for dense output.
 

@@ -63,7 +63,7 @@ def derivatives(system: System, state: State, t: float, order: int, solver: str)
         parts = found.linear, found.angular, found.multipliers, found.force, found.torque
     else:
         along, loads = Differentiator(system.solver(), order).with_loads(
-            np.array([t]), state.pack()[None], angles[None]
+            np.array([t]), model.carried.flat(state)[None], angles[None]
         )
         whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
         parts = tuple(part[0] for part in whole)
@@ -97,7 +97,7 @@ def _solved(system: System, state: State, t: float, solver: str) -> tuple[Kinema
         verdict = compiled.verdict(state, t)
         motion = equations.motion(model, t, kin, kept=verdict.kept)
     else:
-        y = compiled.slots.state_to_lanes(state.pack())
+        y = compiled.slots.state_to_lanes(model.carried.flat(state))
         compiled.settle_near(y, t)
         compiled.applied.refer(t, angles)
         motion = constrained_motion(compiled, t, kin, y, *applied_loads(model, t, kin))

@@ -9,21 +9,50 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
+from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import (
+    DumpParforDiagnostics,
+    InlineOverloads,
+    NativeLowering,
+    NopythonRewrites,
+    NoPythonSupportedFeatureValidation,
+    NopythonTypeInference,
+)
+from numba.core.untyped_passes import (
+    DeadBranchPrune,
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    RewriteDynamicRaises,
+    RewriteSemanticConstants,
+    WithLifting,
+)
 from numba.extending import register_jitable
 
 from .machine_code import MachineCode
+from .record import Lower
 
 # What the compiler may do to floats: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
 FAST_MATH = {"contract", "nsz"}
 
 OPTIONS: dict[str, Any] = {"fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False}
+
+# Passes of numba that find nothing in kernels, which have no closures, no contexts, no exceptions and no array
+# expressions; each looks at all variables anew.
+NEEDLESS = {
+    DeadBranchPrune, DumpParforDiagnostics, FindLiterallyCalls, InlineClosureLikes, InlineInlinables, InlineOverloads,
+    LiteralPropagationSubPipelinePass, LiteralUnroll, MakeFunctionToJitFunction, NopythonRewrites,
+    NoPythonSupportedFeatureValidation, RewriteDynamicRaises, RewriteSemanticConstants, WithLifting,
+}  # fmt: skip
 
 # Entries are called from Python alone, and kernels not from there.
 ENTRY_OPTIONS: dict[str, Any] = {"no_cfunc_wrapper": True, **OPTIONS}
@@ -71,6 +100,11 @@ class Lowering(NativeLowering):
 
     library: type[JITCodeLibrary]
 
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """What does it."""
+        return Lower
+
     def run_pass(self, state: Any) -> bool:
         """Lower to LLVM's language."""
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -94,15 +128,52 @@ class EntryLowering(Lowering):
     library = EntryLibrary
 
 
+class Remembering:
+    """numba's knowledge of what functions return; of operators and the like, each case is found out once."""
+
+    found: ClassVar[dict[Any, Any]] = {}
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Return the signature of a call, or None."""
+        if not isinstance(function, types.Function) or keywords:
+            return self._context.resolve_function_type(function, arguments, keywords)
+        case = function, arguments
+        if self.found.get(case) is None:
+            self.found[case] = self._context.resolve_function_type(function, arguments, keywords)
+        return self.found[case]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class TypeInference(NopythonTypeInference):
+    """Type inference that goes through all kinds of sum, and of call, once for all kernels."""
+
+    _name: Any = "type_inference"
+
+    def run_pass(self, state: Any) -> bool:
+        """Find the types of all variables."""
+        context, state.typingctx = state.typingctx, Remembering(state.typingctx)
+        try:
+            return super().run_pass(state)
+        finally:
+            state.typingctx = context
+
+
 class Compiler(CompilerBase):
-    """Compiles as numba does, but for the lowering."""
+    """Compiles as numba does, but for the lowering, and for what can be left out."""
 
     lowering: type[Lowering]
 
     def define_pipelines(self) -> list[Any]:
-        """Return numba's passes with the lowering replaced."""
+        """Return numba's passes with some replaced."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(self.lowering if p is NativeLowering else p, why) for p, why in passes.passes]
+        ours = {NativeLowering: self.lowering, NopythonTypeInference: TypeInference}
+        passes.passes = [(ours.get(p, p), why) for p, why in passes.passes if p not in NEEDLESS]
         passes.finalize()
         return [passes]
 
@@ -138,18 +209,29 @@ def entry(function: Callable[..., Any] | None = None, *, notice: str = "") -> Ca
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` for entries and other kernels to call; Python cannot."""
-    return numba.njit(pipeline_class=KernelCompiler, **KERNEL_OPTIONS)(function)
+    """Compile `function` for entries and other kernels to call; Python cannot.
+
+    It is compiled once for all integers, constant or not and of whatever size.
+    """
+    # Unless it is told not to, numba writes what an inlined kernel calls into each caller, too.
+    compiled = numba.njit(pipeline_class=KernelCompiler, forceinline=False, **KERNEL_OPTIONS)(function)
+    if not plain_python():
+        template = compiled.get_call_template
+        compiled.get_call_template = lambda given, named: template(
+            tuple(map(general, given)), {name: general(kind) for name, kind in named.items()}
+        )
+    return compiled
+
+
+def general(kind: types.Type) -> types.Type:
+    """The type that stands for one of an argument."""
+    kind = types.unliteral(kind)
+    return types.intp if isinstance(kind, types.Integer) else kind
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` into each kernel that calls it, anew for each constant argument."""
     return numba.njit(pipeline_class=KernelCompiler, forceinline=True, **KERNEL_OPTIONS)(function)
-
-
-def unfolded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Write `function` out in each kernel that calls it, before that is compiled: it may return parts of arrays."""
-    return numba.njit(pipeline_class=KernelCompiler, inline="always", **KERNEL_OPTIONS)(function)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,4 +241,4 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """Leave `function` as it is for Python, and let kernels call it in compiled form."""
-    return register_jitable(**OPTIONS)(function)
+    return register_jitable(pipeline_class=KernelCompiler, **KERNEL_OPTIONS)(function)

@@ -42,6 +42,11 @@ class KinematicResult(Result):
         return self.acceleration_derivative(1)
 
     @property
+    def work(self) -> dict[str, np.ndarray]:
+        """None: nothing is integrated."""
+        return {}
+
+    @property
     def course(self) -> str:
         """How the analysis went, in a line."""
         cost = self.statistics
@@ -108,7 +113,7 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
     line = ProgressLine(float(times[0]), float(times[-1])) if progress else None
     watch = (lambda t: None) if line is None else line.update
     try:
-        found = differentiator.along(times, start.pack()[None], tracking=True, watch=watch)
+        found = differentiator.along(times, system.model.carried.flat(start)[None], tracking=True, watch=watch)
     except UnreachedError as trouble:
         if trouble.reason == INTERRUPTED:
             return result(trouble.row, trouble.states, trouble.quadrants, "interrupted")
@@ -134,10 +139,10 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
 def _start(system: System, solver: Solver, t: float) -> State:
     """The mechanism at the first time."""
     state = system.initial_state()
-    y = solver.slots.state_to_lanes(state.pack())
+    y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
     if solver.project(y, t):
-        projected = State.unpack(solver.slots.state_from_lanes(y))
+        projected = system.model.carried.state(solver.slots.state_from_lanes(y))
         if turned_over(system, projected) is None:
             return projected
     try:
@@ -167,7 +172,7 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
     """Why the analysis could not go on."""
-    state = State.unpack(trouble.state)
+    state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
         return (
             f"at t = {trouble.time:.9g} s the mechanism stands at a {_singular(system, state, trouble.time, rank)}; "

@@ -211,7 +211,7 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
         t = 0.0
         for motion in map(motor.motion, motor.motions):
             t = min(max(t, motion.start), motion.end)
-        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), t, 0, {}).coordinates[0, 1]))
+        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), t, 0, {}, {}).coordinates[0, 1]))
 
     return [
         motor.name

@@ -10,6 +10,7 @@ import numpy as np
 
 from .compiled import kernel, shared
 from .pointers import call
+from .record import record
 
 if TYPE_CHECKING:
     from .motion import Motion
@@ -23,6 +24,7 @@ KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS, NEXT = range(7)
 MOTION_SIZE = 7
 
 
+@record
 class MotionTable(NamedTuple):
     """Motions as kernels see them: integers as above, and all periods, breaks and coefficients."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .dynamics.energy import kinetic_energy
+from .dynamics.energy import gravity_energy, kinetic_energy
 
 if TYPE_CHECKING:
     from .result import Result
@@ -27,12 +26,23 @@ class Power(Mapping[str, np.ndarray]):
     Attributes
     ----------
     of : the same as a dict
+    work : work (nt,), J, of each since the first time. That of gravity, and of forces that store energy alone, is the
+        change of this; that of all others the run integrates with the motion, to its tolerance. In kinematics, where
+        nothing is integrated, it is found by splines of degree 7 through the power at the times, and is as good as
+        these are close; `uncertainty` says how good.
+    uncertainty : by how much the sum of all work differs, J, if splines of degree 5 are taken instead
     """
 
     def __init__(
-        self, of: dict[str, np.ndarray], time: np.ndarray, kinetic: np.ndarray, stored: dict[str, np.ndarray]
+        self,
+        of: dict[str, np.ndarray],
+        work: dict[str, np.ndarray],
+        uncertainty: float,
+        kinetic: np.ndarray,
+        stored: dict[str, np.ndarray],
     ) -> None:
-        self.of, self._time, self._kinetic, self._stored = of, time, kinetic, stored
+        self.of, self.work, self.uncertainty = of, work, uncertainty
+        self._kinetic, self._stored = kinetic, stored
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.of[name]
@@ -48,41 +58,15 @@ class Power(Mapping[str, np.ndarray]):
         """The sum of all (nt,), W: the rate of the kinetic energy."""
         return np.sum(list(self.of.values()), axis=0)
 
-    @cached_property
-    def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, of each since the first time, by a spline of degree 7 through its power at the times.
-
-        So it is as good as the times are close; `uncertainty` says how good.
-        """
-        return dict(zip(self.of, self._integrals(DEGREE).T, strict=True))
-
-    @cached_property
-    def uncertainty(self) -> float:
-        """By how much the sum of all work differs, J, if splines of degree 5 are taken instead."""
-        differences = (self._integrals(DEGREE) - self._integrals(DEGREE - 2)).sum(axis=1)
-        return float(np.abs(differences).max(initial=0.0))
-
-    def _integrals(self, degree: int) -> np.ndarray:
-        """Integrals (nt, k) of all powers over time."""
-        from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
-
-        degree = min(degree, len(self._time) - 1)
-        powers = np.stack(list(self.of.values()), axis=1)
-        if degree < 1:
-            return np.zeros_like(powers)
-        work = make_interp_spline(self._time, powers, k=degree).antiderivative()(self._time)
-        return np.asarray(work - work[0])
-
     @property
     def dissipated(self) -> np.ndarray:
         """Work (nt,), J, that force elements have taken out of the motion, less what they have stored of it."""
-        work = self.work
-        kept = [stored - stored[0] + work[name] for name, stored in self._stored.items()]
-        return -np.sum([np.zeros_like(self._time), *kept], axis=0)
+        kept = [stored - stored[0] + self.work[name] for name, stored in self._stored.items()]
+        return -np.sum([np.zeros_like(self._kinetic), *kept], axis=0)
 
     @property
     def balance(self) -> np.ndarray:
-        """Change of the kinetic energy less all work (nt,), J: zero but for errors of integration and of `work`."""
+        """Change of the kinetic energy less all work (nt,), J: zero but for errors of integration."""
         return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
 
 
@@ -101,4 +85,34 @@ def power_of(result: Result) -> Power:
     for constraint, _ in model.joint_bodies:
         of[constraint.name] = by_row[:, model.joint_rows[constraint.name]].sum(axis=1)
     stored = {element.name: motion.forces[element.name].energy for element, _ in model.forces}
-    return Power(of, result.time, kinetic_energy(model, state), stored)
+    work, uncertainty = work_of(result, of, stored)
+    return Power(of, work, uncertainty, kinetic_energy(model, state), stored)
+
+
+def work_of(
+    result: Result, power: dict[str, np.ndarray], stored: dict[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], float]:
+    """Return the work (nt,), J, of everything in a run, and how uncertain the sum of it is."""
+    weight = gravity_energy(result.model, result.state)
+    work = {name: np.zeros_like(result.time) for name in power}
+    work[GRAVITY] = weight[0] - weight
+    for name, energy in stored.items():
+        work[name] = energy[0] - energy
+    if result.work or not result.model.carried.work:
+        return {**work, **{name: done - done[0] for name, done in result.work.items()}}, 0.0
+    splined = list(result.model.carried.work)
+    powers = np.stack([power[name] for name in splined], axis=1)
+    found, coarser = (integrals(result.time, powers, degree) for degree in (DEGREE, DEGREE - 2))
+    work.update(zip(splined, found.T, strict=True))
+    return work, float(np.abs((found - coarser).sum(axis=1)).max(initial=0.0))
+
+
+def integrals(time: np.ndarray, powers: np.ndarray, degree: int) -> np.ndarray:
+    """Return integrals (nt, k) over time of what has these values (nt, k), by splines."""
+    from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
+
+    degree = min(degree, len(time) - 1)
+    if degree < 1:
+        return np.zeros_like(powers)
+    found = make_interp_spline(time, powers, k=degree).antiderivative()(time)
+    return np.asarray(found - found[0])

@@ -97,7 +97,8 @@ class Result:
         # As they are now: constraints may be switched on and off later.
         self.model, self._solver = system.model, system.solver
         self.time = time
-        self.state = State.unpack(states)
+        self._flat = states
+        self.state = self.model.carried.state(states)
         self.turns = turns
         self.statistics = statistics
         self.status = status
@@ -125,7 +126,8 @@ class Result:
 
     def _state(self, row: int, angles: np.ndarray) -> State:
         named = angles_by_name(self.turns.joints, angles)
-        return State(*(part[row].copy() for part in self.state.parts), angles=named)
+        internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
+        return State(*(part[row].copy() for part in self.state.parts), angles=named, internal=internal)
 
     @cached_property
     def angles(self) -> np.ndarray:
@@ -152,6 +154,12 @@ class Result:
     def power(self) -> Power:
         """Power over time of every force, constraint and driver by name, of gravity, and the balance of all."""
         return power_of(self)
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (nt,), J, that the run itself integrated, by name: see `quirk.dynamics.carried`."""
+        numbers = self.model.carried.numbers(self._flat)
+        return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
 
     @cached_property
     def row_power(self) -> np.ndarray:
@@ -197,29 +205,25 @@ class Result:
     @cached_property
     def dynamics(self) -> Motion:
         """Accelerations, joint loads, and what forces exert, at all times."""
-        return motion_along(self._solver(), self.time, self.state, self.angles_read)
+        return motion_along(self._solver(), self.time, self._flat, self.angles_read)
 
     @cached_property
     def derivatives(self) -> Found:
         """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
         differentiator = Differentiator(self._solver(), highest_order(self.model))
-        return differentiator.along(self.time, self._packed, self.angles_read)
+        return differentiator.along(self.time, self._flat, self.angles_read)
 
     @cached_property
     def load_derivatives(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Force and torque (nt, K, 3) in N of each joint, with derivatives up to the second."""
         differentiator = Differentiator(self._solver(), highest_order(self.model))
-        _, loads = differentiator.with_loads(self.time, self._packed, self.angles_read)
+        _, loads = differentiator.with_loads(self.time, self._flat, self.angles_read)
         return {name: (loads.force[:, :, c], loads.torque[:, :, c]) for c, name in enumerate(self.model.joint_rows)}
 
     def acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         """Derivative `order` - 1 of the accelerations, linear in N and angular in body axes, (nt, n, 3) each."""
         require_order(self.model, order)
         return self.derivatives.linear[:, order - 1], self.derivatives.angular[:, order - 1]
-
-    @property
-    def _packed(self) -> np.ndarray:
-        return np.concatenate(self.state.parts, axis=2).reshape(len(self.time), -1)
 
     @cached_property
     def mobility(self) -> Mobility:

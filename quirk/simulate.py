@@ -45,7 +45,7 @@ from .interruption import Held, within_a_call
 from .progress import ProgressLine
 from .result import Result
 from .schedule import checked_breaks, checked_step, output_times
-from .state import STATE_SIZE, Kinematics, State, vector_starts
+from .state import STATE_SIZE, Kinematics, State
 from .system import System
 
 METHODS = (*TABLEAUX, *STIFF_METHODS)
@@ -185,7 +185,8 @@ def _computed(
         statistics.wall_time = time.perf_counter() - started
         if run is None:
             turns = Turns.at_rest(system.model.joints, state)
-            return Result(system, np.array([settings.start]), state.pack()[None], turns, statistics, status, 0)
+            flat = system.model.carried.flat(state)[None]
+            return Result(system, np.array([settings.start]), flat, turns, statistics, status, 0)
         if status != "completed":
             run.close()
         return Result(
@@ -216,8 +217,10 @@ def _computed(
         if not isinstance(trouble, InputError):
             trouble = lost_ahead(system.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0)
         cause = "" if trouble is None else f" ({trouble})"
-        body = None if error.component is None else system.bodies[error.component // STATE_SIZE].name
-        where = "" if body is None else f' at body "{body}"'
+        component, bodies = error.component, system.bodies
+        where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
+        within = component is not None and component < STATE_SIZE * len(bodies)
+        body = bodies[component // STATE_SIZE].name if component is not None and within else None
         raise SimulationError(
             f"simulate: at t = {error.time:.9g} s{where}: {error}{cause}; "
             "the result up to here is in this error's .result",
@@ -258,13 +261,13 @@ def _begun(
         flow = Flow(system.model, system.metric, chooser, state, start, on_constraints=on_constraints, **options)
     else:
         flow = SparseFlow(system.solver(), state, start, on_constraints=on_constraints, baumgarte=rates)
-    y = flow.project(start, state.pack())
+    y = flow.project(start, system.model.carried.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"
         raise SimulationError(
             f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
         )
-    begin = replace(State.unpack(y), angles=state.angles)
+    begin = replace(system.model.carried.state(y), angles=state.angles)
     angles = angles_at(system.model, begin, start)
     begin.angles = angles_by_name(system.model.joints, angles)
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
@@ -299,6 +302,7 @@ def _stepped(
     if settings.fixed > 0:
         steps = fixed_steps(flow, start, y, end, settings.step, TABLEAUX[method], flow, statistics, breaks, look)
         return SteppedRun(flow, steps, recorder, angles, statistics, fixed=True)
-    tolerance = Tolerance(rtol, atol, vector_starts(y.size // STATE_SIZE))
+    carried = flow.model.carried
+    tolerance = Tolerance(rtol, atol, carried.starts, carried.counted)
     steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics, breaks, look)
     return SteppedRun(flow, guarded(steps, start, end), recorder, angles, statistics, fixed=False)

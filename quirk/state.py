@@ -37,6 +37,10 @@ class State:
         Of joints by name, (3,) rad each: what `result[joint].rotation` shows. Poses say angles up to whole turns; these
         say which turn is meant, and need not be exact. Where a joint is not named, its angles are in (-pi, pi].
         States that runs return have them all; names that a system does not know are passed over.
+    internal : dict, optional
+        Internal variables of force elements by name, (s,) each, such as the integral of a `Controller`. States that
+        runs return have them all; elements that are not named start from what they were made with, and names that a
+        system does not know are passed over.
     """
 
     position: np.ndarray
@@ -44,18 +48,24 @@ class State:
     velocity: np.ndarray
     angular_velocity: np.ndarray
     angles: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    internal: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def copy(self) -> State:
         """Return a state with arrays of its own."""
-        angles = {name: np.array(angles, dtype=float) for name, angles in self.angles.items()}
-        return State(*(np.array(part, dtype=float) for part in self.parts), angles=angles)
+        angles, internal = (
+            {name: np.array(numbers, dtype=float) for name, numbers in named.items()}
+            for named in (self.angles, self.internal)
+        )
+        return State(*(np.array(part, dtype=float) for part in self.parts), angles=angles, internal=internal)
 
     def checked(self, count: int) -> State:
         """Return a copy with unit quaternions, or raise InputError if it cannot be the state of `count` bodies."""
         try:
             state = self.copy()
         except (AttributeError, TypeError, ValueError):
-            raise InputError("State: every part must be an array of numbers, and angles a dict of such") from None
+            raise InputError(
+                "State: every part must be an array of numbers, angles a dict of such, and internal too"
+            ) from None
         for name, angles in state.angles.items():
             validate.array("State", f"angles[{name!r}]", angles, (3,))
         widths = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
@@ -103,6 +113,7 @@ class Kinematics:
     angular_velocity : (n + 1, 3) body axes
     spin : (n + 1, 3) the angular velocity in N
     angles : of joints by name, (3,) rad, next to which their angles are
+    internal : internal variables (s,) of force elements by name
     """
 
     position: np.ndarray
@@ -112,6 +123,7 @@ class Kinematics:
     rotation: np.ndarray
     spin: np.ndarray
     angles: Mapping[str, np.ndarray] = field(default_factory=dict)
+    internal: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: State) -> Kinematics:
@@ -125,7 +137,7 @@ class Kinematics:
         orientation[:n] = state.orientation / np.linalg.norm(state.orientation, axis=1, keepdims=True)
         R = rotation.matrix(orientation)
         spin = np.einsum("nij,nj->ni", R, omega)
-        return cls(position, orientation, velocity, omega, R, spin, state.angles)
+        return cls(position, orientation, velocity, omega, R, spin, state.angles, state.internal)
 
     def point(self, body: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return position and velocity in N, (3,) each, of the point at `local` (3,) of a body."""

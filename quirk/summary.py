@@ -31,10 +31,8 @@ def _books(result: Result) -> list[str]:
         return []
     power = result.power
     left, largest = np.abs(power.balance).max(), max(np.abs(work).max() for work in power.work.values())
-    return [
-        f"power balance          {left:.1e} J left of work up to {largest:.6g} J, summed up between outputs to "
-        f"{power.uncertainty:.1e} J"
-    ]
+    splines = f", summed up between outputs to {power.uncertainty:.1e} J" if power.uncertainty > 0 else ""
+    return [f"power balance          {left:.1e} J left of work up to {largest:.6g} J{splines}"]
 
 
 def summary(result: Result) -> str:

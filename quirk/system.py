@@ -240,7 +240,12 @@ class System:
         """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
-        return state.checked(len(self.bodies))
+        checked = state.checked(len(self.bodies))
+        for force in self.forces:
+            if force.internal and force.name in checked.internal:
+                shape = (len(force.internal),)
+                validate.array("State", f"internal[{force.name!r}]", checked.internal[force.name], shape)
+        return checked
 
     @staticmethod
     def _time(t: Any) -> float:

@@ -65,6 +65,16 @@ class ForceView:
         """Force, newton, or torque, newton metre, on a coordinate (nt,), without that of a potential."""
         return self.exerted.coordinates[:, self._number(name), 2]
 
+    def internal(self, name: str | None = None) -> np.ndarray:
+        """Value (nt,) of an internal variable of the element by name; the only one by default."""
+        known = self.of.internal
+        if name is None and len(known) == 1:
+            name = known[0]
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise InputError(f"{self.of}: it has no internal variable {name!r}; its internal variables: {listed}")
+        return self._result.state.internal[self.of.name][:, known.index(name)]
+
     @property
     def length(self) -> np.ndarray:
         """Length (nt,), m, of an element between two points."""

@@ -48,7 +48,7 @@ def loads_at(system, state, t=T, order=0, tower=None):
     if tower is None:
         kin = quirk.state.Kinematics.of(state)
         tower = MotionTower.of(kin, order + 1)
-    return exerted(element, rows, tower, t, order, {"joint": np.zeros(3)}), rows
+    return exerted(element, rows, tower, t, order, {"joint": np.zeros(3)}, {}), rows
 
 
 def test_every_class_has_a_builder():

@@ -11,7 +11,7 @@ import quirk.integrators
 import quirk
 
 FLOORS = [
-    {"compiled", "machine_code", "native", "files", "traced"},
+    {"compiled", "machine_code", "native", "files", "record", "traced"},
     {"lanes", "pointers", "interruption", "jets"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation", "progress", "interpolation"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,11 +28,13 @@ class Exerted:
         Of each frame force and moment about the centre of mass on its body, in the inertial frame, with K derivatives.
     energy : (...) J, stored
     coordinates : (..., c, 3) value, rate, and force or torque along each coordinate
+    rates : (..., s, K + 1) of the internal variables, with derivatives
     """
 
     loads: np.ndarray
     energy: np.ndarray
     coordinates: np.ndarray
+    rates: np.ndarray
 
 
 def exerted(
@@ -42,15 +44,24 @@ def exerted(
     t: float,
     order: int,
     angles: Mapping[str, np.ndarray],
+    internal: Mapping[str, np.ndarray],
 ) -> Exerted:
     """Run the law of an element at time t of a motion, for loads with `order` derivatives.
 
     `rows` are those of its bodies in the motion, whose velocities are needed to that order. `angles` (3,), rad, of
-    joints by name tell to which of the values that differ by whole turns its angles are nearest.
+    joints by name tell to which of the values that differ by whole turns its angles are nearest; `internal` (s,) are
+    the internal variables of elements.
     """
     layout = element.layout(order)
     outputs = np.zeros(layout.outputs)
     inputs = law_inputs(element, layout, rows, motion, t, angles)
+    if element.internal:
+        # Coefficient k of the rates depends on those of the variables up to k, and gives that of k + 1.
+        variables = inputs[layout.first_internal : layout.first_frame].reshape(layout.internal, order + 2)
+        variables[:, 0] = internal.get(element.name, [getattr(element, name) for name in element.internal])
+        for k in range(order):
+            fill(element, layout, t, inputs, outputs)
+            variables[:, k + 1] = _rates(layout, outputs)[:, k] / (k + 1)
     fill(element, layout, t, inputs, outputs)
     return read(layout, outputs)
 
@@ -73,7 +84,8 @@ def undefined(
     element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
     """Return an error if the loads of a law are not finite although its inputs are; else None."""
-    finite = np.isfinite(outputs[: layout.energy]).all() or not np.isfinite(inputs[layout.first_motion :]).all()
+    given = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
+    finite = np.isfinite(given).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
 
 
@@ -81,8 +93,20 @@ def read(layout: Layout, outputs: np.ndarray) -> Exerted:
     """Return loads, energy and coordinates from the outputs (..., outputs) of a law."""
     lead = outputs.shape[:-1]
     loads = outputs[..., : layout.energy].reshape(*lead, layout.frames, layout.order + 1, LANES)[..., :6]
-    coordinates = outputs[..., layout.first_coordinate : layout.function_output].reshape(*lead, -1, COORDINATE)
-    return Exerted(loads * factorials(layout.order)[:, None], outputs[..., layout.energy].copy(), coordinates.copy())
+    coordinates = outputs[..., layout.first_coordinate : layout.first_rate].reshape(*lead, -1, COORDINATE)
+    factors = factorials(layout.order)
+    return Exerted(
+        loads * factors[:, None],
+        outputs[..., layout.energy].copy(),
+        coordinates.copy(),
+        _rates(layout, outputs) * factors,
+    )
+
+
+def _rates(layout: Layout, outputs: np.ndarray) -> np.ndarray:
+    """Taylor coefficients (..., s, K + 1) of the rates of internal variables in the outputs of a law."""
+    taken = outputs[..., layout.first_rate : layout.function_output]
+    return taken.reshape(*outputs.shape[:-1], layout.internal, layout.order + 1)
 
 
 def fixed_inputs(element: ForceElement, layout: Layout) -> np.ndarray:
@@ -131,22 +155,32 @@ def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, 
 
     Force (n, 3) in N, and torque (n, 3) in body axes about the centres of mass.
     """
-    force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles)
+    force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles, kin.internal)
     return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
 
 
 def applied_derivative(
-    model: Model, t: float, motion: MotionTower, order: int, angles: Mapping[str, np.ndarray]
+    model: Model,
+    t: float,
+    motion: MotionTower,
+    order: int,
+    angles: Mapping[str, np.ndarray],
+    internal: Mapping[str, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """A derivative of the applied loads along a motion: force and torque (n, 3) about the centres of mass, in N.
 
-    Needs the velocities of the motion to that order; `angles` as in `Kinematics`.
+    Needs the velocities of the motion to that order; `angles` and `internal` as in `Kinematics`.
     """
+    found = (exerted(element, rows, motion, t, order, angles, internal) for element, rows in model.forces)
+    return summed(model, (acts.loads[:, order] for acts in found), order)
+
+
+def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Add up the loads (frames, 6) of all force elements, and gravity: force and torque (n, 3) in N."""
     # The last row collects what acts on the ground.
-    loads = np.zeros((len(model.mass) + 1, 6))
-    for element, rows in model.forces:
-        np.add.at(loads, list(rows), exerted(element, rows, motion, t, order, angles).loads[:, order])
-    force, torque = loads[:-1, :3], loads[:-1, 3:]
+    total = np.zeros((len(model.mass) + 1, 6))
+    for (_, rows), given in zip(model.forces, loads, strict=True):
+        np.add.at(total, list(rows), given)
     if order == 0:
-        force = force + model.mass[:, None] * model.gravity
-    return force, torque
+        total[:-1, :3] += model.mass[:, None] * model.gravity
+    return total[:-1, :3], total[:-1, 3:]

@@ -22,6 +22,7 @@ import numpy as np
 from quirk.compiled import shared
 from quirk.constraints.relative import nearest
 from quirk.lanes import at, greater, highest, splat
+from quirk.record import record
 from quirk.state import STATE_SIZE
 
 from .layout import OMEGA, ORIENTATION
@@ -46,17 +47,19 @@ CLOCK = 4
 Four = tuple[float, float, float, float]
 
 
+@record
 class Counter(NamedTuple):
     """The state of counting for K joints.
 
-    where (2 K,): first element of the orientations of bodies i and j in y · forms (16 K,): H by rows · quadrants
-    (2 K,): quadrant of each vector, counted on over whole turns · due (K,): value of TURNED up to which no quadrant can
-    be missed · counted (K,): value of TURNED when the joint was last evaluated · lead (2 K,): rad, by which
-    extrapolated directions are ahead of those counted, summed over steps too long for the cubic · spare (2 K,):
-    scratch for lead · blind: whether steps have a fixed size, and so may be too long throughout · clock: see above ·
-    kept: quadrants (2 K,) of each kept state.
+    blocks: of eight bodies, in y · where (2 K,): first element of the orientations of bodies i and j in y · forms
+    (16 K,): H by rows · quadrants (2 K,): quadrant of each vector, counted on over whole turns · due (K,): value of
+    TURNED up to which no quadrant can be missed · counted (K,): value of TURNED when the joint was last evaluated ·
+    lead (2 K,): rad, by which extrapolated directions are ahead of those counted, summed over steps too long for the
+    cubic · spare (2 K,): scratch for lead · blind: whether steps have a fixed size, and so may be too long throughout ·
+    clock: see above · kept: quadrants (2 K,) of each kept state.
     """
 
+    blocks: int
     where: np.ndarray
     forms: np.ndarray
     quadrants: np.ndarray
@@ -74,7 +77,7 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
     """Begin a step of size h from y to y_new: count joints that may pass more than a quadrant in it up to y."""
     if counter.due.shape[0] == 0:
         return
-    counter.clock[FASTEST_NEW] = fastest(y_new)
+    counter.clock[FASTEST_NEW] = fastest(y_new, counter.blocks)
     ahead = 2.0 * h * max(counter.clock[FASTEST], counter.clock[FASTEST_NEW])
     turned = counter.clock[TURNED]
     counter.clock[AHEAD] = ahead
@@ -122,10 +125,10 @@ def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
 
 
 @shared
-def fastest(y: np.ndarray) -> float:
+def fastest(y: np.ndarray, blocks: int) -> float:
     """Largest angular velocity of a body, rad/s."""
     largest = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(blocks):
         omega = load3(y, block * STATE + 8 * OMEGA)
         largest = greater(largest, dot(omega, omega))
     return math.sqrt(highest(largest))

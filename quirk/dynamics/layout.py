@@ -3,7 +3,8 @@
 Bodies come in blocks of eight, one per lane of a vector register: component c of the body in slot b is element
 `(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and the last
 block is filled up with bodies that never move. Their inverse mass is zero as the ground's is, so that kernels treat all
-slots alike.
+slots alike. In states the numbers that a run carries beside the motion (`quirk.dynamics.carried`) follow the last
+block, filled up with zeros to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -57,17 +58,19 @@ class Slots:
     Attributes
     ----------
     slot : (n + 1,) of each body, the ground last
+    carried : k, how many numbers follow the bodies in states
     """
 
     slot: np.ndarray
+    carried: int = 0
 
     @staticmethod
-    def along(joints: Sequence[tuple[int, ...]], n: int) -> Slots:
+    def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
         """Return slots in the order in which `joints` name the bodies, so that bodies of near joints share a block."""
         order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
         slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
-        return Slots(slot)
+        return Slots(slot, carried)
 
     @property
     def bodies(self) -> int:
@@ -78,6 +81,16 @@ class Slots:
     def lanes(self) -> int:
         """Number of slots in all blocks: those of bodies, of the ground and of what fills up the last block."""
         return (self.bodies // WIDTH + 1) * WIDTH
+
+    @property
+    def first_carried(self) -> int:
+        """Element of a state at which the bodies end and the numbers carried begin."""
+        return self.lanes * STATE_SIZE
+
+    @property
+    def state_size(self) -> int:
+        """Elements of a state."""
+        return self.first_carried + -(-self.carried // WIDTH) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
         """Element of a body's first number in an array of `size` numbers per body."""
@@ -100,16 +113,29 @@ class Slots:
         return rows.reshape(*lead, -1, size)[..., self.slot[:-1], :]
 
     def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
-        """Return a state (13 n,) as a flat array in blocks of eight; all other slots are at rest at the origin."""
-        flat = self.to_lanes(y.reshape(-1, STATE_SIZE))
+        """Return a state (13 n + k,) as a flat array in blocks of eight; all other slots are at rest at the origin.
+
+        Of (13 n,) the numbers carried are zero, for what does not depend on them.
+        """
+        n = self.bodies
+        lanes = self.to_lanes(y[: STATE_SIZE * n].reshape(-1, STATE_SIZE))
         # Bodies without a slot come last.
-        flat.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, self.bodies % WIDTH :] = IDENTITY[0]
+        lanes.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, n % WIDTH :] = IDENTITY[0]
+        flat = aligned(self.state_size)
+        flat[: lanes.size] = lanes
+        carried = y[STATE_SIZE * n :]
+        flat[lanes.size : lanes.size + carried.size] = carried
         return flat
 
+    def body_states(self, flat: np.ndarray) -> np.ndarray:
+        """States of bodies, or their rates, (..., n, 13) from states (..., size) in blocks of eight."""
+        return self.from_lanes(flat[..., : self.first_carried], STATE_SIZE)
+
     def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
-        """Return states (..., 13 n) from flat arrays (..., 13 lanes) in blocks of eight."""
-        rows = self.from_lanes(flat, STATE_SIZE)
-        return rows.reshape(*rows.shape[:-2], -1)
+        """Return states (..., 13 n + k) from flat arrays (..., size) in blocks of eight."""
+        rows = self.body_states(flat)
+        carried = flat[..., self.first_carried : self.first_carried + self.carried]
+        return np.concatenate([rows.reshape(*rows.shape[:-2], -1), carried], axis=-1)
 
 
 def compact(table: Any) -> Any:

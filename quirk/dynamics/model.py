@@ -14,6 +14,7 @@ from quirk.constraints.relation import TORQUE, Layout, Relation, frame_numbers
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 
+from .carried import Carried
 from .turns import CountedJoints
 
 # Distances up to which rows count as dependent unless the system says otherwise. Round-off in the distance of a row
@@ -72,6 +73,7 @@ class Model:
     joint_bodies : each active constraint with its two bodies
     forces : each force element with the rows of its bodies in the kinematics
     joints : the frames of all constraints, active or not, for their angles
+    carried : what runs integrate beside the motion of the bodies
     row_scale : (m,)
         Force, newton, that a unit of each multiplier exerts; of torques, the torque over `load_length`.
     length : float
@@ -93,6 +95,7 @@ class Model:
     joint_bodies: list[tuple[Constraint, tuple[int, int]]]
     forces: list[tuple[ForceElement, tuple[int, ...]]]
     joints: CountedJoints
+    carried: Carried
     row_scale: np.ndarray
     length: float
     rank_tolerance: float
@@ -177,11 +180,20 @@ def flatten(
         joint_bodies=joint_bodies,
         forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
         joints=CountedJoints(constraints, ends),
+        carried=Carried.of(len(bodies), forces, [name for name, rows in joint_rows.items() if _works(relations, rows)]),
         row_scale=_row_scale(
             table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
         ),
         length=length,
         rank_tolerance=rank_tolerance,
+    )
+
+
+def _works(relations: Sequence[PlacedRelation], rows: slice) -> bool:
+    """Whether rows may do work: those of a motion, and those of a user, which may depend on time in any way."""
+    return any(
+        rows.start <= placed.rows.start < rows.stop and (placed.relation.motions or placed.relation.of_user)
+        for placed in relations
     )
 
 

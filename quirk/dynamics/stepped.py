@@ -8,7 +8,6 @@ import numpy as np
 
 from quirk.integrators import Recorder, Sampled, Statistics
 from quirk.interruption import Held
-from quirk.state import State
 
 from .counting import look_ahead, note_turns, turn_on
 from .dense.flow import Flow
@@ -38,8 +37,8 @@ class SteppedRun:
         self._flow, self._steps, self._recorder, self._statistics = flow, steps, recorder, statistics
         self.reached, self._state = recorder.start
         self._model = flow.model
-        state, joints = State.unpack(self._state), flow.model.joints
-        self._slots = Slots.along([], len(state.position))
+        state, joints = flow.model.carried.state(self._state), flow.model.joints
+        self._slots = Slots.along([], len(state.position), flow.model.carried.size)
         self._counter = joints.counter(self._slots, state, 1, blind=fixed)
         self.quadrants = [self._counter.quadrants.copy() for _ in recorder.times]
         self._whole = Turns.since(joints, state.orientation, angles, np.zeros((0, 0))).whole
@@ -53,7 +52,7 @@ class SteppedRun:
 
     @property
     def states(self) -> list[np.ndarray]:
-        """States (k, 13 n) kept so far."""
+        """Flat states (nt, 13 n + k) kept so far."""
         return [np.array(self._recorder.states)]
 
     @property
@@ -105,6 +104,6 @@ class SteppedRun:
             self.quadrants.append(counter.kept.copy())
         turn_on(counter, y, end, t_new - t)
         if self._model.reads_angles:
-            state, joints = State.unpack(y_new), self._model.joints
+            state, joints = self._model.carried.state(y_new), self._model.joints
             counted = joints.angles(joints.plane_vectors(state.orientation), counter.quadrants.reshape(-1, 2))
             self._flow.refer(t_new, counted + self._whole, joints.rates(state))

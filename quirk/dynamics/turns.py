@@ -19,6 +19,7 @@ import numpy as np
 from quirk import rotation
 from quirk.constraints import Constraint
 from quirk.constraints.relative import crossed, nearest
+from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE, State
 
 from .counting import CLOCK, FASTEST, Counter
@@ -105,6 +106,7 @@ class CountedJoints:
         with np.errstate(over="ignore"):
             clock[FASTEST] = np.sqrt((state.angular_velocity**2).sum(axis=1)).max(initial=0.0)
         return Counter(
+            blocks=slots.lanes // WIDTH,
             where=where.astype(np.int64).ravel(),
             forms=self.forms.ravel(),
             quadrants=self.first_quadrants(state.orientation).ravel(),

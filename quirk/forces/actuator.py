@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,12 @@ class Actuator(Actuated):
 
 
 class Controller(OfJoint):
-    """A controller that lets a joint follow a target: effort kp (target - x) + kd (target' - x'), within limits.
+    """A controller (PID) that lets a joint follow a target: effort kp e + ki z + kd e', within limits.
+
+    e = target - x is the error, and z its integral over time, an internal variable that runs carry on: a state that a
+    run returns has it, and a run from that state goes on with it. Where the effort is beyond a limit by d, the integral
+    is wound back: z' = e - d / (ki T) with T the larger of kp / ki and sqrt(kd / ki), the tracking time of Astrom and
+    Hagglund, Advanced PID Control (2006), sec. 3.5.
 
     Parameters
     ----------
@@ -55,15 +61,19 @@ class Controller(OfJoint):
         Of its angle, rad, with all turns made, or of its displacement, m.
     kp : float
         N m/rad or N/m, not negative.
+    ki : float
+        N m/(rad s) or N/(m s), not negative.
     kd : float
         N m s/rad or N s/m, not negative.
+    integral : float
+        Of the error before the start, rad s or m s.
     limits : float or (2,), optional
         The largest effort both ways, or the least and the largest, N m or N; without limits by default.
     coordinate : "rotation" or "translation", optional
         For a joint with both.
     """
 
-    parameters = ("kp", "kd", "limits")
+    parameters = ("kp", "ki", "kd", "limits", "winding")
     motions = ("target",)
 
     def __init__(
@@ -73,7 +83,9 @@ class Controller(OfJoint):
         target: Any,
         *,
         kp: float,
+        ki: float = 0.0,
         kd: float = 0.0,
+        integral: float = 0.0,
         limits: Any = None,
         coordinate: str | None = None,
     ) -> None:
@@ -82,19 +94,36 @@ class Controller(OfJoint):
             target = Motion.polynomial([validate.number(owner, "target", target)])
         self.target = target
         self.kp = validate.non_negative(owner, "kp", kp)
+        self.ki = validate.non_negative(owner, "ki", ki)
         self.kd = validate.non_negative(owner, "kd", kd)
         self.limits = checked_limits(owner, limits)
+        self.integral, self.winding = validate.number(owner, "integral", integral), None
+        if self.ki > 0:
+            self.internal = ("integral",)
+            if self.limits is not None:
+                tracking = self.ki * max(self.kp / self.ki, math.sqrt(self.kd / self.ki))
+                if not tracking > 0:
+                    raise InputError(f"{owner}: an integral part alone cannot be held within limits: give kp or kd too")
+                self.winding = 1.0 / tracking
         super().__init__(name, joint, axis, rotates)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the effort within its limits."""
-        error: Any = self.target - x
-        error_rate: Any = self.target.rate - rate
-        return limited(self.effort(error, error_rate), self.limits)
+        return limited(self.effort(x, rate), self.limits)
 
-    def effort(self, error: Any, error_rate: Any) -> Any:
-        """Return the effort that is asked for, from the error of the coordinate and its rate."""
-        return self.kp * error + self.kd * error_rate
+    def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return the error, less what winds its integral back at a limit."""
+        error: Any = self.target - x
+        if self.limits is None:
+            return error
+        asked = self.effort(x, rate)
+        return error - self.winding * (asked - limited(asked, self.limits))
+
+    def effort(self, x: Any, rate: Any) -> Any:
+        """Return the effort that is asked for, N m or N, without limits."""
+        target: Any = self.target
+        effort = self.kp * (target - x) + self.kd * (target.rate - rate)
+        return effort + self.ki * self.integral if self.internal else effort
 
 
 def limited(effort: Any, limits: Any) -> Any:

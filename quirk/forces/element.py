@@ -33,6 +33,11 @@ class ForceElement(Sealed):
       J, whose negative derivatives by x act likewise. Both get angles with all the turns that they have made.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
+    An element may have internal variables, such as the integral of a controller's error or the current of a motor,
+    which runs integrate with the motion. ``internal`` names the attributes that hold what they start from; in the law
+    they stand for the values at the time, and ``internal_rates(t, x, rate)``, or ``internal_rates(t, *frames)`` of an
+    element without a coordinate, returns their rates.
+
     They get the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin` are arrays
     of quantities that know their derivatives: use + - * / **, @ and numpy's functions, `quirk.where(condition, a, b)`
     in place of a branch on their values. Runs call the machine code that is made of them.
@@ -49,6 +54,7 @@ class ForceElement(Sealed):
     parameters : names of attributes that are numbers or arrays of numbers, or a `Value`, or None
         All numbers on which the law depends, apart from those of its frames.
     motions : names of attributes that are a `Motion`; in the law they stand for its value at the time
+    internal : names of attributes that are numbers, from which internal variables start
     aside : names of attributes on which the law does not depend
     coordinates : names of what `coordinate` returns, for views and plots
     undefined : what messages say where its law gives no numbers
@@ -57,6 +63,7 @@ class ForceElement(Sealed):
 
     parameters: tuple[str, ...] = ()
     motions: tuple[str, ...] = ()
+    internal: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
@@ -82,6 +89,10 @@ class ForceElement(Sealed):
             raise InputError(f"{owner}: {kind} acts along a coordinate that it does not say: write its coordinate")
         if self.turning and type(self).turns_near is ForceElement.turns_near:
             raise InputError(f"{owner}: {kind} counts turns, but does not say of which joint: write turns_near")
+        if self.internal and type(self).internal_rates is ForceElement.internal_rates:
+            raise InputError(f"{owner}: {kind} has internal variables, but no rates of them: write internal_rates")
+        for attribute in self.internal:
+            setattr(self, attribute, validate.number(owner, attribute, getattr(self, attribute, None)))
         self.name, self.ends = name, tuple(ends)
 
     def potential(self, t: Any, *frames: Place) -> Any:
@@ -102,6 +113,10 @@ class ForceElement(Sealed):
 
     def load(self, t: Any, *frames: Place) -> Any:
         """Return a force, newton, and a torque, newton metre, for each frame, in the inertial frame."""
+        raise NotImplementedError
+
+    def internal_rates(self, t: Any, *arguments: Any) -> Any:
+        """Return the rates of the internal variables, 1/s times their units: a number, or as many as there are."""
         raise NotImplementedError
 
     @property
@@ -158,6 +173,7 @@ class ForceElement(Sealed):
             function_inputs=tuple(value.room for value in self.functions),
             function_outputs=tuple(value.returns for value in self.functions),
             motions=len(self.motions),
+            internal=len(self.internal),
             frames=len(self.ends),
             coordinates=len(self.coordinates),
             order=order,
@@ -185,7 +201,7 @@ class ForceElement(Sealed):
     @property
     def structure(self) -> tuple[Any, ...]:
         """All on which the law depends besides numbers: elements of equal structure share machine code."""
-        other = {"name", "ends", "_sealed", *self.parameters, *self.motions, *self.aside}
+        other = {"name", "ends", "_sealed", *self.parameters, *self.motions, *self.internal, *self.aside}
         parts = sorted((name, value) for name, value in vars(self).items() if name not in other)
         forms = ((name, _form(getattr(self, name))) for name in self.parameters)
         return type(self), *forms, *((name, _key(value)) for name, value in parts)

@@ -34,11 +34,13 @@ COORDINATE = 3
 class Layout:
     """The layout of the flat arrays that a law reads and writes.
 
-    Inputs: the parameters; references of counted coordinates; room for users' functions; of each motion K + 2 Taylor
-    coefficients; of each frame its placement, and of its body the Taylor coefficients of the position (3 (K + 2)), the
-    rotation (9, by rows), the coefficients of the angular velocity in N (3 (K + 1)) and the quaternion (4).
+    Inputs: the parameters; references of counted coordinates; room for users' functions; of each motion, and of each
+    internal variable, K + 2 Taylor coefficients; of each frame its placement, and of its body the Taylor coefficients
+    of the position (3 (K + 2)), the rotation (9, by rows), the coefficients of the angular velocity in N (3 (K + 1))
+    and the quaternion (4).
     Outputs: of each frame K + 1 Taylor coefficients of the load on its body, eight lanes each: force in N and moment
-    about the centre of mass in N; then the energy, three numbers of each coordinate, and room for functions.
+    about the centre of mass in N; then the energy, three numbers of each coordinate, K + 1 coefficients of the rate of
+    each internal variable, and room for functions.
 
     Attributes
     ----------
@@ -50,6 +52,7 @@ class Layout:
     function_inputs: tuple[int, ...]
     function_outputs: tuple[int, ...]
     motions: int
+    internal: int
     frames: int
     coordinates: int
     order: int = 0
@@ -65,9 +68,14 @@ class Layout:
         return self.first_function + sum(self.function_inputs)
 
     @property
+    def first_internal(self) -> int:
+        """First input of the internal variables."""
+        return self.first_motion + self.motions * (self.order + 2)
+
+    @property
     def first_frame(self) -> int:
         """First input of the frames."""
-        return self.first_motion + self.motions * (self.order + 2)
+        return self.first_internal + self.internal * (self.order + 2)
 
     @property
     def frame_size(self) -> int:
@@ -90,9 +98,14 @@ class Layout:
         return self.energy + 1
 
     @property
+    def first_rate(self) -> int:
+        """First output of the rates of internal variables."""
+        return self.first_coordinate + COORDINATE * self.coordinates
+
+    @property
     def function_output(self) -> int:
         """First output of the functions."""
-        return self.first_coordinate + COORDINATE * self.coordinates
+        return self.first_rate + self.internal * (self.order + 1)
 
     @property
     def outputs(self) -> int:
@@ -129,6 +142,8 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
         for f, given in enumerate(_pairs(law.load(time, *plain), layout.frames)):
             _add_given(loads[f], frames[f], *given, zeros(inputs))
+    if element.internal and not element.has("coordinate"):
+        _put_rates(layout, law.internal_rates(time, *frames), outputs)
     for f, of_frame in enumerate(loads):
         for k, lanes in enumerate(of_frame):
             store(outputs, LANES * (f * (layout.order + 1) + k), lanes)
@@ -147,10 +162,13 @@ def _act_along(
     """Add to `loads` those that `along` and `stored` exert; write coordinates, rates and multipliers to `outputs`."""
     rates = [x.rate for x in coordinates]
     multipliers: list[Any] = [0.0] * len(rates)
+    # Multipliers and internal variables are not differentiated by poses.
+    bare = [Jet(x.taylor, rate.gradient) for x, rate in zip(coordinates, rates, strict=True)]
+    given = (bare[0], rates[0]) if len(bare) == 1 else (bare, rates)
+    if element.internal:
+        _put_rates(layout, law.internal_rates(time, *given), outputs)
     if element.has("along"):
-        # Multipliers are not differentiated by poses.
-        bare = [Jet(x.taylor, rate.gradient) for x, rate in zip(coordinates, rates, strict=True)]
-        multipliers = _listed(law.along(time, *((bare[0], rates[0]) if len(bare) == 1 else (bare, rates))))
+        multipliers = _listed(law.along(time, *given))
         for x, multiplier in zip(coordinates, multipliers, strict=True):
             _add(loads, x, multiplier)
     for c, (x, multiplier) in enumerate(zip(coordinates, multipliers, strict=True)):
@@ -159,8 +177,20 @@ def _act_along(
             put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
 
 
+def _put_rates(layout: Layout, given: Any, outputs: Any) -> None:
+    """Write the Taylor coefficients of the rates of internal variables."""
+    rates = _listed(given)
+    if len(rates) != layout.internal:
+        raise ValueError(f"its internal_rates must return {layout.internal} rates; got {len(rates)}")
+    terms = layout.order + 1
+    for n, rate in enumerate(rates):
+        taylor = rate.taylor if isinstance(rate, Jet) else [rate]
+        for k in range(terms):
+            put(outputs, layout.first_rate + n * terms + k, 1.0 * taylor[k] if k < len(taylor) else 0.0)
+
+
 def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:
-    """Return what the law gets in place of parameters, users' functions and motions, by the names of attributes."""
+    """Return what the law gets in place of parameters, functions, motions and internal variables, by attribute."""
     values: dict[str, Any] = {}
     place, free = 0, iter(functions)
     for name in element.parameters:
@@ -176,7 +206,7 @@ def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inp
         values[name] = (lambda *arguments, constant=parameter: constant) if isinstance(given, Value) else parameter
         place += numbers.size
     terms = layout.order + 2
-    for m, name in enumerate(element.motions):
+    for m, name in enumerate((*element.motions, *element.internal)):
         first = layout.first_motion + m * terms
         values[name] = _jet(layout, [at(inputs, first + k) for k in range(terms)])
     return values

@@ -62,7 +62,7 @@ def derivatives(
     multipliers = np.zeros((order, model.rows))
     for k in range(order):
         rows = row_tower(model, motion.up_to(k), t)[:, :-1]
-        force, torque = applied_derivative(model, t, motion, k, state.angles)
+        force, torque = applied_derivative(model, t, motion, k, state.angles, state.internal)
         for m in range(1, k + 1):
             earlier = comb(k, m) * np.einsum("rnc,r->nc", rows[:, :, m], multipliers[k - m])
             force, torque = force + earlier[:, :3], torque + earlier[:, 3:]

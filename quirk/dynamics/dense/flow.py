@@ -11,13 +11,16 @@ from quirk.errors import InputError
 from quirk.interruption import hand_on
 from quirk.state import Kinematics, State
 
+from ..applied import Exerted, exerted, summed
+from ..carried import rates
 from ..constrained_motion import angular_acceleration
 from ..metric import Metric
 from ..model import Model
+from ..towers import MotionTower
 from ..turns import angles_by_name
-from .equations import motion
 from .projection import Projected, factorise, project
-from .udwadia_kalaba import ROUND_OFF
+from .rows import tangent_rows
+from .udwadia_kalaba import ROUND_OFF, constrained_motion
 
 # Rows are chosen anew where the least singular value has fallen to this part of what it was.
 WORSE = 0.1
@@ -83,7 +86,7 @@ class Flow:
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
+        """Return y' (13 n + k,), not a number where it cannot be computed; `trouble` then tells why."""
         self.evaluations += 1
         hand_on()
         if np.isfinite(y).all():
@@ -96,22 +99,42 @@ class Flow:
         return np.full_like(y, np.nan)
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n,), or raise what went wrong."""
-        state = State.unpack(y)
+        """Return y' (13 n + k,), or raise what went wrong."""
+        state = self.model.carried.state(y)
         if self.model.reads_angles:
             state.angles = self.angles(t)
         kin = Kinematics.of(state)
-        solution = motion(self.model, t, kin, self.baumgarte, self.chooser.kept, self._floor)
-        return State(
+        moving = MotionTower.of(kin, 1)
+        acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in self.model.forces]
+        force, torque = summed(self.model, (found.loads[:, 0] for found in acts))
+        torque = np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
+        solution = constrained_motion(self.model, kin, t, force, torque, self.baumgarte, self.chooser.kept, self._floor)
+        rate = State(
             state.velocity,
             rotation.rate(state.orientation, state.angular_velocity),
             solution.acceleration[:, :3],
             angular_acceleration(solution, kin),
         ).pack()
+        return np.append(rate, self._carried_rates(t, kin, acts, solution.multipliers))
+
+    def _carried_rates(self, t: float, kin: Kinematics, acts: list[Exerted], multipliers: np.ndarray) -> np.ndarray:
+        """Rates (k,) of internal variables and of work."""
+        model, carried = self.model, self.model.carried
+        moves = np.concatenate([kin.velocity, kin.spin], axis=1)
+        internal, power = {}, {}
+        for (element, rows), found in zip(model.forces, acts, strict=True):
+            internal[element.name] = found.rates[:, 0]
+            power[element.name] = float((found.loads[:, 0] * moves[list(rows)]).sum())
+        driven = [name for name in carried.work if name in model.joint_rows]
+        if driven:
+            velocity = np.concatenate([kin.velocity[:-1], kin.angular_velocity[:-1]], axis=1)
+            by_row = multipliers * (tangent_rows(model, kin, t).reshape(model.rows, -1) @ velocity.ravel())
+            power.update((name, float(by_row[model.joint_rows[name]].sum())) for name in driven)
+        return rates(carried, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
-        state = State.unpack(y).copy()
+        state = self.model.carried.state(y).copy()
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
             try:
@@ -125,20 +148,21 @@ class Flow:
             if self.rank < self.model.rows and s.size and s[-1] < WORSE * self._chosen * s[0]:
                 self.chooser.choose_state(state, t)
                 self._chosen = self._least(state, t)
-        return state.pack()
+        return np.append(state.pack(), self.model.carried.numbers(y))
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the part of an error (13 n,) of the y last projected that lies along the constraints.
+        """Return the part of an error (13 n + k,) of the y last projected that lies along the constraints.
 
         The part normal to them has no effect, as projection removes it.
         """
         if self._projected is None:
             return error
-        e, q = State.unpack(error), self._projected.state.orientation
+        e, q = self.model.carried.state(error), self._projected.state.orientation
         turn = 2 * rotation.multiply(rotation.conjugate(q), e.orientation)[:, 1:]
         position, turn = self._along(e.position, turn)
         velocity, omega = self._along(e.velocity, e.angular_velocity)
-        return State(position, rotation.rate(q, turn), velocity, omega).pack()
+        along = State(position, rotation.rate(q, turn), velocity, omega).pack()
+        return np.append(along, self.model.carried.numbers(error))
 
     def _along(self, translation: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         assert self._projected is not None

@@ -16,7 +16,7 @@ from quirk.integrators import Breaks, Sampled
 from quirk.integrators.changes import IN_TIME, Values, located
 from quirk.integrators.step import Function
 from quirk.motion_table import FUNCTION
-from quirk.state import Kinematics, State
+from quirk.state import Kinematics
 
 from ..applied import exerted
 from ..model import Model
@@ -50,13 +50,14 @@ def asked_values(
         return None
 
     def values(t: float, y: np.ndarray) -> np.ndarray:
-        state = State.unpack(y)
+        state = model.carried.state(y)
         if model.reads_angles:
             state.angles = angles(t)
         kin = Kinematics.of(state)
         moving = MotionTower.of(kin, 1)
         try:
-            parts = [exerted(element, rows, moving, t, 0, kin.angles).loads.ravel() for element, rows in elements]
+            acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in elements]
+            parts = [numbers.ravel() for found in acts for numbers in (found.loads, found.rates)]
             parts += [m.derivatives(t)[1:] for m in motions]
             if relations:
                 b = constraint_rows(model, kin, t).b

@@ -11,7 +11,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.lanes import WIDTH, aligned
 from quirk.pointers import address_of, pointer_to_python
-from quirk.state import STATE_SIZE, State
+from quirk.rotation import IDENTITY
 
 from ...applied import applied_derivative
 from ...layout import FORCE, KINEMATICS_SIZE, POSITION_TERM, ROTATION, SPIN
@@ -162,7 +162,7 @@ class Differentiator:
         tracking: bool = False,
         watch: Callable[[float], None] = lambda t: None,
     ) -> Found:
-        """Return derivatives at times (nt,) and states (nt, 13 n) on the constraints.
+        """Return derivatives at times (nt,) and states (nt, 13 n + k) on the constraints.
 
         Parameters
         ----------
@@ -230,18 +230,20 @@ class Differentiator:
 
     def _path(self, times: np.ndarray, start: np.ndarray, rank: int, tracking: bool = False) -> Path:
         solver, nt = self.solver, len(times)
+        # What is carried beside the motion keeps its values where positions are followed.
+        trial = solver.slots.state_to_lanes(start)
         return Path(
             times=np.ascontiguousarray(times, dtype=float),
             states=aligned(nt * solver.size),
             present=self._present,
-            trial=aligned(solver.size),
+            trial=trial,
             guess=aligned(solver.size),
             turns=aligned((self.order + 2) * solver.size),
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
             counts=np.zeros(COUNTS, dtype=np.int64),
             clock=np.zeros(CLOCK),
             stop=solver.applied.stop,
-            counter=solver.model.joints.counter(solver.slots, State.unpack(start), nt),
+            counter=solver.model.joints.counter(solver.slots, solver.model.carried.state(start), nt),
             length=float(solver.model.length),
             rank=rank,
             tracking=tracking,
@@ -303,13 +305,15 @@ class Differentiator:
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]
         derivatives = np.swapaxes(terms * factor, 0, 1)
-        n, state = slots.bodies, slots.state_from_lanes(self._present).reshape(-1, STATE_SIZE)
+        n, flat = slots.bodies, slots.state_from_lanes(self._present)
         motion = MotionTower(
             position=derivatives[..., POSITION_TERM : POSITION_TERM + 3],
-            orientation=np.append(state[:, 3:7], [[1.0, 0.0, 0.0, 0.0]], axis=0),
+            orientation=np.append(solver.model.carried.state(flat).orientation, [IDENTITY], axis=0),
             rotation=derivatives[:, 0, ROTATION : ROTATION + 9].reshape(n + 1, 3, 3),
             spin=derivatives[:, : k + 1, SPIN : SPIN + 3],
         )
-        loads = np.concatenate(applied_derivative(solver.model, t, motion, k, self._angles), axis=1) / factorials(k)[-1]
+        internal = solver.model.carried.internal_by_name(flat)
+        found = applied_derivative(solver.model, t, motion, k, self._angles, internal)
+        loads = np.concatenate(found, axis=1) / factorials(k)[-1]
         bodies = self.series.bodies.reshape(self.order + 2, -1, KINEMATICS_SIZE, WIDTH)
         bodies[k, :, FORCE : FORCE + 6] = slots.to_lanes(loads).reshape(-1, 6, WIDTH)

@@ -11,7 +11,7 @@ from .solver import Solver
 
 
 class SparseFlow:
-    """The vector field of a system and the manifold on which it lives, over flat states (13 n,).
+    """The vector field of a system and the manifold on which it lives, over flat states (13 n + k,).
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class SparseFlow:
     ) -> None:
         self.solver, self.model, self.baumgarte = solver, solver.model, baumgarte
         self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
-        self.rank = solver.settle(solver.slots.state_to_lanes(start.pack()), t)
+        self.rank = solver.settle(solver.slots.state_to_lanes(solver.model.carried.flat(start)), t)
         self.evaluations = 0
         self.refer(t, *np.zeros((2, len(self.model.joints.ends), 3)))
 
@@ -41,7 +41,7 @@ class SparseFlow:
         return self.solver.applied.trouble
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n,), not a number where it cannot be computed; `trouble` then tells why."""
+        """Return y' (13 n + k,), not a number where it cannot be computed; `trouble` then tells why."""
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)

@@ -45,6 +45,7 @@ class Applied:
 
     Parameters
     ----------
+    row_lane : (m,) place of the multiplier of each row among those of all nodes
     refuse : tells of a user's function whether it is to run in Python even if it could be compiled
 
     Attributes
@@ -57,7 +58,13 @@ class Applied:
     called : the users' functions that run in Python
     """
 
-    def __init__(self, model: Model, slots: Slots, refuse: Callable[[Any], bool] = lambda function: False) -> None:
+    def __init__(
+        self,
+        model: Model,
+        slots: Slots,
+        row_lane: np.ndarray,
+        refuse: Callable[[Any], bool] = lambda function: False,
+    ) -> None:
         self._refuse = refuse
         self.called: list[Any] = []
         self._written: dict[Any, Made] = {}
@@ -70,7 +77,7 @@ class Applied:
         self._pointers: list[Any] = []
         self._elements = [element for element, _ in model.forces]
         self.layouts = [element.layout() for element in self._elements]
-        self.table = self._laid_out(model, slots)
+        self.table = self._laid_out(model, slots, row_lane)
         # Angles that go on: the element, which of its angles, and where its reference is.
         self._turning = [
             (element, k, int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + layout.parameters + REFERENCE * k)
@@ -86,15 +93,19 @@ class Applied:
         self.called += called
 
     @staticmethod
-    def _laid_out(model: Model, slots: Slots) -> Forces:
+    def _laid_out(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
+        carried, first_carried = model.carried, slots.first_carried
         entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
         first_in = first_out = first_side = first_motion = 0
         for element, rows in model.forces:
             layout = element.layout()
             last_side, last_motion = first_side + layout.frames, first_motion + layout.motions
+            variables, work = carried.internal.get(element.name, slice(0, 0)), carried.work.get(element.name)
             entries.append((
                 0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
-                first_motion, last_motion, first_side, last_side,
+                first_motion, last_motion, first_side, last_side, first_in + layout.first_internal,
+                first_out + layout.first_rate, first_carried + variables.start, layout.internal,
+                -1 if work is None else first_carried + work,
             ))  # fmt: skip
             sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
             turns += [
@@ -104,10 +115,17 @@ class Applied:
             inputs.append(fixed_inputs(element, layout))
             first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
             first_side, first_motion = last_side, last_motion
+        working = [
+            (row_lane[row], first_carried + carried.work[name])
+            for name, rows in model.joint_rows.items()
+            if name in carried.work
+            for row in range(rows.start, rows.stop)
+        ]
         return Forces(
             entries=np.array(entries, dtype=np.int64).ravel(),
             sides=np.array(sides, dtype=np.int64).ravel(),
             turns=np.array(turns, dtype=np.int64).ravel(),
+            working=np.array(working, dtype=np.int64).ravel(),
             motions=MotionTable.of([motion for _, motion in _motions(model)]),
             inputs=np.concatenate(inputs),
             outputs=np.zeros(first_out),

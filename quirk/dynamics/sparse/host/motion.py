@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quirk import rotation
-from quirk.state import STATE_SIZE, Kinematics, State
+from quirk.state import Kinematics, State
 
 from ...applied import Exerted
 from ...constrained_motion import ConstrainedMotion, quaternion_mass
@@ -29,7 +29,7 @@ def constrained_motion(
     force, torque : (n, 3), (n, 3)
         Applied loads in N and in body axes, from which the constraint forces are told apart.
     """
-    rates = solver.slots.from_lanes(solver.rates(t, y), STATE_SIZE)
+    rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
     # qdd = T^T omega_dot / 4 - |qdot|^2 q
@@ -64,8 +64,8 @@ class Motion:
     multipliers: np.ndarray
 
 
-def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None) -> Motion:
-    """Return accelerations, joint loads and loads of force elements at all times and states of a run.
+def motion_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Motion:
+    """Return accelerations, joint loads and loads of force elements at all times, from flat states (nt, 13 n + k).
 
     Laws get the angles of joints that are nearest to `angles` (nt, K, 3), rad, of all that differ by whole turns.
     """
@@ -77,7 +77,7 @@ def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.nd
     all_multipliers = np.empty((len(times), solver.model.rows))
     with solver.applied.calling():
         for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
-            accelerations[row] = solver.slots.from_lanes(rates, STATE_SIZE)[:, 7:]
+            accelerations[row] = solver.slots.body_states(rates)[:, 7:]
             position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
             R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
             multipliers = [solver.multipliers()]
@@ -90,19 +90,18 @@ def motion_along(solver: Solver, times: np.ndarray, states: State, angles: np.nd
 
 
 def _evaluated(
-    solver: Solver, times: np.ndarray, states: State, angles: np.ndarray | None
+    solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Evaluate y' at one time after the other; yields the state (n, 13), and y' as a flat array in blocks of eight."""
-    parts = np.concatenate(states.parts, axis=2)
     for row, t in enumerate(times):
-        y = solver.slots.state_to_lanes(parts[row].ravel())
+        y = solver.slots.state_to_lanes(states[row])
         if row == 0:
             solver.settle(y, t)
         if angles is not None:
             solver.applied.refer(t, angles[row])
         rates = solver.rates(t, y)
         solver.applied.check(float(t))
-        yield parts[row], rates
+        yield solver.slots.body_states(y), rates
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:

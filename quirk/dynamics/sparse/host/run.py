@@ -14,7 +14,6 @@ from quirk.integrators.fixed import stepped_off
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.interruption import Held
 from quirk.lanes import aligned
-from quirk.state import State, vector_starts
 
 from ...turns import Turns
 from ..march.advance import (
@@ -75,7 +74,7 @@ class CompiledRun:
     Parameters
     ----------
     flow : SparseFlow
-    y : (13 n,) where to start
+    y : (13 n + k,) where to start
     tableau, settings : how to go on
     breaks : at which steps end; those found on the way are added
     asked : times to keep, or None for all steps
@@ -84,7 +83,8 @@ class CompiledRun:
 
     Attributes
     ----------
-    times, states, quadrants : what was kept so far: arrays (k,), (k, 13 n), (k, 2 K) of each entry
+    times, states, quadrants : what was kept so far, of each entry into compiled code: arrays (k,), flat states
+        (k, 13 n + ...), and (k, 2 K)
     """
 
     def __init__(
@@ -123,7 +123,9 @@ class CompiledRun:
             stop=solver.applied.stop,
             pieces=np.array(breaks.pieces(settings.start)).ravel(),
             functions=self._functions.asked,
-            counter=solver.model.joints.counter(solver.slots, State.unpack(y), room, blind=settings.fixed > 0),
+            counter=solver.model.joints.counter(
+                solver.slots, solver.model.carried.state(y), room, blind=settings.fixed > 0
+            ),
         )
         self._angles = angles
         self.times: list[np.ndarray] = []
@@ -148,7 +150,7 @@ class CompiledRun:
     @property
     def turns(self) -> Turns:
         """The turns of joints at what was kept so far."""
-        start = State.unpack(self._start)
+        start = self.solver.model.carried.state(self._start)
         return Turns.since(self.solver.model.joints, start.orientation, self._angles, np.vstack(self.quadrants))
 
     @property
@@ -172,13 +174,14 @@ class CompiledRun:
         solver.applied.refer(settings.start, self._angles)
         slope = flow(piece.low, y)
         if solver.model.reads_angles:
-            solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(State.unpack(y)))
+            solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(solver.model.carried.state(y)))
         self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
         self._functions.note()
         if settings.fixed == 0:
             if not np.isfinite(slope).all():
                 raise collapsed(settings.start, y, slope[None])
-            tolerance = Tolerance(settings.rtol, settings.atol, vector_starts(solver.slots.bodies))
+            carried = solver.model.carried
+            tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
             h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
             self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(settings.start)), piece.first)
         self._begun = True
@@ -254,7 +257,7 @@ class CompiledRun:
         self.states.append(states)
 
     def _rows(self, lanes: np.ndarray) -> np.ndarray:
-        """States (k, 13 n) from lanes (k size,)."""
+        """Flat states (times, 13 n + k) from lanes (times * size,)."""
         return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
     def _count(self) -> None:

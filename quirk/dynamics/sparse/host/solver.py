@@ -7,22 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.compiled import plain
 from quirk.fingerprint import changed_by
 from quirk.integrators import RK4
 from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
-from quirk.state import STATE_SIZE, State, initial_state
+from quirk.state import State, initial_state
 
 from ...layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from ...model import Model
 from ...turns import CountedJoints
 from ..kernels.factorise import Pattern
-from ..kernels.orthogonal import DISTANCE, FACTOR
-from ..kernels.packed import part
 from ..kernels.rows import HINGE, POINT, UNITS
-from ..kernels.work import CONSTANTS, METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SCALE, SUMMARY, TOLERANCE, WEIGHT, Work
+from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Work
 from ..march.advance import (
     BEST_RANK,
     CHOOSE,
@@ -93,18 +90,18 @@ class Solver:
     def __init__(self, model: Model, tables: Tables) -> None:
         self.model, self.tables = model, tables
         self.slots = tables.slots
-        self.applied = Applied(model, tables.slots)
+        self.applied = Applied(model, tables.slots, tables.row_lane)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
         called = [*self.applied.called, *self.related.called]
         # What such functions may change, no other must have taken over into its machine code.
         self.refuse = changed_by(called)
         if called:
-            self.applied = Applied(model, tables.slots, self.refuse)
+            self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
             watch, refuse = self.applied.watched, self.refuse
             self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
         self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
-        self.size = lanes * STATE_SIZE
+        self.size = tables.slots.state_size
         self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
         size = block_size(self.pattern)
         self.work = Work(
@@ -229,8 +226,8 @@ class Solver:
             return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
         y = self.slots.state_to_lanes(state.pack())
         self.count(self._on_constraints(y, t), t)
-        factor, distance = (plain(part)(self.work.triangle, k) for k in (FACTOR, DISTANCE))
-        return Verdict(factor[self.tables.row_pivot] != 0.0, distance[self.tables.row_lane].copy())
+        triangle = self.work.triangle
+        return Verdict(triangle.factor[self.tables.row_pivot] != 0.0, triangle.distance[self.tables.row_lane].copy())
 
     @property
     def kept(self) -> np.ndarray:
@@ -257,14 +254,13 @@ class Solver:
     def _project_alike(self, y: np.ndarray) -> bool:
         """Move a state, in place, to the nearest one on the constraints in the uniform metric; returns success."""
         alike, blocks = self.tables.uniform, self.tables.blocks
-        scale, weight, constants = (plain(part)(alike, k) for k in (SCALE, WEIGHT, CONSTANTS))
-        work = self.work._replace(scale=scale, weight=weight)
+        work = self.work._replace(scale=alike.scale, weight=alike.weight)
         pattern = None
         if blocks.dense:
             work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
         else:
             pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
-        return self._enter(PROJECT, y, constants=constants, pattern=pattern, work=work) == DONE
+        return self._enter(PROJECT, y, constants=alike.constants, pattern=pattern, work=work) == DONE
 
     def _prune(self) -> None:
         """Use from now on a pattern without the nodes of which no row is kept, if that of all nodes is too large."""
@@ -279,7 +275,7 @@ class Solver:
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
         """Return random states on the constraints near a state; fewer than NEARBY_STATES if projection fails."""
         random = np.random.default_rng(0)
-        state = State.unpack(self.slots.state_from_lanes(y))
+        state = self.model.carried.state(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
         found = []
         for _ in range(NEARBY_STATES):

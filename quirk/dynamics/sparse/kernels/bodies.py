@@ -1,4 +1,7 @@
-"""Kernels over bodies, eight at a time: kinematics, accelerations, displacements and error norms."""
+"""Kernels over bodies, eight at a time: kinematics, accelerations, displacements and error norms.
+
+The constants tell how many bodies there are, since numbers that a run carries beside their motion follow them in y.
+"""
 
 from __future__ import annotations
 
@@ -50,21 +53,21 @@ POSES, VELOCITIES = range(2)
 @kernel
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill rotation, metric and spin of all bodies in `kin`; quaternions in `y` need not have unit length."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
     """Fill rotation and spin of all bodies in `kin`: all that Phi and Phi_dot need."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
 
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill the accelerations that all bodies would have without constraints, under gravity and the loads in `kin`."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
@@ -74,7 +77,7 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
     For models without force elements, whose loads would have to be found in between.
     """
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
         pose(constants, y, kin, s, k, c)
         free_acceleration(constants, y, kin, s, k, c)
@@ -138,7 +141,7 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 @kernel
 def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
     """Move gravity, applied loads and J omega x omega of all bodies into `wrench`, and set accelerations to zero."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
         store3(wrench, f, plus(weight, load3(kin, k + 8 * FORCE)))
@@ -160,7 +163,7 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
     """Fill `ydot` with y' from the accelerations in `kin` and those by the constraint loads in `wrench`."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
         linear = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
@@ -174,9 +177,9 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
 
 
 @kernel
-def normalise(y: np.ndarray) -> None:
+def normalise(constants: np.ndarray, y: np.ndarray) -> None:
     """Bring quaternions to unit length."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         a, b, c, d = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
         scale = 1.0 / root(a * a + b * b + c * c + d * d)
@@ -205,7 +208,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
     """
     largest = splat(0.0)
     check = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
         turn = times(rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT)), -1.0)
@@ -230,20 +233,20 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
 
 
 @kernel
-def speed(y: np.ndarray, length: float) -> float:
+def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
     """Return the largest rate of turning or of moving by `length`, 1/s."""
     largest = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         v, omega = load3(y, block * STATE + 8 * VELOCITY), load3(y, block * STATE + 8 * OMEGA)
         largest = greater(largest, dot(omega, omega) + dot(v, v) * (1.0 / (length * length)))
     return highest(largest) ** 0.5
 
 
 @kernel
-def reach(y: np.ndarray) -> float:
+def reach(constants: np.ndarray, y: np.ndarray) -> float:
     """Return the largest distance of a centre of mass from the origin."""
     largest = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         r = load3(y, block * STATE + 8 * POSITION)
         largest = greater(largest, dot(r, r))
     return highest(largest) ** 0.5
@@ -255,7 +258,7 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
 
     Translations in N, and W^-1 times rotations in body axes.
     """
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         if level == POSES:
             store3(motion, f, load3(change, s + 8 * POSITION))
@@ -292,7 +295,7 @@ def error_ratio(
     """Largest error over tolerance of a motion, over the vectors of each body; see `integrators.Tolerance`."""
     largest = splat(0.0)
     check = splat(0.0)
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         shift, turn = load3(motion, f), rows_times(constants, c + 8 * FACTOR, load3(motion, f + MOMENT))
         o = s + 8 * POSITION if level == POSES else s + 8 * VELOCITY

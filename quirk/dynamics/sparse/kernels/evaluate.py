@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel, plain
-from quirk.lanes import load, store
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, store
 
-from .bodies import free_accelerations, free_motion, poses, rates, take_loads
+from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads
 from .factorise import STRETCH, Pattern, backward, factorise, forward
 from .impose import clear, factorise_rows, impose, wrenches
-from .loads import Forces, applied_loads
-from .rows import Nodes, constraint_rows
+from .loads import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, Forces, applied_loads, carried_rates
+from .rows import Nodes, along, constraint_rows
 from .work import PASSES, Work
-
-# These kernels once more, inlined into the two functions below, which run at every stage of every step. A call would
-# pass each array as seven numbers, over two hundred in all, which takes longer than the work on a small system.
-_rows, _factorise, _forward, _backward, _wrenches = (
-    inlined(plain(function)) for function in (constraint_rows, factorise, forward, backward, wrenches)
-)
 
 
 @kernel
@@ -31,9 +25,9 @@ def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, a
     count, ready = pattern.rows.shape[0], 0
     for begin in range(0, count, STRETCH):
         end, due = min(begin + STRETCH, count), pattern.due[begin // STRETCH]
-        _rows(nodes, pattern.visits, ready, due, t, y, work.kin, alpha, beta, work.G, work.rhs)
-        _factorise(pattern, begin, end, work.G, work.floor, work.B, work.Q)
-        _forward(pattern, begin, end, work.B, work.rhs, work.x)
+        constraint_rows(nodes, pattern.visits, ready, due, t, y, work.kin, alpha, beta, work.G, work.rhs)
+        factorise(pattern, begin, end, work.G, work.floor, work.B, work.Q)
+        forward(pattern, begin, end, work.B, work.rhs, work.x)
         ready = due
 
 
@@ -74,10 +68,28 @@ def evaluate(
         else:
             free_motion(constants, y, work.kin)
         sweep(nodes, pattern, work, t, y, alpha, beta)
-        _backward(pattern, work.Q, work.x)
+        backward(pattern, work.Q, work.x)
         clear(work.wrench)
-        _wrenches(nodes, work.G, work.x, work.wrench, False)
+        wrenches(nodes, work.G, work.x, work.wrench, False)
     rates(constants, y, work.kin, work.wrench, ydot)
+    if ydot.shape[0] > constants.shape[0] // CON * STATE:
+        carried_rates(forces, y, work.kin, ydot)
+        row_power(constants, nodes, forces, work, y, ydot)
+
+
+@kernel
+def row_power(constants: np.ndarray, nodes: Nodes, forces: Forces, work: Work, y: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill the power of the constraints whose work is counted: their multipliers times the rows times velocities."""
+    count = forces.working.shape[0] // WORKING_ENTRIES
+    if count == 0:
+        return
+    motion_of(constants, y, y, VELOCITIES, work.motion)
+    along(nodes, work.G, work.motion, work.rhs)
+    for n in range(count):
+        put(ydot, forces.working[WORKING_ENTRIES * n + ROW_WORK_IN_Y], 0.0)
+    for n in range(count):
+        x, place = forces.working[WORKING_ENTRIES * n + MULTIPLIER], forces.working[WORKING_ENTRIES * n + ROW_WORK_IN_Y]
+        put(ydot, place, at(ydot, place) + at(work.x, x) * at(work.rhs, x))
 
 
 @kernel

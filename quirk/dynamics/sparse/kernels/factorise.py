@@ -20,6 +20,7 @@ import numpy as np
 
 from quirk.compiled import inlined, kernel
 from quirk.lanes import at, lane_of, load, reciprocal_above, replaced, splat, spread, store
+from quirk.record import record
 from quirk.traced import traced
 
 from .rows import UNITS
@@ -32,6 +33,7 @@ STRETCH = 256
 CONSTANT, TURNING = range(2)
 
 
+@record
 class Pattern(NamedTuple):
     """The pattern of the blocks: their places, and the products and updates of which each consists; K nodes, L blocks.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel
+from quirk.compiled import kernel
 from quirk.lanes import add, at, load, put, splat, store, total
 
 from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
@@ -23,7 +23,7 @@ from .rows import BILINEAR, HUB, RELATION, Nodes, along
 from .work import METHOD, RATE, REFLECTIONS, Work
 
 
-@inlined
+@kernel
 def factorise_rows(pattern: Pattern, work: Work) -> None:
     """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections."""
     if work.summary[METHOD] == REFLECTIONS:
@@ -32,7 +32,7 @@ def factorise_rows(pattern: Pattern, work: Work) -> None:
         factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
 
 
-@inlined
+@kernel
 def solve_rows(pattern: Pattern, work: Work) -> None:
     """Solve S x = rhs with the last factorisation: fills work.x, and overwrites work.rhs."""
     if work.summary[METHOD] == REFLECTIONS:
@@ -76,7 +76,7 @@ def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, pa
         store(work.x, o, load(work.sum, o))
 
 
-@inlined
+@kernel
 def push(nodes: Nodes, pattern: Pattern, work: Work) -> None:
     """Fill work.wrench with A^T S^-1 rhs, the constraint loads of one solve; work.rhs is overwritten."""
     solve_rows(pattern, work)
@@ -84,7 +84,7 @@ def push(nodes: Nodes, pattern: Pattern, work: Work) -> None:
     wrenches(nodes, work.G, work.x, work.wrench, False)
 
 
-@inlined
+@kernel
 def clear(array: np.ndarray) -> None:
     """Fill a flat array, whose length is a multiple of eight, with zeros."""
     for o in range(0, array.shape[0], 8):

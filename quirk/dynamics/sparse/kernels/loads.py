@@ -13,14 +13,19 @@ from quirk.forces.place import PLACEMENT
 from quirk.lanes import at, put, splat, store
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
+from quirk.record import record
 
 from ...layout import FORCE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY
 from .bodies import KIN
 
 # Entries of each element: address of its law, where its inputs and outputs start, first input of its motions and of its
-# frames, its motions among those of all, and its frames likewise.
-ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END = range(9)
-ELEMENT_SIZE = 9
+# frames, its motions among those of all, and its frames likewise; of its internal variables the first input and the
+# first output of their rates, the first one in y, and their number; where in y its work is, -1 for nowhere.
+(
+    ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END,
+    VARIABLES, VARIABLE_RATES, VARIABLES_IN_Y, VARIABLE_COUNT, WORK_IN_Y,
+) = range(14)  # fmt: skip
+ELEMENT_SIZE = 14
 
 # Entries of each frame: where its body starts in arrays of states and of kinematics.
 STATE_AT, KINEMATICS_AT = range(2)
@@ -30,22 +35,28 @@ SIDE_ENTRIES = 2
 REFERENCE_AT, COORDINATE_AT = range(2)
 TURN_ENTRIES = 2
 
+# Entries of each row that may do work: its multiplier among those of all nodes, and where in y the work is.
+MULTIPLIER, ROW_WORK_IN_Y = range(2)
+WORKING_ENTRIES = 2
+
 # Inputs of a frame behind its placement (`quirk.forces.law.Layout` of order 0), and their number.
 BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN, BODY_QUATERNION = (PLACEMENT + k for k in (0, 3, 6, 15, 18))
 FRAME_SIZE = PLACEMENT + 22
 
 
+@record
 class Forces(NamedTuple):
-    """The force elements of a model in a few flat arrays: each array of an argument adds to the time of compiling.
+    """The force elements of a model as flat arrays for kernels.
 
-    entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate):
-    integers as above · motions: of all laws · inputs, outputs: those of all laws, one after the other, see
+    entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate),
+    working: integers as above · motions: of all laws · inputs, outputs: those of all laws, one after the other, see
     `quirk.forces.law.Layout`.
     """
 
     entries: np.ndarray
     sides: np.ndarray
     turns: np.ndarray
+    working: np.ndarray
     motions: MotionTable
     inputs: np.ndarray
     outputs: np.ndarray
@@ -79,6 +90,9 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
     for m in range(begin, forces.entries[o + MOTION_END]):
         motion_taylor(forces.motions, m, t, 1, forces.inputs, place + 2 * (m - begin))
+    place = forces.entries[o + VARIABLES]
+    for n in range(forces.entries[o + VARIABLE_COUNT]):
+        put(forces.inputs, place + 2 * n, at(y, forces.entries[o + VARIABLES_IN_Y] + n))
     place = forces.entries[o + FRAMES]
     for s in range(forces.entries[o + SIDE], forces.entries[o + SIDE_END]):
         state, k = forces.sides[SIDE_ENTRIES * s + STATE_AT], forces.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
@@ -91,6 +105,40 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
         for c in range(4):
             put(forces.inputs, place + BODY_QUATERNION + c, at(y, state + 8 * (ORIENTATION + c)))
         place += FRAME_SIZE
+
+
+@kernel
+def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill the rates of internal variables and the power of elements, after the loads at this state."""
+    for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
+        o = ELEMENT_SIZE * e
+        for n in range(forces.entries[o + VARIABLE_COUNT]):
+            rate = at(forces.outputs, forces.entries[o + VARIABLE_RATES] + n)
+            put(ydot, forces.entries[o + VARIABLES_IN_Y] + n, rate)
+        if forces.entries[o + WORK_IN_Y] < 0:
+            continue
+        power, out = 0.0, forces.entries[o + OUTPUT]
+        for s in range(forces.entries[o + SIDE], forces.entries[o + SIDE_END]):
+            state, k = forces.sides[SIDE_ENTRIES * s + STATE_AT], forces.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
+            for c in range(3):
+                power += at(forces.outputs, out + c) * at(y, state + 8 * (VELOCITY + c))
+                power += at(forces.outputs, out + 3 + c) * at(kin, k + 8 * (SPIN + c))
+            out += LANES
+        put(ydot, forces.entries[o + WORK_IN_Y], power)
+
+
+@kernel
+def variables_error(
+    forces: Forces, change: np.ndarray, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
+) -> float:
+    """Largest error over tolerance of the internal variables, whose errors are in `change`."""
+    largest = 0.0
+    for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
+        first = forces.entries[ELEMENT_SIZE * e + VARIABLES_IN_Y]
+        for o in range(first, first + forces.entries[ELEMENT_SIZE * e + VARIABLE_COUNT]):
+            ratio = abs(at(change, o)) / (atol + rtol * max(abs(at(y, o)), abs(at(y_new, o))))
+            largest = max(largest, ratio) if ratio == ratio else np.inf
+    return largest
 
 
 @kernel

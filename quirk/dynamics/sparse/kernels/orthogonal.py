@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel, unfolded
+from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store, total
+from quirk.record import record
 
-from .packed import part
 
-
+@record
 class Fronts(NamedTuple):
     """The pattern of the fronts, the dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
 
@@ -63,17 +63,7 @@ class Fronts(NamedTuple):
     pair_rows: np.ndarray
 
 
-@unfolded
-def unpacked_fronts(flat: np.ndarray) -> Fronts:
-    """Return the arrays of a `Fronts` packed into one."""
-    return Fronts(
-        part(flat, 0), part(flat, 1), part(flat, 2), part(flat, 3), part(flat, 4), part(flat, 5), part(flat, 6),
-        part(flat, 7), part(flat, 8), part(flat, 9), part(flat, 10), part(flat, 11), part(flat, 12), part(flat, 13),
-        part(flat, 14), part(flat, 15), part(flat, 16), part(flat, 17), part(flat, 18), part(flat, 19), part(flat, 20),
-        part(flat, 21), part(flat, 22), part(flat, 23), part(flat, 24),
-    )  # fmt: skip
-
-
+@record
 class Triangle(NamedTuple):
     """The orthogonal factor, with the scratch arrays of `triangularise`.
 
@@ -91,22 +81,10 @@ class Triangle(NamedTuple):
     where: np.ndarray
 
 
-# The first two by their number in the packed array, for those who read them.
-FACTOR, DISTANCE = range(2)
-
-
-@unfolded
-def unpacked_triangle(flat: np.ndarray) -> Triangle:
-    """Return the arrays of a `Triangle` packed into one."""
-    return Triangle(
-        part(flat, 0), part(flat, 1), part(flat, 2), part(flat, 3), part(flat, 4), part(flat, 5), part(flat, 6)
-    )
-
-
 @kernel
 def triangularise(
-    packed_fronts: np.ndarray,
-    packed_triangle: np.ndarray,
+    fronts: Fronts,
+    triangle: Triangle,
     G: np.ndarray,
     scale: np.ndarray,
     weight: np.ndarray,
@@ -114,13 +92,12 @@ def triangularise(
     floor: np.ndarray,
     tolerance: float,
 ) -> int:
-    """Fill `factor` and `distance` of a packed `Triangle`; returns how many rows are kept.
+    """Fill `factor` and `distance` of the triangle; returns how many rows are kept.
 
     Left out are rows whose distance is at most `tolerance`, or its square, times the square of the length, at most
     `floor` (8 K,). `scale` has the factor of each force in G, and `weight` those of couplings; `lengths` (8 K,) are
     squared.
     """
-    fronts, triangle = unpacked_fronts(packed_fronts), unpacked_triangle(packed_triangle)
     couple(fronts, G, weight, triangle.factor)
     kept, top = 0, 0
     for visit in range(fronts.order.shape[0]):
@@ -337,11 +314,10 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
 
 
 @kernel
-def substitute(packed_fronts: np.ndarray, packed_triangle: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
+def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
     """Fill x (8 K,) with the solution of the factorised system for `rhs`, which is used up; rows left out get zero."""
-    fronts, factor = unpacked_fronts(packed_fronts), part(packed_triangle, FACTOR)
-    forward_orthogonal(fronts, factor, rhs, x)
-    backward_orthogonal(fronts, factor, x)
+    forward_orthogonal(fronts, triangle.factor, rhs, x)
+    backward_orthogonal(fronts, triangle.factor, x)
 
 
 @kernel

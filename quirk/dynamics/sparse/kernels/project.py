@@ -52,10 +52,10 @@ def project(
     The factorisation in `work` is of a state nearby, or is replaced. Numbers of steps and factorisations are added to
     the first entries of `counts`.
     """
-    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(y) / length
+    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
     for level in range(2):
         if level == VELOCITIES:
-            round_off = (round_off + ROUND_OFF) * speed(y, length)
+            round_off = (round_off + ROUND_OFF) * speed(constants, y, length)
         previous, rate, renewed, done = np.inf, 1.0, False, False
         for _ in range(MOST_STEPS):
             rotations(y, work.kin)
@@ -74,7 +74,7 @@ def project(
                 break
             if rate > SLOW and previous < np.inf:
                 if renewed and rate >= 0.5:
-                    done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(y, length))
+                    done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
                 factorise_at(constants, nodes, pattern, work, t, y)
                 counts[FACTORISATIONS] += 1

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel
+from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
 
 from ...layout import G_FORCE, G_I, G_J, G_SIZE
@@ -27,28 +27,10 @@ from .bodies import free_motion
 from .evaluate import all_rows
 from .factorise import Pattern
 from .impose import clear
-from .orthogonal import DISTANCE, FACTOR, triangularise, unpacked_fronts, unpacked_triangle
-from .packed import part
+from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
-from .work import (
-    BLOCKS,
-    CONSTANTS,
-    INVERSE_MASSES,
-    LEAST,
-    METHOD,
-    PASSES,
-    PRUNED,
-    RANK,
-    RATE,
-    REFLECTIONS,
-    SCALE,
-    SIDE_INVERSE_MASSES,
-    TOLERANCE,
-    TRIGGER,
-    WEIGHT,
-    Work,
-)
+from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, TOLERANCE, TRIGGER, Work
 
 EPSILON = 2.220446049250313e-16
 
@@ -92,9 +74,9 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 @kernel
 def uniform_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
     """Fill work.G with the rows at a state, and work.lengths with their squares, in the uniform metric."""
-    free_motion(part(work.uniform, CONSTANTS), y, work.kin)
+    free_motion(work.uniform.constants, y, work.kin)
     all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
-    measure(nodes, part(work.uniform, INVERSE_MASSES), part(work.uniform, SIDE_INVERSE_MASSES), work)
+    measure(nodes, work.uniform.inverse_mass, work.uniform.side_inverse_mass, work)
 
 
 @kernel
@@ -104,8 +86,8 @@ def judge(work: Work, tolerance: float) -> int:
     Distances of rows from the span of those before them are then in work.triangle.
     """
     clear(work.x)
-    scale, weight = part(work.uniform, SCALE), part(work.uniform, WEIGHT)
-    kept = triangularise(work.fronts, work.triangle, work.G, scale, weight, work.lengths, work.x, tolerance)
+    alike = work.uniform
+    kept = triangularise(work.fronts, work.triangle, work.G, alike.scale, alike.weight, work.lengths, work.x, tolerance)
     put(work.summary, RANK, kept)
     return kept
 
@@ -137,7 +119,7 @@ def choose(
         weighed_rows(constants, nodes, pattern, work, t, y)
         return False
     # Note the distance of each row that is kept, and nothing for the others.
-    fronts, triangle = unpacked_fronts(work.fronts), unpacked_triangle(work.triangle)
+    fronts, triangle = work.fronts, work.triangle
     for n in range(nodes.rows.shape[0]):
         d = fronts.start[fronts.first[n]]
         store(work.measure, 8 * n, splat(0.0))
@@ -170,7 +152,7 @@ def weigh(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: 
             out = nodes.kind[n] != HUB and at(work.measure, 8 * n + r) == 0.0
             put(work.floor, 8 * n + r, np.inf if out else 0.0)
     triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
-    least, distances = 1.0, part(work.triangle, DISTANCE)
+    least, distances = 1.0, work.triangle.distance
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
             o = 8 * n + r
@@ -217,7 +199,7 @@ def passes_for(rate: float, least: float) -> int:
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
 
 
-@inlined
+@kernel
 def of_node(
     d: int, rows: int, factor: np.ndarray, lengths: np.ndarray, o: int, kept: int, left_out: int, least: float,
     root: bool,
@@ -246,7 +228,7 @@ def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
     """
     kept, left_out, least = 0, 0, 1.0
     if work.summary[METHOD] == REFLECTIONS:
-        fronts, factor = unpacked_fronts(work.fronts), part(work.triangle, FACTOR)
+        fronts, factor = work.fronts, work.triangle.factor
         for n in range(nodes.rows.shape[0]):
             if nodes.kind[n] != HUB:
                 kept, left_out, least = of_node(

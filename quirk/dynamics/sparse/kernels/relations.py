@@ -16,6 +16,7 @@ from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store, total
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.pointers import call
+from quirk.record import record
 
 from ...layout import ALPHA, LINEAR, MOMENT, POSITION, ROTATION, SPIN, VELOCITY
 from ...vectors import back, dot, load3, scaled, store3, three
@@ -38,8 +39,9 @@ STATE_AT, KINEMATICS_AT, WRENCH_AT, G_AT = range(4)
 SIDE_ENTRIES = 4
 
 
+@record
 class Relations(NamedTuple):
-    """The relations of a model in a few flat arrays: each array of an argument adds to the time of compiling.
+    """The relations of a model as flat arrays for kernels.
 
     entries (RELATION_SIZE per relation), sides (SIDE_ENTRIES per side): integers as above · inverse_mass (S,): 1/m of
     the body of each side · motions: of all relations · inputs, outputs: those of all functions, one after the other,

@@ -12,12 +12,14 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
+from quirk.record import record
 
 from ...layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, MOMENT, POSITION, SPIN, VELOCITY
 from ...vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
 from .relations import Relations, relation_along, relation_residuals, relation_rows
 
 
+@record
 class Nodes(NamedTuple):
     """Joints as the kernels see them, in the order of elimination; entries of hub bodies are unused.
 

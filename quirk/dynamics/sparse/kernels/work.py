@@ -6,7 +6,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quirk.record import record
 
+from .orthogonal import Fronts, Triangle
+
+
+@record
+class Uniform(NamedTuple):
+    """The metric in which rows are judged: what replaces arrays of the same names.
+
+    constants: of bodies · inverse_mass, side_inverse_mass: summed over the bodies of nodes, and of the sides of
+    relations · scale, weight: factors of forces in the orthogonal factorisation.
+    """
+
+    constants: np.ndarray
+    inverse_mass: np.ndarray
+    side_inverse_mass: np.ndarray
+    scale: np.ndarray
+    weight: np.ndarray
+
+
+@record
 class Work(NamedTuple):
     """The arrays that kernels write, made once per solver: no kernel allocates. K nodes.
 
@@ -15,8 +35,8 @@ class Work(NamedTuple):
     S by blocks · wrench: loads on bodies · motion, change: velocities or displacements of bodies, rotations multiplied
     by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,): distances of rows in the uniform metric
     when they were chosen, zero for rows left out · floor (8 K,): pivots up to it count as zero; infinite for rows left
-    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, packed, see `orthogonal` ·
-    uniform: constants of the uniform metric, packed, see below.
+    out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see `orthogonal` ·
+    uniform: constants of the uniform metric.
     """
 
     kin: np.ndarray
@@ -35,11 +55,11 @@ class Work(NamedTuple):
     measure: np.ndarray
     floor: np.ndarray
     summary: np.ndarray
-    fronts: np.ndarray
+    fronts: Fronts
     scale: np.ndarray
     weight: np.ndarray
-    triangle: np.ndarray
-    uniform: np.ndarray
+    triangle: Triangle
+    uniform: Uniform
 
 
 # Entries of Work.summary:
@@ -55,7 +75,3 @@ SUMMARY = 9
 
 # Values of METHOD: pivots of S by blocks; reflections of G^T.
 BLOCKS, REFLECTIONS = 0.0, 1.0
-
-# Arrays packed in Work.uniform, which replace those of the same names: constants of bodies; inverse masses, summed over
-# the bodies of nodes, and of the sides of relations; factors of forces in the orthogonal factorisation.
-CONSTANTS, INVERSE_MASSES, SIDE_INVERSE_MASSES, SCALE, WEIGHT = range(5)

@@ -21,12 +21,13 @@ from quirk.integrators.control import (
     factor_after_rejection,
 )
 from quirk.lanes import at, load, store
+from quirk.record import record
 
 from ...counting import Counter, look_ahead, note_turns, turn_on
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise, poses
 from ..kernels.evaluate import copy, evaluate, factorise_at
 from ..kernels.factorise import Pattern
-from ..kernels.loads import Forces, refer
+from ..kernels.loads import Forces, refer, variables_error
 from ..kernels.orthogonal import substitute, triangularise
 from ..kernels.project import project, tangential
 from ..kernels.redundancy import EPSILON, choose, judge, uniform_rows, watch
@@ -35,6 +36,7 @@ from ..kernels.work import CORRECTION, RANK, TOLERANCE, Work
 from .probe import Arrays, Asked, carry_on, failed, jumped, note, overlooked
 
 
+@record
 class Settings(NamedTuple):
     """The settings of a run.
 
@@ -59,6 +61,7 @@ class Settings(NamedTuple):
     gap: float
 
 
+@record
 class Run(NamedTuple):
     """The state of a run between two entries; y and slopes in blocks of eight bodies.
 
@@ -157,7 +160,7 @@ def enter(
                     combine(weights, stage, run.k, h, run.y, y)
                 if stage == stages:
                     arrived = finite(y)
-                    normalise(y)
+                    normalise(constants, y)
                     if arrived and projecting:
                         arrived = project(constants, nodes, pattern, work, t, y, length, counts)
                         farthest = FARTHEST_CORRECTION if settings.fixed > 0 else LARGEST_CORRECTION
@@ -178,7 +181,7 @@ def enter(
             if settings.fixed == 0:
                 error = np.inf
                 if arrived:
-                    error = step_error(constants, nodes, pattern, weights, settings, work, run, h, constrained)
+                    error = step_error(constants, nodes, pattern, forces, weights, settings, work, run, h, constrained)
             suspicious = suspect(forces, nodes, settings, run, error)
             if run.stop[0] != 0:
                 return STOPPED
@@ -212,7 +215,7 @@ def enter(
             state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
             if t < clock[T_NEW]:
                 sample(weights, (t - clock[T]) / h, run.k, h, run.y, state)
-                normalise(state)
+                normalise(constants, state)
                 if not finite(state):
                     return LOST_BETWEEN
             else:
@@ -233,7 +236,7 @@ def enter(
         if constrained and watch(constants, nodes, pattern, work, clock[T], run.y, counts[BEST_RANK]):
             evaluate(constants, nodes, pattern, forces, work, clock[T], run.y, alpha, beta, run.k[:size])
     elif task == PROJECT:
-        normalise(run.y)
+        normalise(constants, run.y)
         if constrained:
             factorise_at(constants, nodes, pattern, work, clock[T], run.y)
             if not project(constants, nodes, pattern, work, clock[T], run.y, length, counts):
@@ -396,6 +399,7 @@ def step_error(
     constants: np.ndarray,
     nodes: Nodes,
     pattern: Pattern,
+    forces: Forces,
     weights: Weights,
     settings: Settings,
     work: Work,
@@ -409,7 +413,7 @@ def step_error(
         combine_error(weights, estimate, run.k, h, run.change)
         if not finite(run.change):
             return np.inf
-        worst = 0.0
+        worst = variables_error(forces, run.change, run.y, run.y_new, settings.rtol, settings.atol)
         for level in (POSES, VELOCITIES):
             tangential(constants, nodes, pattern, work, run.y_new, run.change, level, constrained)
             ratio = error_ratio(constants, work.motion, run.y, run.y_new, level, settings.rtol, settings.atol)

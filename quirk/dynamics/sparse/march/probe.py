@@ -15,6 +15,7 @@ import numpy as np
 from quirk.compiled import kernel
 from quirk.lanes import at, put
 from quirk.pointers import call
+from quirk.record import record
 
 # Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start, which
 # of them change and how many do, and where what it writes starts; the first output that is looked at, how many are, and
@@ -35,6 +36,7 @@ RELAXED = 0.8
 CHANGE_GROWTH = 4.0
 
 
+@record
 class Asked(NamedTuple):
     """Users' functions of a run, with their inputs and outputs at each stage of the present step; P functions.
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.lanes import WIDTH
+from quirk.lanes import WIDTH, aligned
 
-from ..kernels.orthogonal import Fronts
-from ..kernels.packed import pack
+from ..kernels.orthogonal import Fronts, Triangle
 
 
 @dataclass(frozen=True)
@@ -29,24 +28,24 @@ class Orthogonal:
 
     Attributes
     ----------
-    fronts : Fronts, packed
+    fronts
     scale : factor of the force of each side: the inverse root of the body's mass, with a sign
     weight : factor of the forces in each product of a coupling with a hub
     pivots : (K,) where the diagonal block of each node starts in the factor
     sizes : elements of the factor, of the largest front and of the stack, and rows of the largest front
     """
 
-    fronts: np.ndarray
+    fronts: Fronts
     pivots: np.ndarray
     scale: np.ndarray
     weight: np.ndarray
     sizes: tuple[int, int, int, int]
 
-    def triangle(self) -> np.ndarray:
-        """Return a packed `Triangle` for one solver."""
+    def triangle(self) -> Triangle:
+        """Return what `triangularise` writes, for one solver."""
         factor, front, stack, rows = self.sizes
         K = len(self.pivots)
-        return pack([np.zeros(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)])
+        return Triangle(*(aligned(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)))
 
 
 def _pointers(counts: Iterable[int]) -> np.ndarray:
@@ -92,7 +91,7 @@ def orthogonal(
     one, two, target, pair_rows = np.array([p for those in pairs for p in those], dtype=np.int64).reshape(-1, 4).T
     bound, sizes = _sizes(neighbours, rows, sign, order, children, at_node)
     fronts = Fronts(
-        rows=rows,
+        rows=np.asarray(rows, dtype=np.int64),
         sign=np.asarray(sign, dtype=np.int64),
         first=first,
         column=column,
@@ -119,7 +118,7 @@ def orthogonal(
         pair_rows=pair_rows.copy(),
     )
     scale = np.array([x for _, body in placed for x in body.scale], dtype=float)
-    return Orthogonal(pack(fronts), start[first[:-1]], scale, flat_terms[:, 4].copy(), (int(start[-1]), *sizes))
+    return Orthogonal(fronts, start[first[:-1]], scale, flat_terms[:, 4].copy(), (int(start[-1]), *sizes))
 
 
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:

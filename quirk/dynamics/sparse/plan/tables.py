@@ -38,7 +38,7 @@ from .blocks import Blocks, Products
 from .fronts import BodySides, Orthogonal, orthogonal
 from .ordering import MOST_JOINTS, eliminate
 from .tables_of_relations import flat_relations
-from .uniform import uniform
+from .uniform import Uniform, uniform
 
 # A node has at most this many rows; a constraint with more becomes several nodes.
 MOST_ROWS = 6
@@ -102,7 +102,7 @@ class Tables:
     units: int
     rows_size: int
     orthogonal: Orthogonal
-    uniform: np.ndarray
+    uniform: Uniform
 
 
 def flatten(model: Model) -> Tables:
@@ -112,7 +112,7 @@ def flatten(model: Model) -> Tables:
     elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
     placed = [joints[u] if u < len(joints) else None for u in elimination.order]
     hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
-    slots = Slots.along([joint.bodies for joint in placed if joint is not None], n)
+    slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.carried.size)
     units = G_SIZE * len(placed)
     relations = flat_relations(model, slots, units + UNIT_ROWS.size)
     nodes = _nodes(model, placed, slots, relations)

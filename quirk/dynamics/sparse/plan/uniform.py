@@ -12,8 +12,8 @@ import numpy as np
 from ...layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, Slots
 from ...metric import body_lengths
 from ...model import Model
-from ..kernels.packed import pack
 from ..kernels.relations import Relations
+from ..kernels.work import Uniform
 from .fronts import Orthogonal
 
 
@@ -24,8 +24,8 @@ def uniform(
     bodies: Sequence[tuple[int, ...]],
     relations: Relations,
     fronts: Orthogonal,
-) -> np.ndarray:
-    """Return the constants that stand in for those of the masses, packed: `CONSTANTS` and so on of `kernels.work`.
+) -> Uniform:
+    """Return the constants of the uniform metric, which stand in for those of the masses.
 
     Parameters
     ----------
@@ -37,12 +37,10 @@ def uniform(
     alike[:, INVERSE_MASS] = 1.0
     alike[:, FACTOR : FACTOR + 9] = (np.eye(3) / length[:, None, None]).reshape(n, 9)
     alike[:, INVERSE_FACTOR : INVERSE_FACTOR + 9] = (np.eye(3) * length[:, None, None]).reshape(n, 9)
-    return pack(
-        [
-            slots.to_lanes(alike),
-            np.array([sum(body < n for body in those) for those in bodies], dtype=float),
-            np.sign(relations.inverse_mass),
-            np.sign(fronts.scale),
-            np.sign(fronts.weight),
-        ]
+    return Uniform(
+        constants=slots.to_lanes(alike),
+        inverse_mass=np.array([sum(body < n for body in those) for those in bodies], dtype=float),
+        side_inverse_mass=np.sign(relations.inverse_mass),
+        scale=np.sign(fronts.scale),
+        weight=np.sign(fronts.weight),
     )

@@ -35,7 +35,7 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
     """Fill the coefficients that the state y gives: all of order 0 but loads, and the position's of order 1."""
-    for block in range(y.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
         pose(constants, y, bodies, s, k, block * CON)
         store3(bodies, k + 8 * POSITION_TERM, load3(y, s + 8 * POSITION))

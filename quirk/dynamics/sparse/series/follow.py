@@ -13,11 +13,12 @@ import numpy as np
 
 from quirk.compiled import entry, kernel
 from quirk.lanes import at, greater, highest, put, splat, store
+from quirk.record import record
 
 from ...counting import Counter, look_ahead, note_turns, turn_on
 from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
 from ...vectors import cross, dot, load3, minus, plus, store3, times
-from ..kernels.bodies import KIN, STATE, speed
+from ..kernels.bodies import CON, KIN, STATE, speed
 from ..kernels.evaluate import copy, factorise_at
 from ..kernels.factorise import Pattern
 from ..kernels.loads import Forces
@@ -39,6 +40,7 @@ LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9
 THETA, ONCE = 0, 24
 
 
+@record
 class Path(NamedTuple):
     """The times at which derivatives are asked for, and what was found there.
 
@@ -143,7 +145,7 @@ def approach(
     copy(path.trial, path.guess)
     arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
     arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
-    arrived = arrived and expected(path, h)
+    arrived = arrived and expected(constants, path, h)
     if arrived:
         # Once more with the rows of the very place, which are more to the point than those from where it started.
         factorise_at(constants, nodes, pattern, work, t, path.trial)
@@ -167,16 +169,16 @@ def approach(
 
 
 @kernel
-def expected(path: Path, h: float) -> bool:
+def expected(constants: np.ndarray, path: Path, h: float) -> bool:
     """Whether projection has changed the velocities of `trial` by a small part only: else this is another branch."""
     largest, length = splat(0.0), path.length
-    for block in range(path.trial.shape[0] // STATE):
+    for block in range(constants.shape[0] // CON):
         v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
         dv = minus(load3(path.trial, v), load3(path.guess, v))
         dw = minus(load3(path.trial, w), load3(path.guess, w))
         largest = greater(largest, dot(dw, dw) + dot(dv, dv) * (1.0 / (length * length)))
     change = highest(largest) ** 0.5
-    fastest = max(speed(path.present, length), speed(path.trial, length))
+    fastest = max(speed(constants, path.present, length), speed(constants, path.trial, length))
     return (change <= ASTRAY * fastest and change * h <= FARTHEST) or change * h <= STILL
 
 
@@ -190,7 +192,7 @@ def predict(series: Series, path: Path, size: int, h: float) -> bool:
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
     uncounted = splat(0.0)
-    for block in range(whole // STATE):
+    for block in range(size // KIN):
         s, k, zero = block * STATE, block * KIN, splat(0.0)
         position = velocity = omega = zero, zero, zero
         for m in range(order + 1, -1, -1):

@@ -14,6 +14,7 @@ from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
 from quirk.motion_table import motion_taylor
 from quirk.pointers import call
+from quirk.record import record
 
 from ...layout import G_FORCE, G_I, G_J, G_SIZE, POSITION_TERM, ROTATION, SPIN
 from ...vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
@@ -41,6 +42,7 @@ from ..kernels.rows import DIRECTION_J, HUB, IN_X, IN_Y, RELATION, Nodes
 from ..kernels.work import Work
 
 
+@record
 class Series(NamedTuple):
     """Arrays of Taylor coefficients that the kernels of this folder write; K nodes.
 

@@ -1,0 +1,101 @@
+"""Numbers that a run integrates beside the motion of the bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.forces import ForceElement
+from quirk.state import STATE_SIZE, State, vector_starts
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What follows the n bodies in flat states y (13 n + k,): internal variables, then work, J.
+
+    Attributes
+    ----------
+    bodies : n
+    internal : of each force element that has internal variables, where they are among the k numbers
+    work : where the work is that has been done on the bodies since the start: by each force element whose work is not
+        the change of its energy, and by each constraint that is driven or a user's
+    start : (k,) from which they start unless a state says otherwise
+    """
+
+    bodies: int
+    internal: dict[str, slice]
+    work: dict[str, int]
+    start: np.ndarray
+
+    @classmethod
+    def of(cls, bodies: int, forces: Sequence[ForceElement], driven: Sequence[str]) -> Carried:
+        """Return what a system carries of which the constraints named in `driven` may do work."""
+        internal: dict[str, slice] = {}
+        numbers: list[float] = []
+        for element in forces:
+            if element.internal:
+                internal[element.name] = slice(len(numbers), len(numbers) + len(element.internal))
+                numbers += [getattr(element, name) for name in element.internal]
+        # Energies of a user, of motions and of internal variables may change though no body moves.
+        working = [f.name for f in forces if not f.conservative or f.of_user or f.motions or f.internal]
+        work = {name: len(numbers) + k for k, name in enumerate(dict.fromkeys([*working, *driven]))}
+        return cls(bodies, internal, work, np.array([*numbers, *(0.0 for _ in work)]))
+
+    @property
+    def size(self) -> int:
+        """K."""
+        return len(self.start)
+
+    @property
+    def counted(self) -> int:
+        """Number of leading components of y whose errors limit steps: all but work, on which nothing depends."""
+        return STATE_SIZE * self.bodies + self.size - len(self.work)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """First component of each part of y whose error is measured as one: vectors, and each internal variable."""
+        return np.append(vector_starts(self.bodies), np.arange(STATE_SIZE * self.bodies, self.counted))
+
+    def flat(self, state: State) -> np.ndarray:
+        """Return y (13 n + k,) of a state, before any work is done."""
+        numbers = self.start.copy()
+        for name, where in self.internal.items():
+            if name in state.internal:
+                numbers[where] = state.internal[name]
+        return np.concatenate([state.pack(), numbers])
+
+    def state(self, y: np.ndarray) -> State:
+        """Return views into the part of y (..., 13 n + k) that is of bodies, and the internal variables."""
+        state = State.unpack(y[..., : STATE_SIZE * self.bodies])
+        state.internal = self.internal_by_name(y)
+        return state
+
+    def numbers(self, y: np.ndarray) -> np.ndarray:
+        """Return the k numbers (..., k) out of y (..., 13 n + k)."""
+        return y[..., STATE_SIZE * self.bodies :]
+
+    def internal_by_name(self, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return internal variables (..., s) of force elements by name out of y (..., 13 n + k)."""
+        numbers = self.numbers(y)
+        return {name: numbers[..., where] for name, where in self.internal.items()}
+
+    def owner(self, component: int, body_names: Sequence[str]) -> str:
+        """Return what messages call the body or element that a component of y belongs to."""
+        if component < STATE_SIZE * self.bodies:
+            return f'body "{body_names[component // STATE_SIZE]}"'
+        number = component - STATE_SIZE * self.bodies
+        named: list[tuple[str, Any]] = [*self.internal.items(), *self.work.items()]
+        return next(f'"{name}"' for name, at in named if number == at or (isinstance(at, slice) and number < at.stop))
+
+
+def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
+    """Return the rates (k,) of all numbers, from those of internal variables and from the power of all that works."""
+    found = np.zeros(carried.size)
+    for name, where in carried.internal.items():
+        found[where] = internal[name]
+    for name, place in carried.work.items():
+        found[place] = power[name]
+    return found

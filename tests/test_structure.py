@@ -14,7 +14,7 @@ FLOORS = [
     {"compiled", "machine_code", "native", "files", "traced"},
     {"lanes", "pointers", "interruption"},
     {"integrators"},
-    {"errors", "sealed", "validate", "rotation", "progress", "interpolation"},
+    {"errors", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
     {"frame", "shapes", "body", "state", "motion", "motion_table"},
     {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},

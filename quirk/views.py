@@ -60,8 +60,8 @@ class BodyView:
 
         The first and third angle start in (-pi, pi], the second in [0, pi], or in [-pi/2, pi/2] if all axes differ.
         From there they go on without jumps, over turns and through singularities, behind which the second angle leaves
-        its range. Between times the body is taken to turn about one axis, as far as the mean of the angular velocities at
-        both tells: what turns fast about several axes wants close times.
+        its range. Between times the body is taken to turn about one axis, as far as the mean of the angular velocities
+        at both tells: what turns fast about several axes wants close times.
 
         On a singularity, where the second angle is 0 or pi, or a right one if all axes differ, the motion tells the sum
         or the difference of the others alone. The rest is then taken from the times before and after, or is zero; and

@@ -15,7 +15,7 @@ PAGES = {
     for name in ("constraints", "forces", "kinematics", "planar")
 }
 # What names that are exported, but are not constraints of their own, stand for.
-OTHERS = {"Constraint", "Joint", "Drawing", "PlanarBody", "Plane"}
+OTHERS = {"Constraint", "Joint", "Drawing", "Drum", "PlanarBody", "Plane"}
 
 
 def blocks(page):

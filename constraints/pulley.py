@@ -39,7 +39,7 @@ def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
         stops = [np.array([*itertools.islice(given, 16 if drum else 3)], dtype=object) for drum in drums]
         centers = [frames[f].point(stop[:3]) for f, stop in zip(path, stops, strict=True)]
         ends = [[center, center] for center in centers]
-        for k in np.flatnonzero(drums):
+        for k in np.flatnonzero(drums).tolist():
             axes = frames[path[k]].rotation @ stops[k][3:12].reshape(3, 3)
             before, radius, after, near = stops[k][12:]
             into, out, ends[k] = course(centers, k, axes, before, radius, after)

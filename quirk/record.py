@@ -45,6 +45,11 @@ class RecordType(types.Type):
         """What tells types apart."""
         return self.made_by, self.members
 
+    @property
+    def mangling_args(self) -> Any:
+        """What stands for the type in names of functions, which would be a thousand letters long with all members."""
+        return self.made_by.__name__, ()
+
 
 @register_model(RecordType)
 class RecordModel(models.PrimitiveModel):

@@ -73,28 +73,30 @@ def health(result: Result, solver: Solver) -> Health:
     """Look at the constraints at all times of a result."""
     model, metric, count = result.model, Metric.uniform(result.model), len(result.time)
     linear, angular = result.accelerations
+    velocity, spin = result.state.velocity, result.state.angular_velocity
+    kinetic = np.einsum("n,tni,tni->t", model.mass, linear, velocity)
+    kinetic += np.einsum("tni,nij,tnj->t", spin, model.inertia, angular)
     multipliers = result.dynamics.multipliers
     rank = np.zeros(count, dtype=int)
-    smallest, power, balance = np.zeros((3, count))
+    smallest, power, applied = np.zeros((3, count))
     near: dict[str, float] = {}
     for row, (t, kin) in enumerate(zip(result.time, result.kinematics, strict=True)):
-        v, omega = kin.velocity[:-1], kin.angular_velocity[:-1]
         force, torque = applied_loads(model, float(t), kin)
-        momentum = np.einsum("nij,nj->ni", model.inertia, angular[row])
-        kinetic = np.sum(model.mass[:, None] * linear[row] * v) + np.sum(momentum * omega)
+        applied[row] = np.sum(force * velocity[row]) + np.sum(torque * spin[row])
         if model.rows:
             A = tangent_rows(model, kin, float(t))
-            power[row] = multipliers[row] @ (A @ np.concatenate([v, omega], axis=1).ravel())
+            power[row] = multipliers[row] @ (A @ np.concatenate([velocity[row], spin[row]], axis=1).ravel())
             verdict = solver.verdict(result.state_at(row), float(t))
             rank[row] = verdict.rank
             for label, distance in nearly_dependent(model, verdict).items():
                 near[label] = min(distance, near.get(label, distance))
             singular = factorise(model, metric, kin, float(t), least=0.0).s
             smallest[row] = singular[min(result.rank, len(singular)) - 1] / singular[0] if result.rank else 0.0
-        balance[row] = kinetic - np.sum(force * v) - np.sum(torque * omega) - power[row]
     norm = np.abs(np.linalg.norm(result.state.orientation, axis=2) - 1).max(axis=1)
     residual = result.residual
-    return Health(result.time, rank, smallest, near, residual.position, residual.velocity, norm, power, balance)
+    return Health(
+        result.time, rank, smallest, near, residual.position, residual.velocity, norm, power, kinetic - applied - power
+    )
 
 
 def check_kept(result: Result, owner: str) -> None:

@@ -6,6 +6,7 @@ from .curve_on_curve import CurveOnCurve
 from .custom import CustomRows, Implicit
 from .drawing import Drawing
 from .drive import DistanceDrive, Drive, TrajectoryDrive
+from .drum import Drum
 from .gear import Gear
 from .generic import Generic
 from .joints import (
@@ -37,6 +38,7 @@ __all__ = [
     "DistanceDrive",
     "Drawing",
     "Drive",
+    "Drum",
     "Fixed",
     "Free",
     "Gear",

@@ -704,6 +704,32 @@ def pulley():
 
 
 @scene
+def pulley_with_drums():
+    """Rope from a load over a sheave onto a winding drum."""
+    s = Sketch(flat=True, size=(4, 3.6))
+    sheave, drum, r, R = np.array([0.8, 1.0, 0]), np.array([-1.0, -0.6, 0]), 0.25, 0.5
+    # Both are run around by the left: a straight part along u touches them on its left, at n times the radius.
+    span = sheave - drum
+    tilt = np.arctan2(span[1], span[0]) - np.arcsin((R - r) / np.hypot(*span[:2]))
+    n = np.array([-np.sin(tilt), np.cos(tilt), 0])
+    arc = np.linspace(0, np.arctan2(n[1], n[0]), 40)
+    over = sheave + r * np.column_stack([np.cos(arc), np.sin(arc), 0 * arc])
+    s.fill([[-1.6, 1.5, 0], [1.6, 1.5, 0], [1.6, 1.7, 0], [-1.6, 1.7, 0]], I)
+    s.line([[0.8, 1.5, 0], sheave], DARK, 2.5)
+    s.fill(s.circle(sheave, Z, r), "w")
+    s.fill(s.circle(drum, Z, R), J)
+    for center in (sheave, drum):
+        s.fill(s.circle(center, Z, 0.05), DARK)
+    s.line([sheave + [r, -1.6, 0], *over, drum + R * n], DARK, 1.8)
+    s.fill([sheave + [x, y, 0] for x, y in ((0, -2.1), (0.5, -2.1), (0.5, -1.6), (0, -1.6))], I)
+    s.turn(drum, Z, 0.7, 190, 290, both=False)
+    s.text(drum + [0, -0.25, 0], "j")
+    s.text(sheave + [0.25, -1.85, 0], "i")
+    s.text(sheave, "radius", (0.5, 0.1), size=11)
+    return s
+
+
+@scene
 def point_on_curve():
     """Bead on a bent wire."""
     s = Sketch(elevation=24)

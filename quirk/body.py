@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from . import rotation, validate
 from .errors import InputError
 from .frame import Frame, axes_with_z
 from .sealed import Sealed
-from .shapes import Box, Cylinder, Ellipsoid, Shape
+from .shapes import Box, Cylinder, Ellipsoid, Shape, lengths
 
 # Moments that miss the triangle inequality, or symmetry, by less than this part of the largest are taken
 # as typed with rounded digits: a flat body meets the inequality with equality.
@@ -66,9 +66,14 @@ class Body(Placed):
         In body axes, rad/s.
     frames : dict of Frame, optional
         Named frames fixed in the body; more with `add_frame`.
-    shape : Shape, optional
-        What pictures draw, one of `quirk.shapes`: `Box`, `Cylinder` or `Ellipsoid` about the centre of mass. It has no
-        part in the motion; `Body.box` and its siblings set it.
+    shape : Shape or list of Shape, optional
+        What pictures draw, of `quirk.shapes`: `Box`, `Cylinder` or `Ellipsoid`, each with a place in the body and a
+        colour if need be. It has no part in the motion; `Body.box` and its siblings set it.
+
+    Attributes
+    ----------
+    shapes : tuple of Shape
+        All that pictures draw; `shape` is the first of them, or None.
 
     Raises
     ------
@@ -90,7 +95,7 @@ class Body(Placed):
         velocity: Any = (0, 0, 0),
         angular_velocity: Any = (0, 0, 0),
         inertia_tolerance: float = INERTIA_TOLERANCE,
-        shape: Shape | None = None,
+        shape: Shape | Sequence[Shape] | None = None,
         frames: Mapping[str, Frame] | None = None,
     ) -> None:
         self.name = validate.name("Body", name)
@@ -107,9 +112,7 @@ class Body(Placed):
         self.orientation = rotation.as_orientation(owner, "orientation", orientation)
         self.velocity = validate.array(owner, "velocity", velocity, (3,))
         self.angular_velocity = validate.array(owner, "angular_velocity", angular_velocity, (3,))
-        if shape is not None and not isinstance(shape, Shape):
-            raise InputError(f"{owner}: shape must be one of quirk.shapes; got {shape!r}")
-        self.shape = shape
+        self.shapes = _checked_shapes(owner, shape)
         self.frames: dict[str, Frame] = {}
         for label, frame in (frames or {}).items():
             self.add_frame(label, frame)
@@ -130,20 +133,24 @@ class Body(Placed):
             raise InputError(f"{self}: has no frame {name!r}; there are: {', '.join(self.frames) or 'none'}")
         return self.frames[name]
 
+    @property
+    def shape(self) -> Shape | None:
+        """The first of its shapes, or None."""
+        return self.shapes[0] if self.shapes else None
+
     @classmethod
     def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Self:
         """Return a solid box; `size` (3,) m along the body axes. Other arguments as for `Body`."""
-        return cls._solid(name, mass, Box(_lengths(name, "size", size)), initial)
+        return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size)), initial)
 
     @classmethod
     def cylinder(cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any) -> Self:
         """Return a solid cylinder along `axis`: "x", "y", "z" or a vector in body axes."""
         owner = f'Body "{name}"'
-        axis = validate.direction(owner, "axis", axis)
         shape = Cylinder(
             validate.positive(owner, "radius", radius),
             validate.positive(owner, "length", length),
-            (axis[0], axis[1], axis[2]),
+            validate.direction(owner, "axis", axis),
         )
         return cls._solid(name, mass, shape, initial)
 
@@ -171,7 +178,7 @@ class Body(Placed):
     @classmethod
     def ellipsoid(cls, name: str, mass: float, semi_axes: Any, **initial: Any) -> Self:
         """Return a solid ellipsoid; `semi_axes` (3,) m along the body axes."""
-        return cls._solid(name, mass, Ellipsoid(_lengths(name, "semi_axes", semi_axes)), initial)
+        return cls._solid(name, mass, Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes)), initial)
 
     @classmethod
     def _solid(cls, name: str, mass: float, shape: Shape, initial: dict[str, Any]) -> Self:
@@ -209,11 +216,13 @@ def checked_body(owner: str, argument: str, value: Any) -> Body | Ground:
     return value
 
 
-def _lengths(name: str, argument: str, value: Any) -> tuple[float, float, float]:
-    owner = f'Body "{name}"'
-    lengths = validate.array(owner, argument, value, (3,))
-    a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(lengths))
-    return a, b, c
+def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
+    """Return the shapes of a body, which may be one, a list of them, or none."""
+    shapes = tuple(given) if isinstance(given, list | tuple) else () if given is None else (given,)
+    for shape in shapes:
+        if not isinstance(shape, Shape):
+            raise InputError(f"{owner}: shape must be one of quirk.shapes, or a list of such; got {shape!r}")
+    return shapes
 
 
 def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:

@@ -24,6 +24,7 @@ from numba.core.typed_passes import (
     NoPythonSupportedFeatureValidation,
     NopythonTypeInference,
 )
+from numba.core.typing import Context
 from numba.core.untyped_passes import (
     DeadBranchPrune,
     FindLiterallyCalls,
@@ -128,25 +129,25 @@ class EntryLowering(Lowering):
     library = EntryLibrary
 
 
-class Remembering:
+class Remembering(Context):
     """numba's knowledge of what functions return; of operators and the like, each case is found out once."""
 
     found: ClassVar[dict[Any, Any]] = {}
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
+    def __init__(self, context: Context) -> None:
+        self.__dict__ = context.__dict__
 
     def resolve_function_type(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the signature of a call, or None."""
-        if not isinstance(function, types.Function) or keywords:
-            return self._context.resolve_function_type(function, arguments, keywords)
+        if (isinstance(function, types.Type) and not isinstance(function, types.Function)) or keywords:
+            return super().resolve_function_type(function, arguments, keywords)
         case = function, arguments
         if self.found.get(case) is None:
-            self.found[case] = self._context.resolve_function_type(function, arguments, keywords)
+            self.found[case] = super().resolve_function_type(function, arguments, keywords)
         return self.found[case]
+
+
+remembering = functools.cache(Remembering)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -157,7 +158,7 @@ class TypeInference(NopythonTypeInference):
 
     def run_pass(self, state: Any) -> bool:
         """Find the types of all variables."""
-        context, state.typingctx = state.typingctx, Remembering(state.typingctx)
+        context, state.typingctx = state.typingctx, remembering(state.typingctx)
         try:
             return super().run_pass(state)
         finally:

@@ -8,7 +8,10 @@ from pathlib import Path
 from textwrap import fill
 
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from . import validate
 from .files import whole
@@ -18,6 +21,10 @@ DPI = 120
 LONGEST_NAME = 32
 # Characters of a line above axes.
 TITLE_WIDTH = 70
+# Lines of a legend, for which there is room beside axes of half the height of a figure.
+MOST_NAMES = 12
+# Curves that stay below this are round-off, and are drawn as the zero they stand for.
+ROUND_OFF = 1e-10
 # matplotlib leaves out of legends what begins with an underscore.
 INVISIBLE = "\N{ZERO WIDTH SPACE}"
 
@@ -64,3 +71,19 @@ def shown(name: str) -> str:
 def wrapped(title: str) -> str:
     """Return a title in lines that are no longer than axes are wide."""
     return fill(title, TITLE_WIDTH)
+
+
+def finish(ax: Axes, title: str, unit: str, label: str = "time (s)") -> None:
+    """Give axes with curves a title, labels, a grid, and a legend beside them of as many names as there is room for."""
+    ax.set_title(wrapped(title))
+    ax.set_xlabel(label)
+    ax.set_ylabel(unit)
+    ax.grid(alpha=0.3)
+    if ax.get_yscale() == "linear" and np.abs(ax.dataLim.intervaly).max() < ROUND_OFF:
+        ax.set_ylim(-10 * ROUND_OFF, 10 * ROUND_OFF)
+    handles, labels = ax.get_legend_handles_labels()
+    if len(handles) > MOST_NAMES:
+        labels[MOST_NAMES:] = [f"and {len(handles) - MOST_NAMES} more"]
+        handles[MOST_NAMES:] = [Line2D([], [], linestyle="none")]
+    if handles:
+        ax.legend(handles, labels, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)

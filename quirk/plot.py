@@ -15,14 +15,13 @@ from . import validate
 from .constraints import Constraint
 from .dynamics.sparse.host.derivatives import highest_order
 from .errors import InputError
-from .figures import drawing, shown, wrapped
+from .figures import drawing, finish, shown
 from .plot_paths import checked_paths, checked_points, coordinates, draw_paths
+from .plot_power import draw_balance, draw_power
 from .result import BodyView, JointView, Result
 from .views import PlanarBodyView
 
 LETTERS = "xyz"
-# Curves that stay below this are round-off, and are drawn as the zero they stand for.
-ROUND_OFF = 1e-10
 # Components slower than this part of the fastest one are round-off, too.
 UNMOVED = 1e-9
 ORDERS = (
@@ -54,11 +53,11 @@ class Plotter:
             for body in self.result.system.bodies:
                 moved = self.result[body.name].position - self.result[body.name].position[0]
                 axes[1, 0].plot(self.result.time, np.linalg.norm(moved, axis=1), label=shown(body.name))
-            _finish(axes[1, 0], "displacement of the centres of mass", "m")
+            finish(axes[1, 0], "displacement of the centres of mass", "m")
             for constraint in self._loaded():
                 force = np.linalg.norm(self.result[constraint.name].force(), axis=1)
                 axes[1, 1].plot(self.result.time, force, label=shown(constraint.name))
-            _finish(axes[1, 1], "joint forces", "N")
+            finish(axes[1, 1], "joint forces", "N")
         return figure
 
     def motion(self, body: str, *, path: str | Path | None = None) -> Figure:
@@ -74,7 +73,7 @@ class Plotter:
                 (axes[1, 1], view.angular_velocity, LETTERS, "angular velocity, body axes", "rad/s"),
             ):
                 self._components(ax, values, letters)
-                _finish(ax, title, unit)
+                finish(ax, title, unit)
         return figure
 
     def joint(self, joint: str, *, path: str | Path | None = None) -> Figure:
@@ -90,13 +89,34 @@ class Plotter:
                 (axes[1, 1], view.angular_velocity, "relative angular velocity", "rad/s"),
             ):
                 self._components(ax, values, LETTERS)
-                _finish(ax, title, unit)
+                finish(ax, title, unit)
         return figure
 
     def energy(self, *, path: str | Path | None = None) -> Figure:
         """Draw kinetic, potential and total energy over time."""
         with drawing("plot.energy", path, (7, 4.5)) as figure:
             self._draw_energy(figure.subplots())
+        return figure
+
+    def power(self, *, path: str | Path | None = None) -> Figure:
+        """Draw the power of all that does work, by name, and what forces have dissipated, over time.
+
+        That is `result.power`: of gravity, forces, and constraints that do work, such as drivers. Of more
+        than ten, all but the nine that reach the largest are drawn as their sum.
+        """
+        with drawing("plot.power", path, (9, 7)) as figure:
+            draw_power(figure, self.result)
+        return figure
+
+    def balance(self, *, path: str | Path | None = None) -> Figure:
+        """Draw where energy has come from and gone to since the start, and what is missing, over time.
+
+        Kinetic and potential energy and what forces have dissipated grow by what constraints, such as drivers, put in.
+        What is missing is `result.power.balance`: errors of the integration, or of the work, which is found from the
+        powers at the times of output and is uncertain by `result.power.uncertainty`.
+        """
+        with drawing("plot.balance", path, (9, 7)) as figure:
+            draw_balance(figure, self.result)
         return figure
 
     def residuals(self, *, path: str | Path | None = None) -> Figure:
@@ -117,7 +137,7 @@ class Plotter:
                 both, ("force", "torque"), (view.force(frame), view.torque(frame)), ("N", "N m"), strict=True
             ):
                 self._components(ax, values, LETTERS)
-                _finish(ax, f"{shown(joint)}: {what} on {bodies['j']} by {bodies['i']}, {axes_of}", unit)
+                finish(ax, f"{shown(joint)}: {what} on {bodies['j']} by {bodies['i']}, {axes_of}", unit)
         return figure
 
     def derivatives(
@@ -162,7 +182,7 @@ class Plotter:
                     ax.plot(values, np.linalg.norm(derivative, axis=1), "k--", linewidth=0.8, label="magnitude")
                 if "deg" in label:
                     ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # parts of a turn
-                _finish(ax, title, unit, label if ax is axes[-1] else "")
+                finish(ax, title, unit, label if ax is axes[-1] else "")
         return figure
 
     def paths(
@@ -208,7 +228,7 @@ class Plotter:
         energy = self.result.energy
         for label in ("kinetic", "potential", "total"):
             ax.plot(self.result.time, getattr(energy, label), label=label)
-        _finish(ax, "energy", "J")
+        finish(ax, "energy", "J")
 
     def _draw_residuals(self, ax: Axes) -> None:
         residual = self.result.residual
@@ -217,7 +237,7 @@ class Plotter:
             ax.semilogy(self.result.time, np.where(values > 0, values, np.nan), ".", markersize=2,
                         label=label)  # fmt: skip
         ax.set_ylim(1e-18, max(1e-12, 10 * residual.position.max(), 10 * residual.velocity.max()))
-        _finish(ax, "largest constraint residual", "m, rad and their rates")
+        finish(ax, "largest constraint residual", "m, rad and their rates")
 
     def _components(self, ax: Axes, values: np.ndarray, letters: str) -> None:
         for column, letter in enumerate(letters):
@@ -225,14 +245,3 @@ class Plotter:
 
     def _loaded(self) -> list[Constraint]:
         return [c for c in self.result.system.constraints if c.name in self.result.model.joint_rows and c.primitives]
-
-
-def _finish(ax: Axes, title: str, unit: str, label: str = "time (s)") -> None:
-    ax.set_title(wrapped(title))
-    ax.set_xlabel(label)
-    ax.set_ylabel(unit)
-    ax.grid(alpha=0.3)
-    if ax.get_yscale() == "linear" and np.abs(ax.dataLim.intervaly).max() < ROUND_OFF:
-        ax.set_ylim(-10 * ROUND_OFF, 10 * ROUND_OFF)
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
@@ -15,7 +16,7 @@ from . import validate
 from .errors import InputError
 from .figures import shown, wrapped
 from .result import BodyView, Result
-from .scene import COLORS, LETTERS, Scene
+from .scene import LETTERS, Scene
 
 # What paths can be coloured by.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
@@ -89,13 +90,13 @@ def _draw_mechanism(ax: Any, result: Result, at: float, points: list[tuple[str, 
     """Draw bodies, joints and, as rings, the points of the paths, all where they are at a time."""
     scene = Scene(result, np.array([at]), points)
     kind = PolyCollection if len(directions) == 2 else Poly3DCollection
-    for number, (name, faces) in enumerate(scene.faces.items()):
+    for name, faces in scene.faces.items():
         if not faces:
             continue
         r, R = (part[0] for part in scene.poses[name])
         placed = [(face @ R.T + r)[:, directions] for face in faces]
-        color = COLORS[number % len(COLORS)]
-        ax.add_collection(kind(placed, facecolor=(color, 0.3), edgecolor=color, linewidth=0.8))
+        colors = scene.colors[name]
+        ax.add_collection(kind(placed, facecolor=to_rgba_array(colors, 0.3), edgecolor=colors, linewidth=0.8))
         ax.plot(*np.concatenate(placed).T, linestyle="none")
     if scene.constraints:
         dots = np.array([scene.joint_point(c)[0, directions] for c in scene.constraints])

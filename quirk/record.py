@@ -45,6 +45,11 @@ class RecordType(types.Type):
         """What tells types apart."""
         return self.made_by, self.members
 
+    @property
+    def mangling_args(self) -> Any:
+        """What stands for the type in names of functions, which would be a thousand letters long with all members."""
+        return self.made_by.__name__, ()
+
 
 @register_model(RecordType)
 class RecordModel(models.PrimitiveModel):
@@ -100,14 +105,21 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
         return place
     if not isinstance(member, types.Array):
         return context.data_model_manager[member].from_data(builder, _load(builder, place))
+    # As numba's own proxy of arrays would do, which looks for an implementation of "__array__" each time.
     count = _load(builder, cgutils.gep_inbounds(builder, place, 0, COUNT))
     size = context.get_constant(types.intp, as_dtype(member.dtype).itemsize)
-    array = context.make_array(member)(context, builder)
-    array.data = _load(builder, cgutils.gep_inbounds(builder, place, 0, DATA))
-    array.nitems, array.itemsize = count, size
-    array.shape, array.strides = (cgutils.pack_array(builder, [x]) for x in (count, size))
-    array.meminfo, array.parent = (cgutils.get_null_value(getattr(array, x).type) for x in ("meminfo", "parent"))
-    return array._getvalue()
+    values = {
+        "data": _load(builder, cgutils.gep_inbounds(builder, place, 0, DATA)),
+        "nitems": count,
+        "itemsize": size,
+        "shape": cgutils.pack_array(builder, [count]),
+        "strides": cgutils.pack_array(builder, [size]),
+    }
+    model = context.data_model_manager[member]
+    array = cgutils.get_null_value(model.get_value_type())
+    for part, x in values.items():
+        array = model.set(builder, array, x, part)
+    return array
 
 
 def _load(builder: Any, place: Any) -> Any:

@@ -43,11 +43,14 @@ class Scene:
         self.poses = {body.name: _poses(result, body.name, times) for body in self.bodies}
         ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
         # Lines from the centre of mass to the joints show what holds a body where its shape does not reach.
-        self.faces = {
-            body.name: [np.array([np.zeros(3), f.origin, np.zeros(3)]) for b, f in ends if b is body]
-            + ([] if body.shape is None else body.shape.faces())
-            for body in self.bodies
-        }
+        self.faces: dict[str, list[np.ndarray]] = {}
+        self.colors: dict[str, list[Any]] = {}
+        for number, body in enumerate(self.bodies):
+            usual = COLORS[number % len(COLORS)]
+            arms = [np.array([np.zeros(3), f.origin, np.zeros(3)]) for b, f in ends if b is body]
+            drawn = [(arms, usual), *((s.faces(), usual if s.color is None else s.color) for s in body.shapes)]
+            self.faces[body.name] = [face for faces, _ in drawn for face in faces]
+            self.colors[body.name] = [color for faces, color in drawn for _ in faces]
         # matplotlib wants faces of one corner count: repeating the last corner changes no face.
         most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
         for faces in self.faces.values():
@@ -72,9 +75,9 @@ class Scene:
         elevation, azimuth = view or (20.0, -60.0)
         ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
         self.solids = {}
-        for number, (name, faces) in enumerate(self.faces.items()):
-            color = COLORS[number % len(COLORS)]
-            solid = Poly3DCollection(faces, facecolor=color, edgecolor=color, alpha=0.75, linewidth=0.8)
+        for name, faces in self.faces.items():
+            colors = self.colors[name]
+            solid = Poly3DCollection(faces, facecolor=colors, edgecolor=colors, alpha=0.75, linewidth=0.8)
             self.solids[name] = ax.add_collection3d(solid)
         (self.dots,) = ax.plot([], [], [], "o", color="black", markersize=4)
         # An axis as thick as asked for: points of the page for each metre.

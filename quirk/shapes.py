@@ -1,45 +1,83 @@
-"""Solid shapes of uniform density: their inertia and the surface that pictures show.
-
-Each shape is centred at the centre of mass. `inertia(mass)` is the closed form (3, 3) in kg m^2;
-`faces()` are polygons in body coordinates, each (k, 3) m.
-"""
+"""Solid shapes: the surfaces that pictures show of a body, and their inertia if they are of uniform density."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .frame import axes_with_z
+from . import validate
+from .errors import InputError
+from .frame import Frame, axes_with_z
 
 # Corners that stand for a circle in pictures; inertia never uses them.
 SEGMENTS = 20
 
+IN_THE_MIDDLE = Frame()
 
+
+@dataclass(frozen=True, kw_only=True)
 class Shape(ABC):
-    """What a body looks like, and what it weighs where."""
+    """What a body, or a part of it, looks like.
+
+    Parameters
+    ----------
+    frame : Frame
+        Where its centre is in the body, and how its axes are turned; default: at the centre of mass, as the body's.
+    color : optional
+        Any colour that matplotlib knows, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
+    """
+
+    frame: Frame = IN_THE_MIDDLE
+    color: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame, Frame):
+            raise InputError(
+                f"{type(self).__name__}: frame must be a quirk.Frame in body coordinates; got {self.frame!r}"
+            )
+        if self.color is not None:
+            from matplotlib.colors import is_color_like  # takes long to import, and most shapes need none
+
+            if not is_color_like(self.color):
+                raise InputError(
+                    f'{type(self).__name__}: color must be one that matplotlib knows, such as "gray", "#4477aa" or '
+                    f"(r, g, b); got {self.color!r}"
+                )
+
+    def faces(self) -> list[np.ndarray]:
+        """Polygons (k, 3) of the surface, m, body coordinates."""
+        return [face @ self.frame.matrix.T + self.frame.origin for face in self.surface()]
 
     @abstractmethod
     def inertia(self, mass: float) -> np.ndarray:
-        """Inertia (3, 3), kg m^2, about the centre of mass in body axes."""
+        """Inertia (3, 3), kg m^2, about its own centre along its own axes."""
 
     @abstractmethod
-    def faces(self) -> list[np.ndarray]:
-        """Polygons (k, 3) of the surface, m, body coordinates."""
+    def surface(self) -> list[np.ndarray]:
+        """Polygons (k, 3) of the surface, m, from its own centre along its own axes."""
+
+    def _set(self, argument: str, value: Any) -> None:
+        object.__setattr__(self, argument, value)  # which are frozen once they are made
 
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A box with its edges along the body axes; `size` (3,) m."""
+    """A box with its edges along its axes; `size` (3,) m."""
 
     size: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("size", lengths("Box", "size", self.size))
 
     def inertia(self, mass: float) -> np.ndarray:
         """m/12 (b^2 + c^2) about the first axis, and so on."""
         return mass / 12 * _perpendicular_squares(np.array(self.size))
 
-    def faces(self) -> list[np.ndarray]:
+    def surface(self) -> list[np.ndarray]:
         """Six rectangles."""
         half = 0.5 * np.array(self.size)
         square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
@@ -53,15 +91,19 @@ class Box(Shape):
 
 @dataclass(frozen=True)
 class Ellipsoid(Shape):
-    """A solid ellipsoid; `semi_axes` (3,) m along the body axes."""
+    """A solid ellipsoid; `semi_axes` (3,) m along its axes."""
 
     semi_axes: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("semi_axes", lengths("Ellipsoid", "semi_axes", self.semi_axes))
 
     def inertia(self, mass: float) -> np.ndarray:
         """m/5 (b^2 + c^2) about the first axis, and so on."""
         return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
 
-    def faces(self) -> list[np.ndarray]:
+    def surface(self) -> list[np.ndarray]:
         """A grid of latitudes and longitudes."""
         latitude = np.linspace(-np.pi / 2, np.pi / 2, SEGMENTS // 2 + 1)
         longitude = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
@@ -77,11 +119,17 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
-    """A solid circular cylinder of `radius` and `length` m; `axis` is a unit vector in body axes."""
+    """A solid circular cylinder of `radius` and `length` m; `axis` is "x", "y", "z" or a vector (3,) in its axes."""
 
     radius: float
     length: float
-    axis: tuple[float, float, float]
+    axis: Any = "z"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("radius", validate.positive("Cylinder", "radius", self.radius))
+        self._set("length", validate.positive("Cylinder", "length", self.length))
+        self._set("axis", tuple(validate.direction("Cylinder", "axis", self.axis).tolist()))
 
     def inertia(self, mass: float) -> np.ndarray:
         """M r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
@@ -89,7 +137,7 @@ class Cylinder(Shape):
         across = np.eye(3) - along
         return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
 
-    def faces(self) -> list[np.ndarray]:
+    def surface(self) -> list[np.ndarray]:
         """Two discs and a mantle of rectangles."""
         angle = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
         x, y, z = axes_with_z(np.array(self.axis)).T
@@ -97,6 +145,13 @@ class Cylinder(Shape):
         top, bottom = rim + 0.5 * self.length * z, rim - 0.5 * self.length * z
         mantle = [np.array([bottom[k], bottom[k + 1], top[k + 1], top[k]]) for k in range(SEGMENTS)]
         return [bottom[:-1], top[:-1], *mantle]
+
+
+def lengths(owner: str, argument: str, value: Any) -> tuple[float, float, float]:
+    """Return three positive lengths."""
+    given = validate.array(owner, argument, value, (3,))
+    a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(given))
+    return a, b, c
 
 
 def _perpendicular_squares(lengths: np.ndarray) -> np.ndarray:

@@ -110,7 +110,7 @@ class Traced:
     def address(self, index: Any) -> Any:
         """Return the pointer to an element of this array."""
         if self._data is None:
-            self._data = self.context.make_array(self.kind)(self.context, self.builder, self.value).data
+            self._data = self.context.data_model_manager[self.kind].get(self.builder, self.value, "data")
         return self.builder.gep(self._data, [self._constant(index).value])
 
     def __getitem__(self, index: Any) -> Traced:

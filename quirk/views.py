@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import rotation, validate
+from . import euler, rotation, validate
 from .body import Body, Ground
 from .constraints import Constraint, relative
 from .constraints.relative import FrameMotion
@@ -51,6 +51,28 @@ class BodyView:
         import quaternion
 
         return quaternion.as_quat_array(np.ascontiguousarray(self.orientation))
+
+    def euler_angles(self, sequence: str) -> np.ndarray:
+        """Return three angles (nt, 3), rad, of turns about body axes that lead from N to the body.
+
+        `sequence` names the axes in order, each as it is after the turns before: R = R_z(t1) R_x(t2) R_z(t3) for "zxz".
+        There are six with two axes alike, "zyz" and so on, and six with three, such as "xyz" and "zyx".
+
+        The first and third angle start in (-pi, pi], the second in [0, pi], or in [-pi/2, pi/2] if all axes differ.
+        From there they go on without jumps, over turns and through singularities, behind which the second angle leaves
+        its range. Between times the body is taken to turn about one axis, as far as the mean of the angular velocities
+        at both tells: what turns fast about several axes wants close times.
+
+        On a singularity, where the second angle is 0 or pi, or a right one if all axes differ, the motion tells the sum
+        or the difference of the others alone. The rest is then taken from the times before and after, or is zero; and
+        a body that passes by closely, or leaves in another direction, turns the first and third angle quickly.
+        """
+        return euler.continued(
+            validate.choice(f"{self.of}: euler_angles", "sequence", sequence, euler.SEQUENCES),
+            self._result.time,
+            self.orientation,
+            self.angular_velocity,
+        )
 
     @property
     def acceleration(self) -> np.ndarray:

@@ -127,6 +127,17 @@ def _pulley(rng, name, body_i, body_j, size):
     return quirk.Pulley(name, list(met), weights=[1, 1, 2])
 
 
+def pulley_with_drums(rng, name, body_i, body_j, size):
+    """A rope wound on a drum at each end, over a sheave between them, 1 row."""
+    places = 0.3 * size * rng.normal(size=(5, 3))
+    drums = [
+        quirk.Drum(b, p, random_unit(rng), r * size)
+        for b, p, r in zip((body_i, body_i, body_j), places, (0.02, 0.05, 0.03), strict=False)
+    ]
+    met = [drums[0], (body_j, places[3]), drums[1], (body_j, places[4]), (body_i, places[4]), drums[2]]
+    return quirk.Pulley(name, met)
+
+
 def _point_on_curve(rng, name, body_i, body_j, size):
     """A gentle bend through a point of body j: one cubic, along which all is analytic."""
     point = 0.3 * size * rng.normal(size=3)
@@ -228,9 +239,9 @@ def _custom_rows(rng, name, body_i, body_j, size):
     return quirk.CustomRows(name, [body_i, body_j], rows)
 
 
-VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities, crossed_gear]
+VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities, crossed_gear, pulley_with_drums]
 # How many rows those have of which the class leaves that to whoever makes them.
-for _make, _rows in zip((_generic, _implicit, _custom_rows, *VARIANTS), (4, 2, 3, 5, 6, 1, 1), strict=True):
+for _make, _rows in zip((_generic, _implicit, _custom_rows, *VARIANTS), (4, 2, 3, 5, 6, 1, 1, 1), strict=True):
     _make.row_count = _rows
 
 

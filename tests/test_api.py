@@ -25,6 +25,7 @@ NAMES = [
     "Drag",
     "Drawing",
     "Drive",
+    "Drum",
     "Fixed",
     "Force",
     "ForceElement",

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.shapes import Cylinder
+from quirk import Frame, rotation
+from quirk.shapes import Box, Cylinder, Ellipsoid
 
 
 def test_box_inertia():
@@ -67,3 +68,46 @@ def test_full_tensor_and_defaults():
 def test_flat_body_is_possible():
     """A lamina meets the triangle inequality with equality."""
     assert quirk.Body("disk", 2.0, [0.125, 0.125, 0.25]).mass == 2.0
+
+
+class TestShapes:
+    def test_one_or_several(self):
+        box, ball = Box((1, 2, 3)), Ellipsoid((1, 1, 1))
+        for given, shapes in ((None, ()), (box, (box,)), ([box, ball], (box, ball)), ([], ())):
+            body = quirk.Body("b", 1.0, [1, 1, 1], shape=given)
+            assert body.shapes == shapes
+            assert body.shape == (shapes[0] if shapes else None)
+        assert quirk.planar.PlanarBody("p", 1.0, 1.0, shape=[box, ball]).shapes == (box, ball)
+
+    def test_they_are_placed(self):
+        frame = Frame([1, 2, 3], rotation.exp(np.array([0, 0, 0.3])))
+        for shape in (Box, Ellipsoid):
+            free, placed = shape((1, 2, 3)).faces(), shape((1, 2, 3), frame=frame).faces()
+            for one, two in zip(free, placed, strict=True):
+                np.testing.assert_allclose(two, one @ frame.matrix.T + [1, 2, 3], atol=1e-15)
+        np.testing.assert_array_equal(Box((1, 2, 3), frame=frame).inertia(12.0), np.diag([13.0, 10.0, 5.0]))
+
+    def test_of_lists_and_letters(self):
+        assert Box([1, 2, 3]) == Box((1.0, 2.0, 3.0))
+        assert Cylinder(0.1, 2) == Cylinder(0.1, 2.0, (0, 0, 1)) == Cylinder(0.1, 2.0, [0, 0, 3.0])
+        assert Cylinder(0.1, 2, "x").axis == (1.0, 0.0, 0.0)
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (
+                lambda: quirk.Body("b", 1.0, [1, 1, 1], shape="box"),
+                "Body \"b\": shape must be one of quirk.shapes, or a list of such; got 'box'",
+            ),
+            (lambda: quirk.Body("b", 1.0, [1, 1, 1], shape=[Box((1, 1, 1)), 3]), "or a list of such; got 3"),
+            (lambda: Box((1, -1, 1)), r"Box: size\[1\] must be positive; got -1"),
+            (lambda: Ellipsoid((1, 1)), r"Ellipsoid: semi_axes must have shape \(3,\)"),
+            (lambda: Cylinder(0, 1), "Cylinder: radius must be positive"),
+            (lambda: Cylinder(1, 1, [0, 0, 0]), "Cylinder: axis must be a direction"),
+            (lambda: Box((1, 1, 1), frame=[1, 2, 3]), "Box: frame must be a quirk.Frame in body coordinates"),
+            (lambda: Box((1, 1, 1), color="no such"), "Box: color must be one that matplotlib knows, .* got 'no such'"),
+        ],
+    )
+    def test_what_is_refused(self, make, message):
+        with pytest.raises(quirk.InputError, match=message):
+            make()

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 import quirk
-from quirk import figures
+from quirk import figures, plot_power
 from quirk.scene import Scene
 
 
@@ -38,6 +38,8 @@ PLOTS = [
     (lambda plot, path: plot.motion("rod", path=path), 4),
     (lambda plot, path: plot.joint("hinge", path=path), 4),
     (lambda plot, path: plot.energy(path=path), 1),
+    (lambda plot, path: plot.power(path=path), 2),
+    (lambda plot, path: plot.balance(path=path), 2),
     (lambda plot, path: plot.residuals(path=path), 1),
     (lambda plot, path: plot.loads("hinge", frame="j", path=path), 2),
     (lambda plot, path: plot.paths(path=path), 1),
@@ -46,7 +48,7 @@ PLOTS = [
     (lambda plot, path: plot.paths(color="jerk", path=path), 2),
     (lambda plot, path: plot.derivatives("rod", [0.5, 0, 0], path=path), 5),
 ]  # fmt: skip
-every_plot = pytest.mark.parametrize(("draw", "axes"), PLOTS, ids=["overview", "motion", "joint", "energy", "residuals", "loads", "paths", "point paths", "paths with bodies",
+every_plot = pytest.mark.parametrize(("draw", "axes"), PLOTS, ids=["overview", "motion", "joint", "energy", "power", "balance", "residuals", "loads", "paths", "point paths", "paths with bodies",
         "colored paths", "derivatives"])  # fmt: skip
 
 
@@ -67,6 +69,81 @@ def test_curves_are_the_result(result):
     curves = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
     np.testing.assert_array_equal(curves["total"], result.energy.total)
     plt.close(figure)
+
+
+@pytest.fixture(scope="module")
+def driven():
+    """A driven arm with an elbow, a spring and a damper in it, and air."""
+    arm = quirk.Body.box("arm", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hand = quirk.Body.box("hand", 1.0, [1, 0.1, 0.1], position=[1.5, 0, 0])
+    shoulder = quirk.Revolute("shoulder", quirk.GROUND, arm, point=[0, 0, 0], axis="y")
+    elbow = quirk.Revolute("elbow", arm, hand, point=[1, 0, 0], axis="y")
+    parts = [
+        quirk.Drive("motor", shoulder, quirk.Motion.sinusoid(0.5, 3.0)),
+        quirk.TorsionSpring("spring", elbow, stiffness=3.0, damping=0.3),
+        quirk.Damping("air", translational=0.1),
+    ]
+    system = quirk.System([arm, hand, shoulder, elbow, *parts], gravity=[0, 0, -9.81])
+    system.assemble()
+    return quirk.simulate(system, 1.0, output=0.01)
+
+
+def test_power(driven):
+    """Of all that does work, which ideal hinges do not."""
+    figure = driven.plot.power()
+    curves = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    assert list(curves) == ["gravity", "spring", "air", "motor", "total"]
+    for name in ("gravity", "spring", "air", "motor"):
+        np.testing.assert_array_equal(curves[name], driven.power[name])
+    np.testing.assert_allclose(curves["total"], sum(curves[name] for name in list(curves)[:-1]), atol=1e-9)
+    np.testing.assert_array_equal(figure.axes[1].lines[0].get_ydata(), driven.power.dissipated)
+    plt.close(figure)
+
+
+def test_balance(driven):
+    """What is stored and dissipated is what the motor has put in; the rest is drawn below."""
+    figure = driven.plot.balance()
+    curves = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    left, right = ["kinetic", "potential", "dissipated by forces"], "put in by constraints"
+    assert list(curves) == [*left, right]
+    assert np.abs(curves[right]).max() > 1
+    np.testing.assert_allclose(sum(curves[label] for label in left), curves[right], atol=1e-7)
+    missing = figure.axes[1].lines[0].get_ydata()
+    np.testing.assert_array_equal(missing[missing > 0], np.abs(driven.power.balance)[missing > 0])
+    plt.close(figure)
+
+
+def test_many_names_leave_no_legend_cut_off():
+    """Of forty of each there are a few in legends, and how many more."""
+    parts, lower = [], quirk.GROUND
+    for k in range(40):
+        link = quirk.Body.box(f"link {k} of a long chain", 1.0, [0.1, 0.02, 0.02], position=[0.1 * k + 0.05, 0, 0])
+        hinge = quirk.Revolute(f"hinge {k} of a long chain", lower, link, point=[0.1 * k, 0, 0], axis="y")
+        spring = quirk.TorsionSpring(f"spring {k} of a long chain", hinge, stiffness=0.1 + 0.01 * k, damping=0.01)
+        parts, lower = [*parts, link, hinge, spring], link
+    result = quirk.simulate(quirk.System(parts, gravity=[0, 0, -9.81]), 0.1, output=0.02)
+    for draw in (result.plot, result.plot.power, result.plot.balance):
+        figure = draw()
+        figure.draw_without_rendering()
+        for ax in figure.axes:
+            if ax.get_legend() is not None:
+                corners = figure.transFigure.inverted().transform(ax.get_legend().get_window_extent())
+                assert ((corners > 0) & (corners < 1)).all(), (ax.get_title(), corners)
+        plt.close(figure)
+    figure = result.plot()
+    names = [text.get_text() for text in figure.axes[2].get_legend().get_texts()]
+    assert names[-2:] == ["link 11 of a long chain", "and 28 more"]
+    plt.close(figure)
+
+
+def test_many_powers_are_summed_up():
+    """The nine largest are drawn, in their order, with the sum of the others; none stands for what does no work."""
+    powers = {f"p{k}": (-1) ** k * np.array([0.0, k]) for k in range(40)}
+    curves = plot_power.largest(powers)
+    assert list(curves) == [*(f"p{k}" for k in range(31, 40)), "30 others"]
+    np.testing.assert_allclose(sum(curves.values()), sum(powers.values()))
+    assert list(plot_power.largest({f"p{k}": powers[f"p{k}"] for k in range(11)})) == [f"p{k}" for k in range(1, 11)]
+    assert plot_power.largest({}) == {}
 
 
 def test_derivatives_of_a_point(result):
@@ -139,6 +216,29 @@ def test_paths_in_space():
     assert figure.axes[0].name == "3d"
     assert len(figure.axes[0].collections) == 2  # the ball and its path
     plt.close(figure)
+
+
+def test_several_shapes(tmp_path):
+    """Each is drawn in its place and colour: in a plane, in space and in films."""
+    head = quirk.shapes.Box((0.2, 0.2, 0.2), frame=quirk.Frame([0.5, 0, 0]), color="tab:green")
+    shapes = [quirk.shapes.Cylinder(0.05, 1.0, "x"), head]
+    hammer = quirk.Body("hammer", 1.0, [1, 1, 1], shape=shapes, velocity=[1, 0, 0])
+    bare = quirk.Body("bare", 1.0, [1, 1, 1], velocity=[1, 0.1, 0])
+    result = quirk.simulate(quirk.System([hammer, bare]), 0.5, output=0.1)
+    scene = Scene(result, np.array([0.0]), [])
+    assert scene.colors["hammer"][-6:] == ["tab:green"] * 6
+    assert scene.colors["hammer"][0] not in ("tab:green", None)
+    assert len(scene.colors["hammer"]) == len(scene.faces["hammer"]) == 22 + 6
+    corners = np.concatenate(scene.faces["hammer"][-6:])
+    np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [[0.4, -0.1, -0.1], [0.6, 0.1, 0.1]])
+    figure = result.plot.paths(at=0.0)
+    (drawn,) = figure.axes[0].collections
+    assert {tuple(color) for color in drawn.get_facecolor()[-6:]} == {(*mpl.colors.to_rgb("tab:green"), 0.3)}
+    plt.close(figure)
+    path = result.animate(tmp_path / "motion.gif", fps=10, size=3)
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGB"), dtype=float)
+    assert ((pixels[:, :, 1] > 1.3 * pixels[:, :, 0]) & (pixels[:, :, 1] > 1.3 * pixels[:, :, 2])).sum() > 100
 
 
 def test_gif(result, tmp_path):
@@ -336,6 +436,7 @@ def test_names_are_shown_as_they_are(tmp_path, turn):
             (plot.motion(names[0]), names[:1]),
             (plot.derivatives(names[1], [0, 0, 0.1]), names[1:2]),
             (plot.joint(names[3]), names[3:4]),
+            (plot.power(), []),
             (plot.loads(names[5], frame="i"), [names[5], names[2], names[1]]),
             (plot.paths(), names[:3]),
             (plot.paths(color="velocity"), names[:3]),

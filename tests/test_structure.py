@@ -14,7 +14,7 @@ FLOORS = [
     {"compiled", "machine_code", "native", "files", "record", "traced"},
     {"lanes", "pointers", "interruption", "jets"},
     {"integrators"},
-    {"errors", "sealed", "validate", "rotation", "progress", "interpolation"},
+    {"errors", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
     {"frame", "shapes", "body", "state", "motion", "motion_table"},
     {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},
@@ -25,7 +25,7 @@ FLOORS = [
     {"result", "power"},
     {"health"},
     {"simulate", "kinematics", "schedule"},
-    {"figures", "scene", "plot", "plot_paths", "animate", "summary"},
+    {"figures", "scene", "plot", "plot_paths", "plot_power", "animate", "summary"},
     {"cli", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -71,7 +71,7 @@ class PlanarBody(Body):
         velocity: Any = (0, 0),
         angular_velocity: float = 0.0,
         inertia_tolerance: float = INERTIA_TOLERANCE,
-        shape: Shape | None = None,
+        shape: Shape | Sequence[Shape] | None = None,
         frames: Mapping[str, Frame] | None = None,
     ) -> None:
         owner = f'Body "{validate.name("Body", name)}"'

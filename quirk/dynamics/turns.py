@@ -19,6 +19,7 @@ import numpy as np
 from quirk import rotation
 from quirk.constraints import Constraint
 from quirk.constraints.relative import crossed, nearest
+from quirk.euler import plane_forms
 from quirk.lanes import WIDTH
 from quirk.state import STATE_SIZE, State
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 # Rows of the vectors over (w, x, y, z).
-ANGLES_123 = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, -1, 0], [0, 1, 0, -1]], dtype=float)
+ANGLES_123 = plane_forms("xyz")
 CROSS = np.array([[1, 0, 0, -1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, -1, 0]], dtype=float)
 
 

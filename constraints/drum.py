@@ -1,0 +1,112 @@
+"""Drums: where a rope touches a round body, and how far it runs around it.
+
+In the plane through a drum's centre across its axis, with the centre as origin, let u be a unit vector along the rope
+and i the quarter turn by the right-hand rule about the axis. A rope that runs around the drum by that rule touches it
+at -i r u. So over a straight part of length s, from a drum of radius r to one of radius R at d from it,
+
+    d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
+
+where a point is a drum without a radius, and one that is run around the other way has a negative radius.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground, checked_body
+from quirk.sealed import Sealed
+
+from .jets import Jet, where
+
+# A rope that runs straight on at a sheave, to this angle, is wrapped around it by no turn rather than by one.
+STRAIGHT_ON = 1e-9
+
+# Components of a vector in the plane of a drum.
+Plane = tuple[Any, Any]
+
+
+class Drum(Sealed):
+    """A round body that the rope of a `Pulley` runs around: a sheave between other points, a winding drum at an end.
+
+    Parameters
+    ----------
+    body : Body or GROUND
+        In which it is fixed.
+    center : (3,)
+        In body coordinates, m.
+    axis : (3,) or "x", "y", "z"
+        In body axes. The rope, from its first to its last point, runs around by the right-hand rule about it.
+    radius : float
+        Of the rope's middle line, m.
+    """
+
+    def __init__(self, body: Body | Ground, center: Any, axis: Any, radius: float) -> None:
+        self.body = checked_body("Drum", "body", body)
+        self.center = validate.array(f"{self}", "center", center, (3,))
+        self.axis = validate.direction(f"{self}", "axis", axis)
+        self.radius = validate.positive(f"{self}", "radius", radius)
+
+    def __str__(self) -> str:
+        return f"Drum on {self.body.name}"
+
+
+def tangent(span: Any, across: Any) -> Plane:
+    """Return u from d, of which the first two components count, and R - r: numbers or jets.
+
+    Not a number where there is no such straight part.
+    """
+    x, y = span[0], span[1]
+    square = x * x + y * y
+    straight = np.sqrt(square - across * across)
+    return (x * straight + y * across) / square, (y * straight - x * across) / square
+
+
+def course(
+    centers: Sequence[Any], k: int, axes: Any, before: Any, radius: Any, after: Any
+) -> tuple[Plane, Plane, list[Any]]:
+    """Return u before and behind stop k of a rope, a drum, and both points (3,) where it comes and leaves.
+
+    `axes` (3, 3) are those of the drum as columns, numbers or jets, as are the `centers` (3,) of all stops; of radii
+    there are that of the drum and those of the stops before and behind it. At an end of the rope, where it is fast on
+    the drum, it lies along x.
+    """
+    into: Plane = (1.0, 0.0)
+    out: Plane = (1.0, 0.0)
+    ends = [centers[k], centers[k]]
+    if k > 0:
+        into = tangent(axes.T @ (centers[k] - centers[k - 1]), radius - before)
+        ends[0] = _touched(centers[k], axes, radius, into)
+    if k < len(centers) - 1:
+        out = tangent(axes.T @ (centers[k + 1] - centers[k]), after - radius)
+        ends[1] = _touched(centers[k], axes, radius, out)
+    return into, out, ends
+
+
+def _touched(center: Any, axes: Any, radius: Any, along: Plane) -> Any:
+    """Return the point (3,) at -i r u."""
+    x, y = along
+    return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
+
+
+def angle_between(one: Plane, two: Plane) -> Jet:
+    """Return the angle, rad, from one direction to another, jets, in (-pi, pi]."""
+    return (one[0] * two[1] - one[1] * two[0]).arctan2(one[0] * two[0] + one[1] * two[1])
+
+
+def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
+    """Return the angle, rad, that a rope is wrapped around a sheave: that within half a turn of `near`.
+
+    Not a number below zero, where the rope has left the sheave.
+    """
+    angle = (angle_between(into, out) - near).wrapped(2 * np.pi) + near
+    return where(angle < -STRAIGHT_ON, angle * np.nan, angle)
+
+
+def first_wrap(into: Plane, out: Plane) -> float:
+    """Return the same, of numbers, less than one turn."""
+    angle = np.angle(complex(*out) / complex(*into))
+    return float((angle + STRAIGHT_ON) % (2 * np.pi) - STRAIGHT_ON)

@@ -1,0 +1,113 @@
+"""How a rope lies along points and drums where bodies are placed, and whether it can."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk import rotation
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import axes_with_z
+
+from .constraint import initial_point
+from .drum import Drum, course, first_wrap
+from .gear import MOST_TEETH, tooth
+
+# Sine of the angle between axes that count as parallel.
+PARALLEL = 1e-9
+
+
+class Stop(NamedTuple):
+    """What a rope meets: a body with a point (3,) in its coordinates, the centre of the drum if it is one."""
+
+    body: Body | Ground
+    place: np.ndarray
+    drum: Drum | None
+
+    @property
+    def center(self) -> np.ndarray:
+        """The place (3,) in N at the initial pose."""
+        return initial_point(self.body, self.place)
+
+    @property
+    def turn(self) -> np.ndarray:
+        """The rotation (3, 3) of the body at the initial pose."""
+        return rotation.matrix(self.body.orientation)
+
+    def radius_about(self, drum: Stop) -> float:
+        """The radius as another drum sees it, whose axis may point the other way; of a point it is zero."""
+        if self.drum is None or drum.drum is None:
+            return 0.0
+        return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
+
+
+def laid(owner: str, stops: Sequence[Stop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
+    """Lay a rope at the initial poses: numbers of all stops that are drums, straight parts (n - 1,) and all arcs, m."""
+    for k in range(len(stops) - 1):
+        _check_part(owner, k, stops[k], stops[k + 1])
+    centers = [stop.center for stop in stops]
+    ends = [[center, center] for center in centers]
+    numbers: list[tuple[float, ...]] = []
+    arcs = 0.0
+    for k, stop in enumerate(stops):
+        if stop.drum is None:
+            numbers.append(())
+            continue
+        axes = stop.turn @ axes_with_z(stop.drum.axis)
+        before = stops[k - 1].radius_about(stop) if k > 0 else 0.0
+        after = stops[k + 1].radius_about(stop) if k < len(stops) - 1 else 0.0
+        radii = before, stop.drum.radius, after
+        into, out, ends[k] = course(centers, k, axes, *radii)
+        wrapped = 0.0
+        if 0 < k < len(stops) - 1:
+            wrapped = first_wrap(into, out)
+            arcs += stop.drum.radius * wrapped
+        x = stop.turn.T @ axes[:, :2] @ (out if k == 0 else into)
+        numbers.append((*axes_with_z(stop.drum.axis, x).ravel(), *radii, wrapped))
+    parts = [float(np.linalg.norm(two[0] - one[1])) for one, two in itertools.pairwise(ends)]
+    return numbers, np.array(parts), arcs
+
+
+def _check_part(owner: str, k: int, one: Stop, two: Stop) -> None:
+    """Raise InputError unless a straight part can lead from stop k to the next at the initial poses."""
+    span = two.center - one.center
+    names = f"points[{k}] and points[{k + 1}]"
+    for stop, other in ((one, two), (two, one)):
+        if stop.drum is None:
+            continue
+        axis = stop.turn @ stop.drum.axis
+        if other.drum is not None and np.linalg.norm(np.cross(axis, other.turn @ other.drum.axis)) > PARALLEL:
+            raise InputError(
+                f"{owner}: {names} are drums, whose axes must be parallel: let the rope meet a point between them"
+            )
+        across = np.linalg.norm(np.cross(axis, span))
+        room = abs(stop.drum.radius - other.radius_about(stop))
+        if across <= room:
+            raise InputError(
+                f"{owner}: {names} are {across:g} m apart across the axis at the initial poses, and for a rope to run "
+                f"straight between them it must be more than {room:g} m: place them apart, or make the radius smaller"
+            )
+    if np.linalg.norm(span) <= 0:
+        raise InputError(
+            f"{owner}: {names} coincide at the initial poses, so that the rope has no direction there: leave one out, "
+            "or place the bodies apart"
+        )
+
+
+def whole_turns(owner: str, stops: Sequence[Stop]) -> float:
+    """Return by how much, m, whole turns of the drums on which a rope winds may change its length; 0 without any."""
+    radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
+    if not radii:
+        return 0.0
+    # With two drums, the largest length of which both circumferences are multiples.
+    part = tooth(radii[0] / radii[-1])
+    if part is None:
+        raise InputError(
+            f"{owner}: radii of drums at both ends must have a ratio of whole numbers up to {MOST_TEETH}, so that "
+            f"turns of both can be told apart; got {radii[0]:g} and {radii[-1]:g}: round them"
+        )
+    return radii[-1] * part

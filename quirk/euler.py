@@ -1,0 +1,125 @@
+"""Orientations as three angles about body axes, in any of twelve sequences, continued along a motion.
+
+R = R_a(t1) R_b(t2) R_c(t3) turns about axis a, then about axis b as it then is, then about c. Half the sum s and half
+the difference d of the first and third angle are directions e(s), e(d) of two plane vectors that are linear in the
+quaternion (w, x, y, z). With k the axis left out, and g = 1 if b comes next to a in x, y, z, x, else -1:
+
+    c = a     (w, q_a) = cos(t2/2) e(s),                (q_b, g q_k) = sin(t2/2) e(d)
+    c = k     (w + g q_b, q_a + q_c) = √2 cos(p) e(s),  (w - g q_b, q_a - q_c) = √2 sin(p) e(d),  t2 = g (pi/2 - 2 p)
+
+While a body turns steadily about one axis, each vector moves along an ellipse, a cos x + b sin x, x half the angle.
+What its direction sweeps follows from both ends and the sense. An ellipse too narrow to be told from a line goes right
+through zero, a singularity of the angles; behind it the vector keeps its direction and has a negative length.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import rotation
+
+# First, second and third axis.
+SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if b not in (a, c))
+
+# Vectors as short as this have no direction.
+SINGULAR = 1e-7
+# Ellipses of which one axis is below this part of the other may be lines, if the motion is not known any better.
+NARROW = 0.1
+
+
+def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the angles (nt, 3), rad, of orientations (nt, 4) that turn at `omega` (nt, 3), rad/s, body axes.
+
+    From time to time the body is taken to turn steadily about one axis, as far as the rates at both tell.
+    """
+    turn = _turns(time, q, omega)
+    # q and -q are the same orientation; these signs make them continuous.
+    signs = np.sign((rotation.multiply(q[:-1], rotation.exp(turn)) * q[1:]).sum(axis=1))
+    q = q * np.cumprod([1.0, *signs])[:, None]
+    half, axis = 0.5 * np.linalg.norm(turn, axis=1), _unit(turn)
+    b = rotation.multiply(q[:-1], np.insert(axis, 0, 0.0, axis=1))
+    # By how much a change of the rates across the axis bends the way, of which half the angle is the length.
+    bend = np.linalg.norm(np.cross(axis, np.diff(omega, axis=0)), axis=1) * np.diff(time) / 8
+    u, v = (_follow(time, q @ form.T, b @ form.T, half, bend) for form in np.split(plane_forms(sequence), 2))
+    # Where both go through zero, their lengths go round as the quaternion does.
+    sense = np.sign(u.length[:-1] * v.drift - v.length[:-1] * u.drift)
+    p = _summed(np.arctan2(v.length, u.length), np.where(u.straight & v.straight, half * sense, 0.0))
+    second = 2 * p if sequence[0] == sequence[2] else _sign(sequence) * (0.5 * np.pi - 2 * p)
+    first, third = u.angle + v.angle, u.angle - v.angle
+    return np.stack([first - _whole(first[0]), second, third - _whole(third[0])], axis=1)
+
+
+def plane_forms(sequence: str) -> np.ndarray:
+    """Return the rows (4, 4) that make both plane vectors, one after the other, of a quaternion."""
+    w, *axes = np.eye(4)
+    a, b, c = (axes["xyz".index(letter)] for letter in sequence)
+    g = _sign(sequence)
+    if sequence[0] == sequence[2]:
+        return np.array([w, a, b, g * (np.ones(4) - w - a - b)])
+    return np.array([w + g * b, a + c, w - g * b, a - c])
+
+
+def _sign(sequence: str) -> int:
+    return 1 if sequence[:2] in "xyzx" else -1
+
+
+def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Rotation vectors (nt - 1, 3), body axes, from time to time, with the whole turns that the mean rates tell of."""
+    shortest = rotation.log(rotation.multiply(rotation.conjugate(q[:-1]), q[1:]))
+    told = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])
+    axis = _unit(np.where(shortest.any(axis=1, keepdims=True), shortest, told))
+    return shortest + axis * _whole(((told - shortest) * axis).sum(axis=1, keepdims=True))
+
+
+class _Followed(NamedTuple):
+    """A plane vector: `angle` and signed `length` (nt,), and of each step (nt - 1,) whether it was `straight`.
+
+    `drift` (nt - 1,) is the component of b along its direction.
+    """
+
+    angle: np.ndarray
+    length: np.ndarray
+    straight: np.ndarray
+    drift: np.ndarray
+
+
+def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarray, bend: np.ndarray) -> _Followed:
+    """Follow a vector (nt, 2) that moves in each step along a cos x + b sin x, x from 0 to `half`, but for a `bend`."""
+    a = vector[:-1]
+    across = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    squares = (a**2 + b**2).sum(axis=1)
+    # `across` is the product of both half axes of the ellipse, `squares` the sum of their squares.
+    longer = np.sqrt(0.5 * (squares + np.sqrt(np.maximum(squares**2 - 4 * across**2, 0.0))))
+    short = np.linalg.norm(vector, axis=1) <= SINGULAR
+    narrow = np.abs(across) <= np.minimum(SINGULAR + bend, NARROW * longer) * longer
+    straight = narrow | short[:-1] | short[1:]
+    # Without a direction of its own, a vector has one between those before and after.
+    known = np.flatnonzero(~short)
+    angle = np.zeros(len(time))
+    if len(known) > 0:
+        start = known[:-1]
+        through = straight[start] | (np.diff(known) > 1)
+        direction = np.arctan2(vector[known, 1], vector[known, 0])
+        told = np.where(through, 0.0, np.sign(across[start]) * half[start])
+        angle = np.interp(time, time[known], _summed(direction, told, np.where(through, np.pi, 2 * np.pi)))
+    along = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return _Followed(angle, (vector * along).sum(axis=1), straight, (b * along[:-1]).sum(axis=1))
+
+
+def _summed(angle: np.ndarray, told: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
+    """Angles (n,) known up to periods, with those that bring each step (n - 1,) next to what is told of it."""
+    step = np.diff(angle)
+    return angle[0] + np.cumsum([0.0, *(step + _whole(told - step, period))])
+
+
+def _whole(angle: Any, period: Any = 2 * np.pi) -> Any:
+    """The whole number of periods next to an angle."""
+    return period * np.round(angle / period)
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    """Unit vectors (n, 3) along others; zero for zero."""
+    length = np.linalg.norm(vector, axis=1, keepdims=True)
+    return vector / np.where(length > 0, length, 1.0)

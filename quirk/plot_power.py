@@ -1,0 +1,63 @@
+"""Pictures of power, and of where energy comes from and goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from .figures import finish, shown
+
+if TYPE_CHECKING:
+    from .result import Result
+
+# Curves that are told apart by their colours.
+MOST = 10
+# Of ideal constraints there is round-off, below this part of the largest power.
+IDLE = 1e-9
+
+
+def draw_power(figure: Figure, result: Result) -> None:
+    """Draw the power of each that does work, their sum, and what forces have dissipated."""
+    powers, work = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    for name, power in largest(result.power).items():
+        powers.plot(result.time, power, label=shown(name))
+    powers.plot(result.time, result.power.total, "k--", linewidth=0.8, label="total")
+    finish(powers, "power on the bodies", "W", "")
+    work.plot(result.time, result.power.dissipated)
+    finish(work, "dissipated by forces, less what they put in", "J")
+
+
+def draw_balance(figure: Figure, result: Result) -> None:
+    """Draw energies since the start, and their balance."""
+    energies, rest = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    energy, power = result.energy, result.power
+    work = power.work
+    put_in = np.sum([np.zeros_like(result.time), *(work[name] for name in result.model.joint_rows)], axis=0)
+    for label, values in (
+        ("kinetic", energy.kinetic - energy.kinetic[0]),
+        ("potential", energy.potential - energy.potential[0]),
+        ("dissipated by forces", power.dissipated),
+        ("put in by constraints", put_in),
+    ):
+        energies.plot(result.time, values, label=label)
+    finish(energies, "energy since the start", "J", "")
+    missing = np.abs(power.balance)
+    rest.semilogy(result.time, np.where(missing > 0, missing, np.nan), ".", markersize=2, label="missing")
+    rest.axhline(power.uncertainty, color="k", linestyle="--", linewidth=0.8, label="uncertainty of the work")
+    finish(rest, "balance", "J")
+
+
+def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the curves that reach the largest, and the sum of all others; those that stay at zero are left out."""
+    reach = {name: float(np.abs(curve).max()) for name, curve in curves.items()}
+    least = IDLE * max(reach.values(), default=0.0)
+    busy = [name for name in sorted(curves, key=reach.__getitem__, reverse=True) if reach[name] > least]
+    kept = busy if len(busy) <= MOST else busy[: MOST - 1]
+    others = busy[len(kept) :]
+    drawn = {name: curve for name, curve in curves.items() if name in kept}
+    if others:
+        drawn[f"{len(others)} others"] = np.sum([curves[name] for name in others], axis=0)
+    return drawn

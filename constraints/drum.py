@@ -18,9 +18,8 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import Body, Ground, checked_body
+from quirk.jets import Jet, where
 from quirk.sealed import Sealed
-
-from .jets import Jet, where
 
 # A rope that runs straight on at a sheave, to this angle, is wrapped around it by no turn rather than by one.
 STRAIGHT_ON = 1e-9

@@ -84,28 +84,27 @@ def health(result: Result) -> Health:
 def _along(segment: Segment) -> Health:
     model, metric, count = segment.model, Metric.uniform(segment.model), len(segment.time)
     solver, motion = segment.plant.solver(), segment.dynamics
-    linear, angular, multipliers = motion.linear, motion.angular, motion.multipliers
+    velocity, spin = segment.state.velocity, segment.state.angular_velocity
+    kinetic = np.einsum("n,tni,tni->t", model.mass, motion.linear, velocity)
+    kinetic += np.einsum("tni,nij,tnj->t", spin, model.inertia, motion.angular)
     rank = np.zeros(count, dtype=int)
-    smallest, power, balance = np.zeros((3, count))
+    smallest, power, applied = np.zeros((3, count))
     near: dict[str, float] = {}
     for row, (t, kin) in enumerate(zip(segment.time, segment.kinematics, strict=True)):
-        v, omega = kin.velocity[:-1], kin.angular_velocity[:-1]
         force, torque = applied_loads(model, float(t), kin)
-        momentum = np.einsum("nij,nj->ni", model.inertia, angular[row])
-        kinetic = np.sum(model.mass[:, None] * linear[row] * v) + np.sum(momentum * omega)
+        applied[row] = np.sum(force * velocity[row]) + np.sum(torque * spin[row])
         if model.rows:
             A = tangent_rows(model, kin, float(t))
-            power[row] = multipliers[row] @ (A @ np.concatenate([v, omega], axis=1).ravel())
+            power[row] = motion.multipliers[row] @ (A @ np.concatenate([velocity[row], spin[row]], axis=1).ravel())
             verdict = solver.verdict(segment.state_at(row), float(t))
             rank[row] = verdict.rank
             for label, distance in nearly_dependent(model, verdict).items():
                 near[label] = min(distance, near.get(label, distance))
             singular = factorise(model, metric, kin, float(t), least=0.0).s
             smallest[row] = singular[min(segment.rank, len(singular)) - 1] / singular[0] if segment.rank else 0.0
-        balance[row] = kinetic - np.sum(force * v) - np.sum(torque * omega) - power[row]
     norm = np.abs(np.linalg.norm(segment.state.orientation, axis=2) - 1).max(axis=1)
-    position, velocity = np.abs(segment.residuals).max(axis=1, initial=0.0).T
-    return Health(segment.time, rank, smallest, near, position, velocity, norm, power, balance)
+    phi, phi_dot = np.abs(segment.residuals).max(axis=1, initial=0.0).T
+    return Health(segment.time, rank, smallest, near, phi, phi_dot, norm, power, kinetic - applied - power)
 
 
 def check_kept(result: Result, owner: str) -> None:

@@ -46,7 +46,7 @@ class Carried:
 
     @property
     def size(self) -> int:
-        """K."""
+        """Number k of them."""
         return len(self.start)
 
     @property

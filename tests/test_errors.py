@@ -54,7 +54,7 @@ CASES = {
     "infinite spin": (lambda: body(angular_velocity=[0, 0, np.inf]), 'Body "rod": angular_velocity must be finite'),
     "zero quaternion": (lambda: body(orientation=[0, 0, 0, 0]), 'Body "rod": orientation must be a rotation; got the quaternion [0.0, 0.0, 0.0, 0.0]'),
     "angles as orientation": (lambda: body(orientation=[0, 0, 1]), 'Body "rod": orientation must have shape (4,)'),
-    "shape": (lambda: body(shape="box"), 'Body "rod": shape must be one of quirk.shapes; got \'box\''),
+    "shape": (lambda: body(shape="box"), 'Body "rod": shape must be one of quirk.shapes, or a list of such; got \'box\''),
     "box size": (lambda: quirk.Body.box("rod", 1, [1, 0, 1]), 'Body "rod": size[1] must be positive; got 0'),
     "cylinder axis": (lambda: quirk.Body.cylinder("rod", 1, 1, 1, axis=[0, 0, 0]), 'Body "rod": axis must be a direction; got the zero vector'),
     "sphere radius": (lambda: quirk.Body.sphere("rod", 1, -1), 'Body "rod": radius must be positive; got -1'),

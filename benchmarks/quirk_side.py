@@ -13,7 +13,8 @@ from quirk.compiled import OPTIONS
 from quirk.dynamics.sparse.host.flow import SparseFlow
 from quirk.dynamics.sparse.host.run import CompiledRun
 from quirk.dynamics.sparse.kernels.evaluate import evaluate
-from quirk.dynamics.sparse.march.advance import ADVANCE, Settings, enter
+from quirk.dynamics.sparse.march.run import Settings
+from quirk.dynamics.sparse.march.runge_kutta import march_runge_kutta
 from quirk.dynamics.turns import angles_at
 
 from .measure import FULL, Effort, Task, timed
@@ -24,10 +25,10 @@ ENDLESS = 10**9
 
 
 @numba.njit(**OPTIONS)
-def _repeat(count, constants, nodes, pattern, forces, work, y, ydot):
+def _repeat(count, mechanism, y, ydot):
     """Evaluate again and again, so that no call from Python is in the time."""
     for _ in range(count):
-        evaluate(constants, nodes, pattern, forces, work, 0.0, y, 0.0, 0.0, ydot)
+        evaluate(mechanism, 0.0, y, 0.0, 0.0, ydot)
 
 
 def evaluations(system: quirk.System) -> Task:
@@ -38,7 +39,7 @@ def evaluations(system: quirk.System) -> Task:
     ydot = np.empty_like(y)
 
     def run(count: int) -> None:
-        _repeat(count, *solver.arrays[:3], solver.applied.table, solver.work, y, ydot)
+        _repeat(count, solver.mechanism, y, ydot)
 
     return run
 
@@ -56,9 +57,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     course.proceed()
 
     def run(count: int) -> None:
-        constants, nodes, pattern, work = solver.arrays
-        table, weights = solver.applied.table, course.weights
-        enter(ADVANCE, constants, nodes, pattern, table, weights, settings, work, course.run, count)
+        march_runge_kutta(solver.mechanism, course.stepper, settings, course.run, count)
 
     return run
 

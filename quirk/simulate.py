@@ -19,7 +19,7 @@ from .dynamics.dense.undefined import lost_ahead
 from .dynamics.dense.watch import Watch, asked_values
 from .dynamics.sparse.host.flow import SparseFlow
 from .dynamics.sparse.host.run import CompiledRun
-from .dynamics.sparse.march.advance import Settings
+from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
 from .dynamics.turns import Turns, angles_at, angles_by_name
 from .errors import InputError, SimulationError

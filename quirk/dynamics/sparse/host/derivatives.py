@@ -265,7 +265,7 @@ class Differentiator:
             began = time.perf_counter()
             with applied.calling():
                 outcome = int(follow(
-                    *solver.arrays[:3], applied.table, solver.work, self.series, path, steps,
+                    solver.mechanism, self.series, path, steps,
                 ))  # fmt: skip
             pace = steps / max(time.perf_counter() - began, 1e-6)
             steps = int(min(max(1, ENTRY_TIME * pace), 10 * steps))

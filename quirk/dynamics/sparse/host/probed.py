@@ -17,7 +17,6 @@ from ..kernels.loads import ELEMENT_SIZE, PROFILES
 from ..kernels.loads import MOTION as LAW_MOTION
 from ..kernels.relations import ADDRESS as RELATION_ADDRESS
 from ..kernels.relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
-from ..march.advance import called_with
 from ..march.probe import (
     ADDRESS,
     ASKED_SIZE,
@@ -37,6 +36,7 @@ from ..march.probe import (
     WRITES,
     Asked,
 )
+from ..march.suspicion import called_with
 from .solver import Solver
 
 # By what part of its change over a step a function may differ from its interpolation: little where tolerances are

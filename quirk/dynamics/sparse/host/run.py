@@ -16,18 +16,16 @@ from quirk.interruption import Held
 from quirk.lanes import aligned
 
 from ...turns import Turns
-from ..march.advance import (
-    ADVANCE,
+from ..kernels.project import CORRECTIONS, FACTORISATIONS
+from ..march.run import (
     AGAIN,
     ASKED,
     BEST_RANK,
     CLEARED,
     CLOCK,
     COLLAPSED,
-    CORRECTIONS,
     DONE,
     EVALUATIONS,
-    FACTORISATIONS,
     FRESH,
     GRID,
     KEPT,
@@ -52,8 +50,8 @@ from ..march.advance import (
     Run,
     Settings,
     T,
-    enter,
 )
+from ..march.runge_kutta import RungeKutta, march_runge_kutta
 from .closer_look import closer_look
 from .flow import SparseFlow
 from .probed import Functions, Stretch
@@ -101,7 +99,7 @@ class CompiledRun:
         solver = flow.solver
         self._flow, self._tableau, self._start = flow, tableau, y
         self.solver, self.settings, self.statistics = solver, settings, statistics
-        self.weights, self._breaks = weights_of(tableau), breaks
+        self._breaks, weights = breaks, weights_of(tableau)
         self._functions = Functions(solver, tableau, settings.fixed > 0)
         if not self._functions.count:
             self.settings = settings._replace(gap=np.inf)
@@ -109,12 +107,16 @@ class CompiledRun:
         solver.counts[:BEST_RANK] = 0
         for entry in (STALL, PIECE, GRID, REST, FRESH):
             solver.counts[entry] = 0
+        self.stepper = RungeKutta(
+            weights=weights,
+            exponent=weights.exponent,
+            k=aligned(solver.size * tableau.buffers),
+            stage=aligned(solver.size),
+            change=aligned(solver.size),
+        )
         self.run = Run(
             y=solver.slots.state_to_lanes(y),
             y_new=aligned(solver.size),
-            stage=aligned(solver.size),
-            change=aligned(solver.size),
-            k=aligned(solver.size * tableau.buffers),
             clock=np.zeros(CLOCK),
             counts=solver.counts,
             asked=np.zeros(0) if asked is None else asked,
@@ -175,7 +177,7 @@ class CompiledRun:
         slope = flow(piece.low, y)
         if solver.model.reads_angles:
             solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(solver.model.carried.state(y)))
-        self.run.k[: solver.size] = solver.slots.state_to_lanes(slope)
+        self.stepper.k[: solver.size] = solver.slots.state_to_lanes(slope)
         self._functions.note()
         if settings.fixed == 0:
             if not np.isfinite(slope).all():
@@ -209,14 +211,10 @@ class CompiledRun:
 
     def _enter(self) -> int:
         """Take steps in compiled code and keep their states; returns the reason why it stopped."""
-        constants, nodes, pattern, work = self.solver.arrays
         run, started = self.run, time.perf_counter()
         run.counts[KEPT] = 0
         before = run.counts[STEPS] + run.counts[REJECTED]
-        outcome = enter(
-            ADVANCE, constants, nodes, pattern, self.solver.applied.table, self.weights, self.settings, work, run,
-            self._entry_steps,
-        )  # fmt: skip
+        outcome = march_runge_kutta(self.solver.mechanism, self.stepper, self.settings, run, self._entry_steps)
         kept = run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
@@ -272,7 +270,7 @@ class CompiledRun:
         run, clock = self.run, self.run.clock
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
         if outcome == COLLAPSED:
-            stages = run.k[: self.solver.size * (self.weights.stages + 1)]
+            stages = self.stepper.k[: self.solver.size * (self.stepper.weights.stages + 1)]
             return collapsed(t, y, self._rows(stages), self._breaks)
         if outcome == STALLED:
             return stalled(t, t - float(clock[MARK]))

@@ -8,37 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk.fingerprint import changed_by
-from quirk.integrators import RK4
-from quirk.integrators.combinations import weights_of
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
-from quirk.state import State, initial_state
+from quirk.state import State
 
 from ...layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from ...model import Model
-from ...turns import CountedJoints
-from ..kernels.factorise import Pattern
+from ..kernels.at_state import (
+    choose_at,
+    count_at,
+    project_at,
+    rates_at,
+    residuals_at,
+    substitute_rows,
+    triangularise_rows,
+)
+from ..kernels.mechanism import Mechanism
 from ..kernels.rows import HINGE, POINT, UNITS
 from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Work
-from ..march.advance import (
-    BEST_RANK,
-    CHOOSE,
-    CLOCK,
-    COUNT,
-    COUNTS,
-    DONE,
-    EVALUATE,
-    PHI,
-    PHI_RATE,
-    PROJECT,
-    SUBSTITUTE,
-    TRIANGULARISE,
-    Run,
-    Settings,
-    T,
-    enter,
-)
-from ..march.probe import no_functions
+from ..march.run import BEST_RANK, COUNTS
 from ..plan.blocks import block_size
 from ..plan.fronts import Orthogonal
 from ..plan.tables import UNIT_ROWS, Tables
@@ -56,9 +44,6 @@ NEAR = 1e-2
 
 # Pivots below this part of the squared length of a row are left out on the way to the constraints.
 ALIKE_FLOOR = 1e-12
-
-# Stands where a task takes no steps.
-NO_WEIGHTS, NO_FUNCTIONS = weights_of(RK4), no_functions()
 
 
 @dataclass(frozen=True)
@@ -137,28 +122,11 @@ class Solver:
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
         )
         self._sharing: Sharing | None = None
-        self._settings = Settings(0.0, 0.0, 0.0, 0, 0.0, 0.0, 1, 0.0, 0.0, float(model.length), False, np.inf, np.inf)
-        self._desk = Run(
-            y=aligned(self.size),
-            y_new=aligned(0),
-            stage=aligned(0),
-            change=aligned(0),
-            k=aligned(self.size),
-            clock=np.zeros(CLOCK),
-            counts=self.counts,
-            asked=np.zeros(0),
-            times=np.zeros(0),
-            states=aligned(0),
-            stop=self.applied.stop,
-            pieces=np.zeros(0),
-            functions=NO_FUNCTIONS,
-            counter=CountedJoints([], []).counter(self.slots, initial_state([]), 0),
-        )
 
     @property
-    def arrays(self) -> tuple:
-        """The first arguments of most kernels: constants, nodes, pattern and work."""
-        return self.tables.constants, self.nodes, self.pattern, self.work
+    def mechanism(self) -> Mechanism:
+        """The model as kernels see it, with the arrays of this solver."""
+        return Mechanism(self.tables.constants, self.nodes, self.pattern, self.applied.table, self.work)
 
     def settle(self, y: np.ndarray, t: float) -> int:
         """Choose the rows to be kept from here on, at a state on the constraints; returns their number, the rank.
@@ -168,14 +136,13 @@ class Solver:
         """
         if not len(self.tables.nodes.rows):
             return 0
-        self._desk.clock[T] = t
         self._forget()
         states = [*self._nearby(y, t), y]
         ranks = [self.count(state, t) for state in states]
         self.counts[BEST_RANK] = max(ranks)
         # Where the state itself is singular, the choice is made next to it.
-        if self._enter(CHOOSE, y) != DONE:
-            self._enter(CHOOSE, states[int(np.argmax(ranks))])
+        if not self._choose(y, t):
+            self._choose(states[int(np.argmax(ranks))], t)
         self._prune()
         return max(ranks)
 
@@ -189,23 +156,27 @@ class Solver:
             return
         near = self._on_constraints(y, t)
         self.counts[BEST_RANK] = self.count(near, t)
-        self._enter(CHOOSE, near)
+        self._choose(near, t)
         self._prune()
 
     def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
         """Return the nearest state on the constraints, or the given one if that is further away than NEAR."""
-        self._desk.clock[T] = t
         self._forget()
         near = y.copy()
-        self._keep_all(near)
-        on_constraints = self._project_alike(near)
+        self._keep_all(near, t)
+        on_constraints = self._project_alike(near, t)
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
         """Return how many rows are independent at a state."""
-        self._desk.clock[T] = t
-        self._enter(COUNT, y)
+        with self.applied.calling():
+            count_at(self.mechanism, float(t), y)
         return self.rank
+
+    def _choose(self, y: np.ndarray, t: float) -> bool:
+        """Choose as many rows as are independent almost everywhere at a state (size,); False if fewer are there."""
+        with self.applied.calling():
+            return bool(choose_at(self.mechanism, float(t), y, self.counts[BEST_RANK]))
 
     def settle_state(self, state: State, t: float) -> int:
         """Do what `settle` does at a `State`."""
@@ -213,8 +184,7 @@ class Solver:
 
     def choose_state(self, state: State, t: float) -> None:
         """Choose as many rows as are kept now anew at another `State` on the constraints."""
-        self._desk.clock[T] = t
-        self._enter(CHOOSE, self.slots.state_to_lanes(state.pack()))
+        self._choose(self.slots.state_to_lanes(state.pack()), t)
 
     def verdict(self, state: State, t: float) -> Verdict:
         """Return which rows are independent at the state on the constraints nearest to a `State`.
@@ -246,21 +216,23 @@ class Solver:
         self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
         self.work.floor[:] = 0.0
 
-    def _keep_all(self, y: np.ndarray) -> None:
+    def _keep_all(self, y: np.ndarray, t: float) -> None:
         """Set floors in the uniform metric by which the next factorisations leave out dependent rows alone."""
-        self._enter(COUNT, y)
+        self.count(y, t)
         self.work.floor[:] = ALIKE_FLOOR * self.work.lengths
 
-    def _project_alike(self, y: np.ndarray) -> bool:
+    def _project_alike(self, y: np.ndarray, t: float) -> bool:
         """Move a state, in place, to the nearest one on the constraints in the uniform metric; returns success."""
         alike, blocks = self.tables.uniform, self.tables.blocks
         work = self.work._replace(scale=alike.scale, weight=alike.weight)
-        pattern = None
+        pattern = self.pattern
         if blocks.dense:
             work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
         else:
             pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
-        return self._enter(PROJECT, y, constants=alike.constants, pattern=pattern, work=work) == DONE
+        mechanism = self.mechanism._replace(constants=alike.constants, pattern=pattern, work=work)
+        with self.applied.calling():
+            return bool(project_at(mechanism, float(t), y, True, float(self.model.length), self.counts))
 
     def _prune(self) -> None:
         """Use from now on a pattern without the nodes of which no row is kept, if that of all nodes is too large."""
@@ -283,8 +255,8 @@ class Solver:
             orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
             moved = State(position, orientation, state.velocity, state.angular_velocity)
             lanes = self.slots.state_to_lanes(moved.pack())
-            self._keep_all(lanes)
-            if self._project_alike(lanes):
+            self._keep_all(lanes, t)
+            if self._project_alike(lanes, t):
                 found.append(lanes)
         return found
 
@@ -293,41 +265,23 @@ class Solver:
 
         Returns False if projection fails, as the state is too far from the constraints.
         """
-        self._desk.clock[T] = t
-        return bool(self._enter(PROJECT, y, self._settings._replace(interval=int(on_constraints))) == DONE)
+        with self.applied.calling():
+            return bool(project_at(self.mechanism, float(t), y, on_constraints, float(self.model.length), self.counts))
 
     def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-        """Return y' (size,) at a time and state, with Baumgarte's rates; the multipliers are then in `work.x`."""
+        """Return y' (size,) of a state (size,); the multipliers are then in `work.x`."""
         alpha, beta = baumgarte
-        self._desk.clock[T] = t
-        self._enter(EVALUATE, y, self._settings._replace(alpha=float(alpha), beta=float(beta)))
-        return self._desk.k.copy()
-
-    def _enter(
-        self,
-        task: int,
-        y: np.ndarray,
-        settings: Settings | None = None,
-        constants: np.ndarray | None = None,
-        pattern: Pattern | None = None,
-        work: Work | None = None,
-    ) -> int:
-        run = self._desk
-        run.y[:] = y
+        ydot = aligned(self.size)
         with self.applied.calling():
-            outcome = enter(
-                task, self.tables.constants if constants is None else constants, self.nodes, pattern or self.pattern,
-                self.applied.table, NO_WEIGHTS, settings or self._settings, work or self.work, run, 0,
-            )  # fmt: skip
-        y[:] = run.y
-        return outcome
+            rates_at(self.mechanism, float(t), y, float(alpha), float(beta), self.counts[BEST_RANK], ydot)
+        return ydot
 
     def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return Phi and its rate, (m, 2), at a state."""
-        self._desk.clock[T] = t
+        """Phi and its rate (m, 2) at a state (size,)."""
         columns = []
-        for task in (PHI, PHI_RATE):
-            self._enter(task, y)
+        for order in range(2):
+            with self.applied.calling():
+                residuals_at(self.mechanism, float(t), y, order)
             columns.append(self.work.rhs[self.tables.row_lane])
         return np.stack(columns, axis=1)
 
@@ -357,21 +311,15 @@ class Solver:
             summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
         )  # fmt: skip
 
-        def do(task: int) -> None:
-            enter(
-                task, self.tables.constants, self.nodes, self.pattern, self.applied.table, NO_WEIGHTS,
-                self._settings, work, self._desk, 0,
-            )  # fmt: skip
-
         def solve(rhs: np.ndarray) -> np.ndarray:
             work.rhs[:] = rhs
-            do(SUBSTITUTE)
+            substitute_rows(work)
             return work.x.copy()
 
         tolerance = FREEDOM
         while True:
             work.summary[TOLERANCE] = tolerance
-            do(TRIANGULARISE)
+            triangularise_rows(work)
             if work.summary[RANK] <= rank or tolerance > MOST:
                 return solve
             tolerance *= MORE

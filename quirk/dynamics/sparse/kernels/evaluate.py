@@ -8,20 +8,22 @@ from quirk.compiled import kernel
 from quirk.lanes import at, load, put, store
 
 from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads
-from .factorise import STRETCH, Pattern, backward, factorise, forward
+from .factorise import STRETCH, backward, factorise, forward
 from .impose import clear, factorise_rows, impose, wrenches
-from .loads import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, Forces, applied_loads, carried_rates
-from .rows import Nodes, along, constraint_rows
-from .work import PASSES, Work
+from .loads import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, carried_rates
+from .mechanism import Mechanism
+from .rows import along, constraint_rows
+from .work import PASSES
 
 
 @kernel
-def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
+def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Evaluate rows and right-hand sides, factorise, and substitute forward, a stretch of nodes at a time.
 
     All three are done for one stretch before the next, while its blocks are in the processor's cache; three passes over
     all nodes of a large system would read memory three times.
     """
+    nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     count, ready = pattern.rows.shape[0], 0
     for begin in range(0, count, STRETCH):
         end, due = min(begin + STRETCH, count), pattern.due[begin // STRETCH]
@@ -32,23 +34,14 @@ def sweep(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, a
 
 
 @kernel
-def evaluate(
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    forces: Forces,
-    work: Work,
-    t: float,
-    y: np.ndarray,
-    alpha: float,
-    beta: float,
-    ydot: np.ndarray,
-) -> None:
+def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
     """Fill `ydot` with y' at (t, y): of the accelerations that satisfy the constraints those closest to the free ones.
 
     Closest in the mass metric (Gauss). `alpha` and `beta`, 1/s, are Baumgarte's rates, 0 for none. The multipliers are
     then in work.x.
     """
+    constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
+    forces, work = mechanism.forces, mechanism.work
     passes = int(work.summary[PASSES])
     if forces.entries.shape[0] > 0:
         poses(constants, y, work.kin)
@@ -58,28 +51,29 @@ def evaluate(
             poses(constants, y, work.kin)
         # Applied loads and those of constraints are summed up per body before anything is divided by its mass.
         take_loads(constants, y, work.kin, work.wrench)
-        all_rows(nodes, pattern, work, t, y, alpha, beta)
+        all_rows(mechanism, t, y, alpha, beta)
         copy(work.rhs, work.goal)
-        factorise_rows(pattern, work)
-        impose(constants, nodes, pattern, work, passes)
+        factorise_rows(mechanism)
+        impose(mechanism, passes)
     else:
         if forces.entries.shape[0] > 0:
             free_accelerations(constants, y, work.kin)
         else:
             free_motion(constants, y, work.kin)
-        sweep(nodes, pattern, work, t, y, alpha, beta)
+        sweep(mechanism, t, y, alpha, beta)
         backward(pattern, work.Q, work.x)
         clear(work.wrench)
         wrenches(nodes, work.G, work.x, work.wrench, False)
     rates(constants, y, work.kin, work.wrench, ydot)
     if ydot.shape[0] > constants.shape[0] // CON * STATE:
         carried_rates(forces, y, work.kin, ydot)
-        row_power(constants, nodes, forces, work, y, ydot)
+        row_power(mechanism, y, ydot)
 
 
 @kernel
-def row_power(constants: np.ndarray, nodes: Nodes, forces: Forces, work: Work, y: np.ndarray, ydot: np.ndarray) -> None:
+def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
     """Fill the power of the constraints whose work is counted: their multipliers times the rows times velocities."""
+    constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     count = forces.working.shape[0] // WORKING_ENTRIES
     if count == 0:
         return
@@ -93,20 +87,22 @@ def row_power(constants: np.ndarray, nodes: Nodes, forces: Forces, work: Work, y
 
 
 @kernel
-def all_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
+def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Fill work.G with the rows of all nodes at (t, y) and work.rhs with b - A a, a the accelerations in work.kin."""
+    nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)
 
 
 @kernel
-def factorise_at(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
+def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Evaluate the rows at (t, y) and factorise them; applied loads are left out, on which rows do not depend."""
+    constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1:
-        all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
-        factorise_rows(pattern, work)
+        all_rows(mechanism, t, y, 0.0, 0.0)
+        factorise_rows(mechanism)
     else:
-        sweep(nodes, pattern, work, t, y, 0.0, 0.0)
+        sweep(mechanism, t, y, 0.0, 0.0)
 
 
 @kernel

@@ -16,16 +16,18 @@ from quirk.lanes import add, at, load, put, splat, store, total
 
 from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
 from .bodies import released
-from .factorise import Pattern, factorise, solve
+from .factorise import factorise, solve
+from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along
-from .work import METHOD, RATE, REFLECTIONS, Work
+from .work import METHOD, RATE, REFLECTIONS
 
 
 @kernel
-def factorise_rows(pattern: Pattern, work: Work) -> None:
+def factorise_rows(mechanism: Mechanism) -> None:
     """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections."""
+    pattern, work = mechanism.pattern, mechanism.work
     if work.summary[METHOD] == REFLECTIONS:
         triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
     else:
@@ -33,8 +35,9 @@ def factorise_rows(pattern: Pattern, work: Work) -> None:
 
 
 @kernel
-def solve_rows(pattern: Pattern, work: Work) -> None:
+def solve_rows(mechanism: Mechanism) -> None:
     """Solve S x = rhs with the last factorisation: fills work.x, and overwrites work.rhs."""
+    pattern, work = mechanism.pattern, mechanism.work
     if work.summary[METHOD] == REFLECTIONS:
         substitute(work.fronts, work.triangle, work.rhs, work.x)
     else:
@@ -42,12 +45,13 @@ def solve_rows(pattern: Pattern, work: Work) -> None:
 
 
 @kernel
-def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, passes: int) -> None:
+def impose(mechanism: Mechanism, passes: int) -> None:
     """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, by at most `passes` solves.
 
     work.x are then the multipliers, summed over all solves. Refinement ends before that if the residual grows. The
     factor from the first residual to the second is noted as RATE, if it is the largest so far.
     """
+    constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))
     before = 0.0
@@ -58,7 +62,7 @@ def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, pa
             rest = load(work.goal, o) - load(work.rhs, o)
             store(work.rhs, o, rest)
             store(work.rest, o, rest)
-        solve_rows(pattern, work)
+        solve_rows(mechanism)
         # The square of what is added to the accelerations, in the mass metric.
         square = splat(0.0)
         for o in range(0, work.x.shape[0], 8):
@@ -77,9 +81,10 @@ def impose(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, pa
 
 
 @kernel
-def push(nodes: Nodes, pattern: Pattern, work: Work) -> None:
+def push(mechanism: Mechanism) -> None:
     """Fill work.wrench with A^T S^-1 rhs, the constraint loads of one solve; work.rhs is overwritten."""
-    solve_rows(pattern, work)
+    nodes, work = mechanism.nodes, mechanism.work
+    solve_rows(mechanism)
     clear(work.wrench)
     wrenches(nodes, work.G, work.x, work.wrench, False)
 

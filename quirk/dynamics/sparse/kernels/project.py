@@ -13,11 +13,11 @@ from quirk.lanes import put
 
 from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
 from .evaluate import copy, factorise_at
-from .factorise import Pattern
 from .impose import clear, impose, push
+from .mechanism import Mechanism
 from .redundancy import EPSILON
-from .rows import Nodes, along, residuals
-from .work import CORRECTION, PASSES, Work
+from .rows import along, residuals
+from .work import CORRECTION, PASSES
 
 # Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
 # in the last place of the largest position.
@@ -37,21 +37,13 @@ CORRECTIONS, FACTORISATIONS = range(2)
 
 
 @kernel
-def project(
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    work: Work,
-    t: float,
-    y: np.ndarray,
-    length: float,
-    counts: np.ndarray,
-) -> bool:
+def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray) -> bool:
     """Move y onto the constraints; False if it is too far from them.
 
     The factorisation in `work` is of a state nearby, or is replaced. Numbers of steps and factorisations are added to
     the first entries of `counts`.
     """
+    constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
     for level in range(2):
         if level == VELOCITIES:
@@ -60,7 +52,7 @@ def project(
         for _ in range(MOST_STEPS):
             rotations(y, work.kin)
             residuals(nodes, t, y, work.kin, level, work.rhs)
-            push(nodes, pattern, work)
+            push(mechanism)
             size = displace(constants, y, work.wrench, level, length)
             counts[CORRECTIONS] += 1
             if level == POSES and previous == np.inf and not renewed:
@@ -76,7 +68,7 @@ def project(
                 if renewed and rate >= 0.5:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
-                factorise_at(constants, nodes, pattern, work, t, y)
+                factorise_at(mechanism, t, y)
                 counts[FACTORISATIONS] += 1
                 renewed = True
                 size = np.inf
@@ -87,20 +79,12 @@ def project(
 
 
 @kernel
-def tangential(
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    work: Work,
-    y: np.ndarray,
-    change: np.ndarray,
-    level: int,
-    constrained: bool,
-) -> None:
+def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
     """Fill work.motion with a change of y at one level, poses or velocities.
 
     If `constrained`, with its projection onto the tangent space of the constraints: the part that violates no row.
     """
+    constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)
     if constrained:
         along(nodes, work.G, work.motion, work.rhs)
@@ -109,8 +93,8 @@ def tangential(
             copy(work.rhs, work.goal)
             copy(work.motion, work.change)
             clear(work.wrench)
-            impose(constants, nodes, pattern, work, passes)
+            impose(mechanism, passes)
             copy(work.change, work.motion)
         else:
-            push(nodes, pattern, work)
+            push(mechanism)
         subtract(constants, work.wrench, work.motion)

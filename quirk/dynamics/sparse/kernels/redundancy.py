@@ -25,8 +25,8 @@ from quirk.lanes import at, load, put, splat, store
 from ...layout import G_FORCE, G_I, G_J, G_SIZE
 from .bodies import free_motion
 from .evaluate import all_rows
-from .factorise import Pattern
 from .impose import clear
+from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
@@ -72,10 +72,11 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
 
 @kernel
-def uniform_rows(nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
+def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Fill work.G with the rows at a state, and work.lengths with their squares, in the uniform metric."""
+    nodes, work = mechanism.nodes, mechanism.work
     free_motion(work.uniform.constants, y, work.kin)
-    all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
+    all_rows(mechanism, t, y, 0.0, 0.0)
     measure(nodes, work.uniform.inverse_mass, work.uniform.side_inverse_mass, work)
 
 
@@ -103,20 +104,19 @@ def count_rows(nodes: Nodes) -> int:
 
 
 @kernel
-def choose(
-    constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, rank: int
-) -> bool:
+def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Choose `rank` rows that are as far from dependent as can be at a state on the constraints.
 
     Returns False, and leaves the choice as it was, if fewer rows are independent there.
     """
-    uniform_rows(nodes, pattern, work, t, y)
+    nodes, work = mechanism.nodes, mechanism.work
+    uniform_rows(mechanism, t, y)
     least = at(work.summary, TOLERANCE)
     threshold = least if rank >= count_rows(nodes) else max(FIRST_THRESHOLD, least)
     while judge(work, threshold) < rank and threshold > least:
         threshold = max(NEXT_THRESHOLD * threshold, least)
     if work.summary[RANK] < rank:
-        weighed_rows(constants, nodes, pattern, work, t, y)
+        weighed_rows(mechanism, t, y)
         return False
     # Note the distance of each row that is kept, and nothing for the others.
     fronts, triangle = work.fronts, work.triangle
@@ -126,27 +126,29 @@ def choose(
         for r in range(nodes.rows[n]):
             kept = nodes.kind[n] != HUB and at(triangle.factor, d + 9 * r) != 0.0
             put(work.measure, 8 * n + r, at(triangle.distance, 8 * n + r) if kept else 0.0)
-    weigh(constants, nodes, pattern, work, t, y)
+    weigh(mechanism, t, y)
     put(work.summary, TRIGGER, min(POOR, WORSE * work.summary[LEAST]))
     return True
 
 
 @kernel
-def weighed_rows(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
+def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Fill work.G with the rows at a state, and work.lengths with their squares, in the mass metric."""
+    constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     free_motion(constants, y, work.kin)
-    all_rows(nodes, pattern, work, t, y, 0.0, 0.0)
+    all_rows(mechanism, t, y, 0.0, 0.0)
     measure(nodes, nodes.inverse_mass, nodes.relations.inverse_mass, work)
 
 
 @kernel
-def weigh(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray) -> None:
+def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorise the chosen rows in the mass metric, and set their floors and the method from the pivots that result.
 
     The chosen rows are those with a distance in work.measure; the others get an infinite floor. The floor of a chosen
     row lets its distance in the mass metric shrink by the same factor as from work.measure down to `rank_tolerance`.
     """
-    weighed_rows(constants, nodes, pattern, work, t, y)
+    nodes, work = mechanism.nodes, mechanism.work
+    weighed_rows(mechanism, t, y)
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
             out = nodes.kind[n] != HUB and at(work.measure, 8 * n + r) == 0.0
@@ -220,12 +222,13 @@ def of_node(
 
 
 @kernel
-def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
+def count(mechanism: Mechanism) -> int:
     """Set RANK and LEAST to the number of rows that the factorisation kept and their least pivot.
 
     Returns how many rows it left out. Pivots are over the squared lengths of rows at the last choice, which change
     little; measuring all rows anew would take time.
     """
+    nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     kept, left_out, least = 0, 0, 1.0
     if work.summary[METHOD] == REFLECTIONS:
         fronts, factor = work.fronts, work.triangle.factor
@@ -248,18 +251,17 @@ def count(nodes: Nodes, pattern: Pattern, work: Work) -> int:
 
 
 @kernel
-def watch(
-    constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work, t: float, y: np.ndarray, rank: int
-) -> bool:
+def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Check the rows that are kept at a state on the constraints at which y' has just been evaluated.
 
     Makes a new choice if the least pivot has become too small, and adapts method and passes. Returns whether y' is to
     be evaluated again for that: with other rows, by another method, or with more passes.
     """
+    work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]
-    left_out = count(nodes, pattern, work)
+    left_out = count(mechanism)
     if left_out > 0 and not work.summary[LEAST] > work.summary[TRIGGER]:
-        choose(constants, nodes, pattern, work, t, y, rank)
+        choose(mechanism, t, y, rank)
         return True
     adapt(work)
     return work.summary[PASSES] > passes or work.summary[METHOD] > method

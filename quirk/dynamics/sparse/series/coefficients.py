@@ -20,34 +20,23 @@ from quirk.pointers import call
 from ...layout import FORCE
 from ..kernels.bodies import KIN
 from ..kernels.evaluate import copy
-from ..kernels.factorise import Pattern
 from ..kernels.impose import clear, factorise_rows, impose, wrenches
 from ..kernels.loads import Forces, applied_loads
+from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
-from ..kernels.rows import Nodes
-from ..kernels.work import PASSES, Work
+from ..kernels.work import PASSES
 from .bodies import add_loads, free_terms, release, start
 from .rows import Series, next_rows
 
 
 @kernel
-def find_series(
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    forces: Forces,
-    work: Work,
-    series: Series,
-    t: float,
-    y: np.ndarray,
-    rank: int,
-    driven: bool,
-) -> None:
+def find_series(mechanism: Mechanism, series: Series, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
     """Fill all coefficients of accelerations and multipliers at a state on the constraints.
 
     Leaves the factorisation and number of rows in `work`; `rank` is how many are to be independent. If the motion is
     `driven`, constraints leave no freedom, and loads are left out: they could add nothing but round-off.
     """
+    constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     size, count = work.kin.shape[0], work.x.shape[0]
     start(constants, y, series.bodies, size)
     for k in range(series.order):
@@ -61,25 +50,26 @@ def find_series(
         free_terms(constants, series.bodies, size, k, 0.0 if driven else 1.0)
         next_rows(nodes, series, work, t, size, k)
         if k == 0:
-            factorise_rows(pattern, work)
-        answer(constants, nodes, pattern, work)
-        if k == 0 and watch(constants, nodes, pattern, work, t, y, rank):
+            factorise_rows(mechanism)
+        answer(mechanism)
+        if k == 0 and watch(mechanism, t, y, rank):
             # Looking for other rows has replaced those at hand.
             next_rows(nodes, series, work, t, size, k)
-            factorise_rows(pattern, work)
-            answer(constants, nodes, pattern, work)
+            factorise_rows(mechanism)
+            answer(mechanism)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])
         add_loads(constants, work.wrench, series.bodies, present)
         release(constants, work.wrench, series.bodies, size, k)
 
 
 @kernel
-def answer(constants: np.ndarray, nodes: Nodes, pattern: Pattern, work: Work) -> None:
+def answer(mechanism: Mechanism) -> None:
     """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs."""
+    work = mechanism.work
     copy(work.rhs, work.goal)
     clear(work.wrench)
     # Refined once in any case: derivatives multiply errors.
-    impose(constants, nodes, pattern, work, max(2, int(work.summary[PASSES])))
+    impose(mechanism, max(2, int(work.summary[PASSES])))
 
 
 @kernel

@@ -20,11 +20,9 @@ from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, V
 from ...vectors import cross, dot, load3, minus, plus, store3, times
 from ..kernels.bodies import CON, KIN, STATE, speed
 from ..kernels.evaluate import copy, factorise_at
-from ..kernels.factorise import Pattern
-from ..kernels.loads import Forces
+from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from ..kernels.rows import Nodes
-from ..kernels.work import CORRECTION, RANK, Work
+from ..kernels.work import CORRECTION, RANK
 from .coefficients import find_series
 from .rows import Series
 
@@ -80,20 +78,12 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 
 @entry(notice="compiling what kinematics, jerk and load rates need, usually for 10 to 40 s")
-def follow(
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    forces: Forces,
-    work: Work,
-    series: Series,
-    path: Path,
-    most_steps: int,
-) -> int:
+def follow(mechanism: Mechanism, series: Series, path: Path, most_steps: int) -> int:
     """Fill the Taylor coefficients of the accelerations at each time; returns after at most `most_steps` steps.
 
     Returns the reason: ARRIVED and so on.
     """
+    work = mechanism.work
     size = path.present.shape[0]
     for _ in range(most_steps):
         row = path.counts[ROW]
@@ -101,7 +91,7 @@ def follow(
             return ARRIVED
         if path.tracking and row > 0:
             path.counts[TRIED] += 1
-            outcome = approach(constants, nodes, pattern, forces, work, series, path, path.times[row])
+            outcome = approach(mechanism, series, path, path.times[row])
             if outcome == AGAIN:
                 continue
             if outcome != ARRIVED:
@@ -112,7 +102,7 @@ def follow(
             copy(path.states[row * size : (row + 1) * size], path.present)
             t = path.times[row]
             path.clock[REACHED] = t
-            find_series(constants, nodes, pattern, forces, work, series, t, path.present, path.rank, path.tracking)
+            find_series(mechanism, series, t, path.present, path.rank, path.tracking)
             if path.tracking and work.summary[RANK] < path.rank:
                 return SINGULAR
         if path.stop[0] != 0:
@@ -125,17 +115,9 @@ def follow(
 
 
 @kernel
-def approach(
-    constants: np.ndarray,
-    nodes: Nodes,
-    pattern: Pattern,
-    forces: Forces,
-    work: Work,
-    series: Series,
-    path: Path,
-    end: float,
-) -> int:
+def approach(mechanism: Mechanism, series: Series, path: Path, end: float) -> int:
     """Follow the positions by one step towards the time `end`; returns ARRIVED, AGAIN if it ends before, or why not."""
+    constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length
     whole = end - path.times[path.counts[ROW] - 1]
     ahead = clock[AHEAD] if clock[AHEAD] > 0.0 else whole
@@ -143,26 +125,26 @@ def approach(
     h = t - clock[REACHED]
     arrived = predict(series, path, work.kin.shape[0], h)
     copy(path.trial, path.guess)
-    arrived = arrived and project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+    arrived = arrived and project(mechanism, t, path.trial, length, path.counts)
     arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
     arrived = arrived and expected(constants, path, h)
     if arrived:
         # Once more with the rows of the very place, which are more to the point than those from where it started.
-        factorise_at(constants, nodes, pattern, work, t, path.trial)
-        arrived = project(constants, nodes, pattern, work, t, path.trial, length, path.counts)
+        factorise_at(mechanism, t, path.trial)
+        arrived = project(mechanism, t, path.trial, length, path.counts)
     if not arrived:
         clock[AHEAD] = 0.5 * h
         # Half of what the times can resolve may be rounded up to the whole of it.
         if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] < clock[REACHED] + clock[AHEAD] < t:
             return STUCK
-        factorise_at(constants, nodes, pattern, work, clock[REACHED], path.present)
+        factorise_at(mechanism, clock[REACHED], path.present)
         return AGAIN
     look_ahead(path.counter, path.present, path.trial, h)
     turn_on(path.counter, path.present, path.trial, h)
     copy(path.trial, path.present)
     clock[AHEAD], clock[REACHED] = 2.0 * h, t
     path.counts[STEPS] += 1
-    find_series(constants, nodes, pattern, forces, work, series, t, path.present, path.rank, True)
+    find_series(mechanism, series, t, path.present, path.rank, True)
     if work.summary[RANK] < path.rank:
         return SINGULAR
     return ARRIVED if t >= end else AGAIN

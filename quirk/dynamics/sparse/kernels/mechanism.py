@@ -1,0 +1,29 @@
+"""A system as kernels see it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.record import record
+
+from .factorise import Pattern
+from .loads import Forces
+from .rows import Nodes
+from .work import Work
+
+
+@record
+class Mechanism(NamedTuple):
+    """What kernels know of a system, and the arrays that they write.
+
+    constants: of bodies, see `quirk.dynamics.layout` · nodes: the joints · pattern: the order of elimination and the
+    blocks of S · forces: the force elements · work: all that is written
+    """
+
+    constants: np.ndarray
+    nodes: Nodes
+    pattern: Pattern
+    forces: Forces
+    work: Work

@@ -1,0 +1,120 @@
+"""Where steps end, and how large the next is."""
+
+from __future__ import annotations
+
+from quirk.compiled import kernel
+from quirk.integrators.adaptive import next_end
+from quirk.integrators.breaks import SMALLEST_STEP_ULPS
+from quirk.integrators.control import (
+    SMALLEST_ERROR,
+    STALL_PROGRESS,
+    STALL_STEPS,
+    factor_after_acceptance,
+    factor_after_rejection,
+)
+
+from ..kernels.redundancy import EPSILON
+from .run import (
+    END,
+    FIRST,
+    FRESH,
+    GRID,
+    HIGH,
+    LOW,
+    MARK,
+    PIECE,
+    PIECE_SIZE,
+    PREVIOUS,
+    REJECTED,
+    STALL,
+    T_NEW,
+    UNCUT,
+    WAS_REJECTED,
+    H,
+    Run,
+    Settings,
+    T,
+)
+
+
+@kernel
+def in_piece(run: Run, t: float) -> float:
+    """Keep a time at which to evaluate off the breaks, on the side of the piece that the step is in."""
+    o = PIECE_SIZE * run.counts[PIECE]
+    return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
+
+
+@kernel
+def choose_end(settings: Settings, run: Run) -> float:
+    """Choose where the next step ends; returns its size."""
+    clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
+    if settings.fixed > 0:
+        clock[T_NEW] = min(whole_step(settings, run), end)
+        if abs(whole_step(settings, run) - end) <= shortest(settings, run):
+            clock[T_NEW] = end
+        return clock[T_NEW] - clock[T]
+    clock[T_NEW] = next_end(clock[T], clock[H], end, settings.max_step)
+    clock[UNCUT] = clock[H] if clock[T_NEW] >= end else 0.0
+    return clock[T_NEW] - clock[T]
+
+
+@kernel
+def shortest(settings: Settings, run: Run) -> float:
+    """The shortest step that the resolution of the times allows."""
+    return SMALLEST_STEP_ULPS * EPSILON * max(abs(run.clock[T]), abs(settings.end))
+
+
+@kernel
+def whole_step(settings: Settings, run: Run) -> float:
+    """Where the present fixed step ends if nothing cuts it."""
+    n = run.counts[GRID] + 1
+    return settings.end if n >= settings.fixed else settings.start + n * settings.step
+
+
+@kernel
+def accepted(error: float, exponent: float, run: Run, h: float) -> bool:
+    """Judge a step by its error over the tolerance, and choose the size of the next.
+
+    The error grows as the step to the power 1 / `exponent`.
+    """
+    clock, counts = run.clock, run.counts
+    if not error <= 1.0:
+        counts[REJECTED] += 1
+        counts[WAS_REJECTED] = 1
+        clock[H] = h * factor_after_rejection(error, exponent)
+        return False
+    clock[H] = h * factor_after_acceptance(error, clock[PREVIOUS], counts[WAS_REJECTED] != 0, exponent)
+    clock[H] = max(clock[H], clock[UNCUT])
+    clock[PREVIOUS] = max(error, SMALLEST_ERROR)
+    counts[WAS_REJECTED] = 0
+    return True
+
+
+@kernel
+def passed_on(settings: Settings, run: Run) -> None:
+    """Go on to the piece and to the whole fixed step in which the next step begins, at clock[T]."""
+    clock, counts = run.clock, run.counts
+    if settings.fixed > 0 and clock[T] >= whole_step(settings, run) - shortest(settings, run):
+        counts[GRID] += 1
+    if clock[T] >= run.pieces[PIECE_SIZE * counts[PIECE] + END] and clock[T] < settings.end:
+        # Beyond a break the slope is another, and what was learnt of the error says nothing.
+        counts[PIECE] += 1
+        counts[FRESH], counts[WAS_REJECTED], clock[PREVIOUS] = 1, 0, SMALLEST_ERROR
+        clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
+
+
+@kernel
+def stalled(settings: Settings, run: Run) -> bool:
+    """Whether the steps, chosen by their errors, lead nowhere."""
+    clock, counts = run.clock, run.counts
+    if settings.fixed > 0:
+        return False
+    counts[STALL] += 1
+    if counts[STALL] < STALL_STEPS:
+        return False
+    counts[STALL] = 0
+    progress = clock[T] - clock[MARK]
+    if progress < STALL_PROGRESS * (settings.end - settings.start):
+        return True
+    clock[MARK] = clock[T]
+    return False

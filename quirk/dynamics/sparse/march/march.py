@@ -1,0 +1,207 @@
+"""The march: steps of any method, taken, judged and continued, with the states that are asked for on the way.
+
+A method is a stepper: three kernels and a record that they share. They are handed to `march` by an entry of the
+method's own, which is compiled when the method is first used.
+
+* ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], on the constraints
+  where the run keeps to them; returns its error over the tolerance, infinity where there is no such state, 0 for fixed
+  steps that arrive.
+* ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
+  finite.
+* ``close(stepper, settings, run)`` lets what the end of a step is known by serve the start of the next.
+
+The record has `exponent`: the error grows as the step to the power of one over it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
+from quirk.lanes import at
+
+from ...counting import look_ahead, note_turns, turn_on
+from ..kernels.bodies import finite, normalise
+from ..kernels.evaluate import copy, evaluate
+from ..kernels.loads import refer
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
+from ..kernels.redundancy import watch
+from ..kernels.work import CORRECTION
+from .control import accepted, choose_end, passed_on, shortest, stalled
+from .probe import carry_on
+from .run import (
+    AGAIN,
+    ASKED,
+    BEST_RANK,
+    BETWEEN,
+    COLLAPSED,
+    DENSE,
+    DONE,
+    EVALUATIONS,
+    GONE_ON,
+    KEPT,
+    LOST_BETWEEN,
+    NOT_FINITE,
+    OFF_BETWEEN,
+    OFF_CONSTRAINTS,
+    STALLED,
+    STEPS,
+    STOPPED,
+    SUSPECT,
+    T_NEW,
+    TAKEN,
+    WITHIN,
+    Run,
+    Settings,
+    T,
+)
+from .suspicion import suspect
+
+
+@kernel
+def march(
+    take: Any,
+    between: Any,
+    close: Any,
+    mechanism: Mechanism,
+    stepper: Any,
+    settings: Settings,
+    run: Run,
+    most_steps: int,
+) -> int:
+    """Take steps until the run ends or cannot go on, or `most_steps` are tried; returns the reason."""
+    clock, counts, tried = run.clock, run.counts, 0
+    while True:
+        if counts[WITHIN] == BETWEEN:
+            if clock[T] >= settings.end:
+                return DONE
+            if tried >= most_steps:
+                return AGAIN
+            tried += 1
+            reason = attempt(take, mechanism, stepper, settings, run)
+            if reason != GONE_ON:
+                return reason
+            if counts[WITHIN] == BETWEEN:
+                continue
+        reason = write_down(between, mechanism, stepper, settings, run)
+        if reason != GONE_ON:
+            return reason
+        turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
+        copy(run.y_new, run.y)
+        close(stepper, settings, run)
+        clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN
+        passed_on(settings, run)
+        if stalled(settings, run):
+            return STALLED
+
+
+@kernel
+def attempt(take: Any, mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
+    """Try a step: it is taken, or left for a smaller one, or there is a reason to return."""
+    clock, counts = run.clock, run.counts
+    h = choose_end(settings, run)
+    if not h >= shortest(settings, run):
+        return COLLAPSED
+    error = take(mechanism, stepper, settings, run, h)
+    if run.stop[0] != 0:
+        return STOPPED
+    suspicious = suspect(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)
+    if run.stop[0] != 0:
+        return STOPPED
+    if suspicious:
+        return SUSPECT
+    if settings.fixed > 0:
+        if not error <= 1.0:
+            return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
+    elif not accepted(error, stepper.exponent, run, h):
+        return GONE_ON
+    counts[STEPS] += 1
+    counts[WITHIN] = TAKEN
+    refer(mechanism.forces, clock[T_NEW])
+    look_ahead(run.counter, run.y, run.y_new, h)
+    return GONE_ON
+
+
+@kernel
+def write_down(between: Any, mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
+    """Keep the states that are asked for in the step just taken."""
+    clock, counts, size = run.clock, run.counts, run.y.shape[0]
+    while wanted(settings, run):
+        if counts[KEPT] >= run.times.shape[0]:
+            return AGAIN
+        t = clock[T_NEW] if settings.every else run.asked[counts[ASKED]]
+        state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
+        within = t < clock[T_NEW]
+        if within:
+            arrived = between(mechanism, stepper, settings, run, t, state)
+            if run.stop[0] != 0:
+                return STOPPED
+            counts[WITHIN] = DENSE
+            if not arrived:
+                return LOST_BETWEEN
+        else:
+            copy(run.y_new, state)
+        astray = keeps_to_constraints(mechanism, settings) and (within or counts[STEPS] % settings.interval != 0)
+        if astray and not project(mechanism, t, state, settings.length, counts):
+            return OFF_BETWEEN
+        note_turns(run.counter, counts[KEPT], run.y, state, t - clock[T])
+        run.times[counts[KEPT]] = t
+        counts[KEPT] += 1
+        counts[ASKED] += 1
+    return GONE_ON
+
+
+@kernel
+def wanted(settings: Settings, run: Run) -> bool:
+    """Whether this step holds a state that is to be kept: its end, once, or one at an asked time."""
+    if settings.every:
+        return run.counts[ASKED] < run.counts[STEPS]
+    return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
+
+
+@kernel
+def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether the run projects its states onto the constraints."""
+    return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
+
+
+@kernel
+def projects(mechanism: Mechanism, settings: Settings, run: Run) -> bool:
+    """Whether it does so at the end of the present step."""
+    return keeps_to_constraints(mechanism, settings) and (run.counts[STEPS] + 1) % settings.interval == 0
+
+
+@kernel
+def land(mechanism: Mechanism, settings: Settings, run: Run) -> bool:
+    """Bring run.y_new to unit quaternions and, where it is to be, onto the constraints; False if that is too far."""
+    arrived, y = finite(run.y_new), run.y_new
+    normalise(mechanism.constants, y)
+    if arrived and projects(mechanism, settings, run):
+        arrived = project(mechanism, run.clock[T_NEW], y, settings.length, run.counts)
+        farthest = FARTHEST_CORRECTION if settings.fixed > 0 else LARGEST_CORRECTION
+        arrived = arrived and not at(mechanism.work.summary, CORRECTION) > farthest
+    return arrived
+
+
+@kernel
+def slope_at(
+    mechanism: Mechanism, settings: Settings, run: Run, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
+) -> None:
+    """Fill `slope` with y' at (t, y); where y is `on_rows`, the constraints, the choice of rows is looked after."""
+    evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
+    run.counts[EVALUATIONS] += 1
+    if on_rows and watch(mechanism, t, y, run.counts[BEST_RANK]):
+        evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
+        run.counts[EVALUATIONS] += 1
+
+
+@kernel
+def carry_functions_on(settings: Settings, run: Run, stages: int) -> None:
+    """Let what users' functions returned at the last of so many stages stand for the start of the next step."""
+    if settings.gap < math.inf:
+        carry_on(run.functions, stages)

@@ -1,0 +1,87 @@
+"""A run between two entries into compiled code: what it is asked to do, and how far it is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.record import record
+
+from ...counting import Counter
+from .probe import Asked
+
+
+@record
+class Settings(NamedTuple):
+    """The settings of a run.
+
+    start, end: s · step: s, of so many `fixed` steps, or 0 of as many as the tolerances ask for · rtol, atol ·
+    interval: every how many steps the state is projected, 0 for never · alpha, beta: Baumgarte's rates, 1/s ·
+    length: size of the system, m · every: whether to keep all steps, or the states at the asked times ·
+    max_step: s · gap: s, at most so far apart functions are asked
+    """
+
+    start: float
+    end: float
+    step: float
+    fixed: int
+    rtol: float
+    atol: float
+    interval: int
+    alpha: float
+    beta: float
+    length: float
+    every: bool
+    max_step: float
+    gap: float
+
+
+@record
+class Run(NamedTuple):
+    """The state of a run between two entries; states in blocks of eight bodies.
+
+    y, y_new (size,): at the start and at the end of the step · clock, counts: see below · asked: times · times,
+    states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
+    `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote · counter: of the turns of
+    joints
+    """
+
+    y: np.ndarray
+    y_new: np.ndarray
+    clock: np.ndarray
+    counts: np.ndarray
+    asked: np.ndarray
+    times: np.ndarray
+    states: np.ndarray
+    stop: np.ndarray
+    pieces: np.ndarray
+    functions: Asked
+    counter: Counter
+
+
+# Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
+# to try where it is cut by the end of a piece, when a function was found to differ, up to when none needs a look.
+T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED = range(8)
+CLOCK = 8
+
+# Entries of each of Run.pieces.
+LOW, HIGH, END, FIRST = range(4)
+PIECE_SIZE = 4
+
+# Entries of Run.counts, behind CORRECTIONS and FACTORISATIONS of projections. WITHIN says where in a step the run
+# stands; GRID counts fixed steps that are whole, REST the steps to come that are not looked at when they are rejected;
+# FRESH is 1 where the slope is to be found anew.
+(
+    STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
+) = range(2, 15)  # fmt: skip
+COUNTS = 15
+
+# Values of WITHIN: between two steps; at the end of one; and there with all that states within it are found from.
+BETWEEN, TAKEN, DENSE = range(3)
+
+# Why a march returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in
+# which a function may have changed abruptly. GONE_ON is for the parts of a march: there is no reason.
+(
+    AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT, GONE_ON,
+) = range(11)  # fmt: skip

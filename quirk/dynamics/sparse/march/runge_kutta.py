@@ -1,0 +1,115 @@
+"""Runge-Kutta methods as steppers of the march: any tableau, its errors, and its continuous extension."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.integrators.combinations import Weights, combine, combine_error, sample
+from quirk.lanes import load, store
+from quirk.record import record
+
+from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.loads import variables_error
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from .control import in_piece
+from .march import carry_functions_on, keeps_to_constraints, land, march, projects, slope_at
+from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
+from .suspicion import note_all
+
+
+@record
+class RungeKutta(NamedTuple):
+    """A tableau with the arrays of its steps.
+
+    weights · exponent: 1 / (order of the error estimate + 1) · k (buffers size,): slopes · stage, change (size,): state
+    of a stage, and the error of a step
+    """
+
+    weights: Weights
+    exponent: float
+    k: np.ndarray
+    stage: np.ndarray
+    change: np.ndarray
+
+
+@entry(notice="compiling what runs need, usually for 15 to 60 s")
+def march_runge_kutta(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, most_steps: int) -> int:
+    """March by a Runge-Kutta method; see `march`."""
+    return march(take, between, close, mechanism, stepper, settings, run, most_steps)
+
+
+@kernel
+def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, h: float) -> float:
+    """Take a step; returns its error over the tolerance."""
+    weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
+    for stage in range(1 - run.counts[FRESH], stages + 1):
+        y = run.y_new if stage == stages else stepper.stage if stage > 0 else run.y
+        t = in_piece(run, run.clock[T] + weights.c[stage] * h)
+        if stage > 0:
+            combine(weights, stage, stepper.k, h, run.y, y)
+        if stage == stages and not land(mechanism, settings, run):
+            run.counts[FRESH] = 0
+            return np.inf
+        on_rows = stage == stages and projects(mechanism, settings, run)
+        slope_at(mechanism, settings, run, t, y, stepper.k[stage * size : (stage + 1) * size], on_rows)
+        if run.stop[0] != 0:
+            return np.inf
+        note_all(mechanism, settings, run, stage)
+    run.counts[FRESH] = 0
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
+
+
+@kernel
+def between(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, t: float, state: np.ndarray
+) -> bool:
+    """Fill a state within the step by the continuous extension, whose further stages are found when first needed."""
+    weights, size, h = stepper.weights, run.y.shape[0], run.clock[T_NEW] - run.clock[T]
+    if run.counts[WITHIN] == TAKEN:
+        for stage in range(weights.stages + 1, weights.buffers):
+            combine(weights, stage, stepper.k, h, run.y, stepper.stage)
+            at_stage = in_piece(run, run.clock[T] + weights.c[stage] * h)
+            slope = stepper.k[stage * size : (stage + 1) * size]
+            slope_at(mechanism, settings, run, at_stage, stepper.stage, slope, False)
+            if run.stop[0] != 0:
+                return False
+    sample(weights, (t - run.clock[T]) / h, stepper.k, h, run.y, state)
+    normalise(mechanism.constants, state)
+    return finite(state)
+
+
+@kernel
+def close(stepper: RungeKutta, settings: Settings, run: Run) -> None:
+    """Let the slope at the end of a step be that at the start of the next."""
+    size, stages = run.y.shape[0], stepper.weights.stages
+    for o in range(0, size, 8):
+        store(stepper.k, o, load(stepper.k, stages * size + o))
+    carry_functions_on(settings, run, stages)
+
+
+@kernel
+def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, h: float) -> float:
+    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    constants, weights, change = mechanism.constants, stepper.weights, stepper.change
+    constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
+    first = second = 0.0
+    for estimate in range(weights.errors):
+        combine_error(weights, estimate, stepper.k, h, change)
+        if not finite(change):
+            return np.inf
+        worst = variables_error(mechanism.forces, change, run.y, run.y_new, rtol, atol)
+        for level in (POSES, VELOCITIES):
+            tangential(mechanism, run.y_new, change, level, constrained)
+            ratio = error_ratio(constants, mechanism.work.motion, run.y, run.y_new, level, rtol, atol)
+            worst = max(worst, ratio) if ratio == ratio else np.inf
+        if estimate == 0:
+            first = worst
+        else:
+            second = worst
+    if weights.errors == 1 or first <= 0.0 or first == np.inf:
+        return first
+    return first * first / np.sqrt(first * first + 0.01 * second * second)

@@ -32,7 +32,7 @@ def _repeat(count, constants, nodes, pattern, forces, work, y, ydot):
 
 def evaluations(system: quirk.System) -> Task:
     """Return the task of evaluating all accelerations at the initial state."""
-    solver = system.solver()
+    solver = system.plant.solver()
     y = solver.slots.state_to_lanes(system.initial_state().pack())
     solver.settle(y, 0.0)
     ydot = np.empty_like(y)
@@ -45,7 +45,7 @@ def evaluations(system: quirk.System) -> Task:
 
 def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task:
     """Return the task of taking one step with projection, from where the last one ended."""
-    solver, state = system.solver(), system.initial_state()
+    solver, state = system.plant.solver(), system.initial_state()
     flow = SparseFlow(solver, state, 0.0, on_constraints=True)
     settings = Settings(
         start=0.0, end=step * ENDLESS, step=step, fixed=ENDLESS, rtol=0.0, atol=0.0, interval=1, alpha=0.0, beta=0.0,

@@ -53,7 +53,7 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
     Amounts are lengths in m or angles in rad, rates are those per second.
     """
     model = system.model
-    solver = system.solver.for_residuals
+    solver = system.plant.for_residuals
     phi, phi_dot = solver.residuals(solver.slots.state_to_lanes(state.pack()), t).T
     # A number behind the last one for rows without a primitive.
     kind = np.append(model.table.kind, -1)[model.row_primitive]
@@ -126,7 +126,7 @@ def assemble(system: System, start: State, t: float) -> State:
     AssemblyError
         If that does not converge.
     """
-    model, metric, uniform = system.model, system.metric, Metric.uniform(system.model)
+    model, metric, uniform = system.model, system.plant.metric, Metric.uniform(system.model)
     if not model.rows:
         return start.copy()
     state, damping = righted(system, start), 1.0
@@ -158,7 +158,7 @@ def assemble(system: System, start: State, t: float) -> State:
         scale = min(1.0, LONGEST_STEP / size)
         state = displaced(state, scale * translation, scale * turn)
     # However slowly the way back converged, the constraints themselves are met.
-    projected = project(model, metric, state, t, system.solver().verdict(state, t).kept)
+    projected = project(model, metric, state, t, system.plant.solver().verdict(state, t).kept)
     state = state if projected is None else projected.state
     _check_assembled(system, state, t)
     return with_velocity(system, state, t)
@@ -175,9 +175,9 @@ def with_velocity(system: System, state: State, t: float) -> State:
     model, kin = system.model, Kinematics.of(state)
     if not model.rows:
         return state
-    kept = system.solver().verdict(state, t).kept
-    pseudo_inverse = factorise(model, system.metric, kin, t, kept)
-    moving = with_projected_velocity(model, system.metric, state, kin, t, pseudo_inverse)
+    kept = system.plant.solver().verdict(state, t).kept
+    pseudo_inverse = factorise(model, system.plant.metric, kin, t, kept)
+    moving = with_projected_velocity(model, system.plant.metric, state, kin, t, pseudo_inverse)
     _, rate, angular = violations(system, moving, t)
     speed = model.length * (1.0 + np.abs(moving.angular_velocity).max()) + np.abs(moving.velocity).max()
     miss = rate / np.where(angular, speed / model.length, speed)

@@ -58,11 +58,11 @@ def derivatives(system: System, state: State, t: float, order: int, solver: str)
     require_order(model, order)
     angles = _with_angles(system, state, t)
     if solver == "dense":
-        kept = system.solver().verdict(state, t).kept
-        found = dense_derivatives(model, system.metric, state, t, order, kept)
+        kept = system.plant.solver().verdict(state, t).kept
+        found = dense_derivatives(model, system.plant.metric, state, t, order, kept)
         parts = found.linear, found.angular, found.multipliers, found.force, found.torque
     else:
-        along, loads = Differentiator(system.solver(), order).with_loads(
+        along, loads = Differentiator(system.plant.solver(), order).with_loads(
             np.array([t]), model.carried.flat(state)[None], angles[None]
         )
         whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
@@ -90,7 +90,7 @@ def constraint_derivatives(
 def _solved(system: System, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
     """Solve the equations of motion; InconsistentStateError if constraints contradict each other."""
     validate.choice("System", "solver", solver, SOLVERS)
-    model, compiled = system.model, system.solver()
+    model, compiled = system.model, system.plant.solver()
     angles = _with_angles(system, state, t)
     kin = Kinematics.of(state)
     if solver == "dense":

@@ -46,7 +46,7 @@ def others(system: System, state: State, t: float, row: int) -> str:
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"
-    kept = system.solver().verdict(state, t).kept.copy()
+    kept = system.plant.solver().verdict(state, t).kept.copy()
     A = Metric.uniform(model).rows(tangent_rows(model, Kinematics.of(state), t))
     if kept[row]:
         # Any of the rows that depend on each other may be left out: this one instead of another.
@@ -99,7 +99,7 @@ def tautness(system: System, state: State, t: float) -> str:
     """Return what is to be said of poses in which freedoms lead nowhere, or nothing."""
     from .mobility import mobility
 
-    if system.model.rows > MOST_ROWS or not mobility(system.solver(), state, t).blocked:
+    if system.model.rows > MOST_ROWS or not mobility(system.plant.solver(), state, t).blocked:
         return ""
     return (
         "; these poses are rigid to second order, like a taut straight row of rods between pins: velocities are free "

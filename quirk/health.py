@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +13,9 @@ from .dynamics.applied import applied_loads
 from .dynamics.dense.projection import factorise
 from .dynamics.dense.rows import tangent_rows
 from .dynamics.metric import Metric
-from .dynamics.sparse.host.solver import Solver
 from .errors import SimulationError
 from .mobility import nearly_dependent, said_nearly
+from .segment import Segment, joined
 
 if TYPE_CHECKING:
     from .result import Result
@@ -69,34 +69,42 @@ class Health:
         )
 
 
-def health(result: Result, solver: Solver) -> Health:
+def health(result: Result) -> Health:
     """Look at the constraints at all times of a result."""
-    model, metric, count = result.model, Metric.uniform(result.model), len(result.time)
-    linear, angular = result.accelerations
-    velocity, spin = result.state.velocity, result.state.angular_velocity
-    kinetic = np.einsum("n,tni,tni->t", model.mass, linear, velocity)
-    kinetic += np.einsum("tni,nij,tnj->t", spin, model.inertia, angular)
-    multipliers = result.dynamics.multipliers
+    found = [_along(segment) for segment in result.segments]
+    near: dict[str, float] = {}
+    for part in found:
+        for label, distance in part.nearly_dependent.items():
+            near[label] = min(distance, near.get(label, distance))
+    arrays = [field.name for field in fields(Health) if field.name != "nearly_dependent"]
+    whole = {name: joined([getattr(part, name) for part in found]) for name in arrays}
+    return Health(nearly_dependent=near, **whole)
+
+
+def _along(segment: Segment) -> Health:
+    model, metric, count = segment.model, Metric.uniform(segment.model), len(segment.time)
+    solver, motion = segment.plant.solver(), segment.dynamics
+    velocity, spin = segment.state.velocity, segment.state.angular_velocity
+    kinetic = np.einsum("n,tni,tni->t", model.mass, motion.linear, velocity)
+    kinetic += np.einsum("tni,nij,tnj->t", spin, model.inertia, motion.angular)
     rank = np.zeros(count, dtype=int)
     smallest, power, applied = np.zeros((3, count))
     near: dict[str, float] = {}
-    for row, (t, kin) in enumerate(zip(result.time, result.kinematics, strict=True)):
+    for row, (t, kin) in enumerate(zip(segment.time, segment.kinematics, strict=True)):
         force, torque = applied_loads(model, float(t), kin)
         applied[row] = np.sum(force * velocity[row]) + np.sum(torque * spin[row])
         if model.rows:
             A = tangent_rows(model, kin, float(t))
-            power[row] = multipliers[row] @ (A @ np.concatenate([velocity[row], spin[row]], axis=1).ravel())
-            verdict = solver.verdict(result.state_at(row), float(t))
+            power[row] = motion.multipliers[row] @ (A @ np.concatenate([velocity[row], spin[row]], axis=1).ravel())
+            verdict = solver.verdict(segment.state_at(row), float(t))
             rank[row] = verdict.rank
             for label, distance in nearly_dependent(model, verdict).items():
                 near[label] = min(distance, near.get(label, distance))
             singular = factorise(model, metric, kin, float(t), least=0.0).s
-            smallest[row] = singular[min(result.rank, len(singular)) - 1] / singular[0] if result.rank else 0.0
-    norm = np.abs(np.linalg.norm(result.state.orientation, axis=2) - 1).max(axis=1)
-    residual = result.residual
-    return Health(
-        result.time, rank, smallest, near, residual.position, residual.velocity, norm, power, kinetic - applied - power
-    )
+            smallest[row] = singular[min(segment.rank, len(singular)) - 1] / singular[0] if segment.rank else 0.0
+    norm = np.abs(np.linalg.norm(segment.state.orientation, axis=2) - 1).max(axis=1)
+    phi, phi_dot = np.abs(segment.residuals).max(axis=1, initial=0.0).T
+    return Health(segment.time, rank, smallest, near, phi, phi_dot, norm, power, kinetic - applied - power)
 
 
 def check_kept(result: Result, owner: str) -> None:

@@ -22,6 +22,7 @@ from .integrators import Statistics
 from .mobility import mobility
 from .progress import ProgressLine
 from .result import Result
+from .segment import Segment
 from .state import Kinematics, State
 from .system import System
 
@@ -100,7 +101,7 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
         for name in element.motions:
             element.motion(name).check(str(element), float(times[0]), float(times[-1]))
     began = time.perf_counter()
-    differentiator = Differentiator(system.solver(), highest_order(system.model))
+    differentiator = Differentiator(system.plant.solver(), highest_order(system.model))
     start = _start(system, differentiator.solver, float(times[0]))
     rank = _checked_rank(system, differentiator.solver, start, float(times[0]))
     angles, statistics = angles_at(system.model, start, float(times[0])), Statistics()
@@ -108,7 +109,8 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
     def result(count: int, states: np.ndarray, quadrants: np.ndarray, status: str) -> KinematicResult:
         statistics.wall_time = time.perf_counter() - began
         turns = Turns.since(system.model.joints, start.orientation, angles, quadrants)
-        return KinematicResult(system, times[:count], states, turns, statistics, status, rank)
+        whole = Segment(system.plant, times[:count], states, turns, rank)
+        return KinematicResult(system, [whole], statistics, status)
 
     line = ProgressLine(float(times[0]), float(times[-1])) if progress else None
     watch = (lambda t: None) if line is None else line.update
@@ -131,7 +133,7 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
     statistics.steps, statistics.corrections = found.steps, found.corrections
     statistics.factorisations = found.factorisations
     finished = result(len(times), found.states, found.quadrants, "completed")
-    finished.derivatives = found
+    finished.segments[0].derivatives = found
     check_kept(finished, "kinematics")
     return finished
 
@@ -218,7 +220,7 @@ def _singular(system: System, state: State, t: float, rank: int) -> str:
     model = system.model
     if model.rows > MOST_ROWS:
         return "dead point or a branch point"
-    U, _, _ = np.linalg.svd(system.metric.rows(tangent_rows(model, Kinematics.of(state), t)), full_matrices=False)
+    U, _, _ = np.linalg.svd(system.plant.metric.rows(tangent_rows(model, Kinematics.of(state), t)), full_matrices=False)
     part = np.abs(U[:, rank - 1])
     driven = [placed.rows.start for placed in model.relations if placed.relation.motions]
     pushing = [row for row in driven if part[row] > SHARE * part.max()]

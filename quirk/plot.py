@@ -101,8 +101,8 @@ class Plotter:
     def power(self, *, path: str | Path | None = None) -> Figure:
         """Draw the power of all that does work, by name, and what forces have dissipated, over time.
 
-        That is `result.power`: of gravity, forces, and constraints that do work, such as drivers. Of more
-        than ten, all but the nine that reach the largest are drawn as their sum.
+        That is `result.power`: of gravity, forces, and constraints that do work, such as drivers. Of more than ten, all
+        but the nine that reach the largest are drawn as their sum.
         """
         with drawing("plot.power", path, (9, 7)) as figure:
             draw_power(figure, self.result)

@@ -72,7 +72,7 @@ class Power(Mapping[str, np.ndarray]):
 
 def power_of(result: Result) -> Power:
     """Return the power of everything in a run."""
-    model, state, motion = result.model, result.state, result.dynamics
+    model, state, exerted = result.model, result.state, result.exerted
     nt, n = len(result.time), len(model.mass)
     spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity in N; the ground comes last
     spin[:, :n, :3] = state.velocity
@@ -80,11 +80,9 @@ def power_of(result: Result) -> Power:
     spin[:, :n, 3:] = np.einsum("tnij,tnj->tni", rotation, state.angular_velocity)
     of = {GRAVITY: np.einsum("n,i,tni->t", model.mass, model.gravity, state.velocity)}
     for element, rows in model.forces:
-        of[element.name] = np.einsum("tfc,tfc->t", motion.forces[element.name].loads[:, :, 0], spin[:, list(rows)])
-    by_row = result.row_power
-    for constraint, _ in model.joint_bodies:
-        of[constraint.name] = by_row[:, model.joint_rows[constraint.name]].sum(axis=1)
-    stored = {element.name: motion.forces[element.name].energy for element, _ in model.forces}
+        of[element.name] = np.einsum("tfc,tfc->t", exerted[element.name].loads[:, :, 0], spin[:, list(rows)])
+    of.update(result.constraint_power)
+    stored = {element.name: exerted[element.name].energy for element, _ in model.forces}
     work, uncertainty = work_of(result, of, stored)
     return Power(of, work, uncertainty, kinetic_energy(model, state), stored)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,14 @@ from .body import Body
 from .constraints import Constraint
 from .constraints.planar import PlanarBody
 from .dynamics import energy
-from .dynamics.sparse.host.derivatives import Differentiator, Found, highest_order, require_order
-from .dynamics.sparse.host.motion import Motion, constraint_power_along, motion_along, residuals_along
+from .dynamics.applied import Exerted
+from .dynamics.model import Model
+from .dynamics.sparse.host.derivatives import require_order
 from .dynamics.sparse.host.solver import Verdict
-from .dynamics.turns import Turns, angles_by_name
 from .errors import InputError
 from .integrators import Statistics
 from .power import Power, power_of
+from .segment import Segment, joined, joined_by_name
 from .state import Kinematics, State
 from .view_of_forces import ForceView
 from .views import BodyView, JointView, PlanarBodyView
@@ -74,35 +76,56 @@ class Result:
     Attributes
     ----------
     system : System
-    time : (nt,) s
-    state : State with arrays (nt, n, 3) and (nt, n, 4)
-    turns : what joints have turned since the start
+    segments : along each of which the same of its parts are active, one after the other
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "interrupted" or "failed"
-    rank : number of independent constraint rows met along the motion
-    model : the arrays of the system as it was simulated
     """
 
-    def __init__(
-        self,
-        system: System,
-        time: np.ndarray,
-        states: np.ndarray,
-        turns: Turns,
-        statistics: Statistics,
-        status: str,
-        rank: int,
-    ) -> None:
-        self.system = system
-        # As they are now: constraints may be switched on and off later.
-        self.model, self._solver = system.model, system.solver
-        self.time = time
-        self._flat = states
-        self.state = self.model.carried.state(states)
-        self.turns = turns
+    def __init__(self, system: System, segments: Sequence[Segment], statistics: Statistics, status: str) -> None:
+        self.system, self.segments = system, tuple(segments)
         self.statistics = statistics
         self.status = status
-        self.rank = rank
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """Times (nt,), s."""
+        return joined([segment.time for segment in self.segments])
+
+    @cached_property
+    def state(self) -> State:
+        """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables of forces by name."""
+        states = [segment.state for segment in self.segments]
+        internal = self._by_name([state.internal for state in states])
+        return State(
+            *(joined(parts) for parts in zip(*(state.parts for state in states), strict=True)), internal=internal
+        )
+
+    @property
+    def model(self) -> Model:
+        """The arrays of the system as it was simulated, at the end of the run."""
+        return self.segments[-1].model
+
+    @property
+    def rank(self) -> int:
+        """Number of independent constraint rows met along the motion, at its end."""
+        return self.segments[-1].rank
+
+    def segment_at(self, row: int) -> tuple[Segment, int]:
+        """Return the segment that one of the times belongs to, and which of its times it is."""
+        row += len(self.time) if row < 0 else 0
+        for segment in self.segments:
+            if row < len(segment.time):
+                return segment, row
+            row -= len(segment.time)
+        raise IndexError("no such time")
+
+    def _joined(self, name: str) -> Any:
+        """One array from that of each segment, by the name of the attribute."""
+        return joined([getattr(segment, name) for segment in self.segments])
+
+    def _by_name(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Arrays by name from those of each segment."""
+        return joined_by_name(parts, [len(segment.time) for segment in self.segments])
 
     def __getitem__(self, name: str) -> Any:
         """Return the view of the body or constraint of that name."""
@@ -122,33 +145,22 @@ class Result:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the number of one of its {len(self.time)} times; got {row!r}")
-        return self._state(row, self.turns.angles(self.state.orientation[row], row))
-
-    def _state(self, row: int, angles: np.ndarray) -> State:
-        named = angles_by_name(self.turns.joints, angles)
-        internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
-        return State(*(part[row].copy() for part in self.state.parts), angles=named, internal=internal)
+        segment, own = self.segment_at(int(row))
+        return segment.state_at(own)
 
     @cached_property
     def angles(self) -> np.ndarray:
         """Angles (nt, K, 3), rad, of all joints, with all turns made; views show them by name."""
-        return self.turns.angles(self.state.orientation)
-
-    @property
-    def angles_read(self) -> np.ndarray | None:
-        """The same where functions of loads get angles, else None."""
-        return self.angles if self.model.reads_angles else None
+        return self._joined("angles")
 
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
-        model, potential_of = self.model, {"gravity": energy.gravity_energy(self.model, self.state)}
-        for element, _ in model.forces:
+        potential_of = {"gravity": self._joined("weight")}
+        for element, _ in self.model.forces:
             if element.stores:
-                potential_of[element.name] = self.dynamics.forces[element.name].energy
-        return Energy(
-            energy.kinetic_energy(model, self.state), np.sum(list(potential_of.values()), axis=0), potential_of
-        )
+                potential_of[element.name] = self.exerted[element.name].energy
+        return Energy(self._joined("kinetic"), np.sum(list(potential_of.values()), axis=0), potential_of)
 
     @cached_property
     def power(self) -> Power:
@@ -158,13 +170,12 @@ class Result:
     @property
     def work(self) -> dict[str, np.ndarray]:
         """Work (nt,), J, that the run itself integrated, by name: see `quirk.dynamics.carried`."""
-        numbers = self.model.carried.numbers(self._flat)
-        return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
+        return self._by_name([segment.work for segment in self.segments])
 
     @cached_property
-    def row_power(self) -> np.ndarray:
-        """Power (nt, m), W, of each constraint row."""
-        return constraint_power_along(self._solver(), self.time, self.state, self.dynamics.multipliers)
+    def constraint_power(self) -> dict[str, np.ndarray]:
+        """Power (nt,), W, of each constraint by name."""
+        return self._by_name([segment.constraint_power for segment in self.segments])
 
     @property
     def conservative(self) -> bool:
@@ -180,18 +191,19 @@ class Result:
     @cached_property
     def residual(self) -> Residual:
         """How well the constraints are satisfied over time."""
-        worst = np.abs(residuals_along(self._solver(), self.time, self.state)).max(axis=1, initial=0.0)
+        worst = joined([np.abs(s.residuals).max(axis=1, initial=0.0) for s in self.segments])
         return Residual(worst[:, 0], worst[:, 1])
 
     @cached_property
     def kinematics(self) -> list[Kinematics]:
         """What follows from the state at each time."""
-        return [Kinematics.of(self._state(row, angles)) for row, angles in enumerate(self.angles)]
+        return [kin for segment in self.segments for kin in segment.kinematics]
 
     @property
     def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
-        return self.dynamics.linear, self.dynamics.angular
+        motions = [segment.dynamics for segment in self.segments]
+        return joined([motion.linear for motion in motions]), joined([motion.angular for motion in motions])
 
     @property
     def course(self) -> str:
@@ -203,27 +215,31 @@ class Result:
         )
 
     @cached_property
-    def dynamics(self) -> Motion:
-        """Accelerations, joint loads, and what forces exert, at all times."""
-        return motion_along(self._solver(), self.time, self._flat, self.angles_read)
+    def joint_loads(self) -> dict[str, np.ndarray]:
+        """Force and torque (nt, 2, 3) in N of each constraint by name; zero while it is not active."""
+        return self._by_name([segment.joint_loads for segment in self.segments])
 
     @cached_property
-    def derivatives(self) -> Found:
-        """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
-        differentiator = Differentiator(self._solver(), highest_order(self.model))
-        return differentiator.along(self.time, self._flat, self.angles_read)
+    def load_derivatives(self) -> dict[str, np.ndarray]:
+        """Force and torque (nt, 2, K, 3) in N of each constraint by name, with derivatives up to the second."""
+        return self._by_name([segment.load_derivatives for segment in self.segments])
 
     @cached_property
-    def load_derivatives(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Force and torque (nt, K, 3) in N of each joint, with derivatives up to the second."""
-        differentiator = Differentiator(self._solver(), highest_order(self.model))
-        _, loads = differentiator.with_loads(self.time, self._flat, self.angles_read)
-        return {name: (loads.force[:, :, c], loads.torque[:, :, c]) for c, name in enumerate(self.model.joint_rows)}
+    def exerted(self) -> dict[str, Exerted]:
+        """Loads, energies and coordinates of each force element by name, at all times."""
+        found = [segment.dynamics.forces for segment in self.segments]
+        parts = {
+            field.name: self._by_name([{name: getattr(act, field.name) for name, act in of.items()} for of in found])
+            for field in fields(Exerted)
+        }
+        return {name: Exerted(**{part: of[name] for part, of in parts.items()}) for name in parts["loads"]}
 
     def acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         """Derivative `order` - 1 of the accelerations, linear in N and angular in body axes, (nt, n, 3) each."""
-        require_order(self.model, order)
-        return self.derivatives.linear[:, order - 1], self.derivatives.angular[:, order - 1]
+        for segment in self.segments:
+            require_order(segment.model, order)
+        found = [segment.derivatives for segment in self.segments]
+        return joined([d.linear[:, order - 1] for d in found]), joined([d.angular[:, order - 1] for d in found])
 
     @cached_property
     def mobility(self) -> Mobility:
@@ -231,19 +247,21 @@ class Result:
         from .mobility import mobility
 
         row = len(self.time) // 2
-        return mobility(self._solver(), self.state_at(row), float(self.time[row]))
+        segment, _ = self.segment_at(row)
+        return mobility(segment.plant.solver(), self.state_at(row), float(self.time[row]))
 
     @cached_property
     def verdict(self) -> Verdict:
         """Which rows are independent in the middle of the run, and how far each is from following from others."""
         row = len(self.time) // 2
-        return self._solver().verdict(self.state_at(row), float(self.time[row]))
+        segment, _ = self.segment_at(row)
+        return segment.plant.solver().verdict(self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:
         """Return how well the constraints are, over time; see `quirk.health`. Dense, for small and middling systems."""
         from .health import health
 
-        return health(self, self._solver())
+        return health(self)
 
     @property
     def plot(self) -> Plotter:

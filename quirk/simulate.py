@@ -45,6 +45,7 @@ from .interruption import Held, within_a_call
 from .progress import ProgressLine
 from .result import Result
 from .schedule import checked_breaks, checked_step, output_times
+from .segment import Segment
 from .state import STATE_SIZE, Kinematics, State
 from .system import System
 
@@ -180,18 +181,19 @@ def _computed(
     statistics, started = Statistics(), time.perf_counter()
     run: CompiledRun | SteppedRun | None = None
     line: ProgressLine | None = None
+    plant = system.plant
 
     def result(status: str) -> Result:
         statistics.wall_time = time.perf_counter() - started
         if run is None:
             turns = Turns.at_rest(system.model.joints, state)
             flat = system.model.carried.flat(state)[None]
-            return Result(system, np.array([settings.start]), flat, turns, statistics, status, 0)
+            only = Segment(system.plant, np.array([settings.start]), flat, turns, 0)
+            return Result(system, [only], statistics, status)
         if status != "completed":
             run.close()
-        return Result(
-            system, np.concatenate(run.times), np.concatenate(run.states), run.turns, statistics, status, run.rank
-        )
+        whole = Segment(plant, np.concatenate(run.times), np.concatenate(run.states), run.turns, run.rank)
+        return Result(system, [whole], statistics, status)
 
     try:
         with Held():
@@ -257,10 +259,10 @@ def _begun(
         fixed = settings.fixed > 0
         farthest = np.inf if method in STIFF_METHODS else FARTHEST_CORRECTION if fixed else LARGEST_CORRECTION
         options: dict[str, Any] = {"baumgarte": rates, "largest_correction": farthest}
-        chooser = system.solver()
-        flow = Flow(system.model, system.metric, chooser, state, start, on_constraints=on_constraints, **options)
+        chooser = system.plant.solver()
+        flow = Flow(system.model, system.plant.metric, chooser, state, start, on_constraints=on_constraints, **options)
     else:
-        flow = SparseFlow(system.solver(), state, start, on_constraints=on_constraints, baumgarte=rates)
+        flow = SparseFlow(system.plant.solver(), state, start, on_constraints=on_constraints, baumgarte=rates)
     y = flow.project(start, system.model.carried.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"

@@ -11,9 +11,8 @@ from .body import Body
 from .constraints import Constraint
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
 from .dynamics.dense.rows import ConstraintRows, constraint_rows
-from .dynamics.metric import Metric
-from .dynamics.model import RANK_TOLERANCE, flatten
-from .dynamics.sparse.host.solvers import Solvers
+from .dynamics.model import RANK_TOLERANCE, Model, flatten
+from .dynamics.plant import Plant
 from .errors import InputError
 from .forces import ForceElement
 from .parts import Parts
@@ -68,21 +67,30 @@ class System:
         if not low <= self._rank_tolerance <= high:
             raise InputError(f"System: rank_tolerance must lie between {low:g} and {high:g}; got {rank_tolerance!r}")
         self._initial = initial_state(self.bodies)
+        self._plants: dict[frozenset[str], Plant] = {}
         self._build({constraint.name for constraint in self.constraints if constraint.active})
 
     def _build(self, active: set[str]) -> None:
-        """Make the arrays for the active constraints."""
-        self.model = flatten(
-            self.bodies,
-            self.constraints,
-            active,
-            self.forces,
-            self.gravity,
-            self._load_length,
-            self._rank_tolerance,
-        )
-        self.metric = Metric.of_masses(self.model)
-        self.solver = Solvers(self.model)
+        """Let the constraints of these names be active; what computes with them is made once for each such set."""
+        key = frozenset(active)
+        if key not in self._plants:
+            self._plants[key] = Plant(
+                flatten(
+                    self.bodies,
+                    self.constraints,
+                    active,
+                    self.forces,
+                    self.gravity,
+                    self._load_length,
+                    self._rank_tolerance,
+                )
+            )
+        self.plant = self._plants[key]
+
+    @property
+    def model(self) -> Model:
+        """The arrays of the system with its active constraints."""
+        return self.plant.model
 
     def activate(self, *names: str) -> None:
         """Switch constraints on, from the next run on; a state that violates them is refused there.
@@ -172,7 +180,7 @@ class System:
         """
         from .mobility import mobility
 
-        return mobility(self.solver(), self._initial if state is None else self.checked(state), self._time(t))
+        return mobility(self.plant.solver(), self._initial if state is None else self.checked(state), self._time(t))
 
     def assemble(
         self,

@@ -31,7 +31,7 @@ class ForceView:
     @property
     def exerted(self) -> Exerted:
         """All that the law gives: loads about centres of mass, energy, coordinates."""
-        return self._result.dynamics.forces[self.of.name]
+        return self._result.exerted[self.of.name]
 
     @property
     def energy(self) -> np.ndarray:

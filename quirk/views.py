@@ -256,7 +256,7 @@ class JointView:
         axes = self._axes(frame)
         if self.constraint.name not in self._result.model.joint_rows:
             return np.zeros((len(self._result.time), 3))
-        load = self._result.dynamics.joints[self.constraint.name][which]
+        load = self._result.joint_loads[self.constraint.name][:, which]
         return load if axes is None else np.einsum("tji,tj->ti", axes[0], load)
 
     def _load_rate(self, which: int, frame: str) -> np.ndarray:
@@ -264,7 +264,7 @@ class JointView:
         if self.constraint.name not in self._result.model.joint_rows:
             return np.zeros((len(self._result.time), 3))
         require_order(self._result.model, 2)
-        load = self._result.load_derivatives[self.constraint.name][which]
+        load = self._result.load_derivatives[self.constraint.name][:, which]
         if axes is None:
             return load[:, 1]
         # R^T F changes with the axes, too.

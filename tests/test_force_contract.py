@@ -62,7 +62,7 @@ def test_every_class_has_a_builder():
 
 @pytest.mark.parametrize(("kind", "variant"), VARIANTS)
 def test_machine_code_does_what_the_reference_does(kind, variant):
-    in_python = system_with(kind, variant).solver().applied.in_python
+    in_python = system_with(kind, variant).plant.solver().applied.in_python
     assert str(system_with(kind, variant)["f"]) not in in_python
     for seed in range(3):
         system = system_with(kind, variant, seed)

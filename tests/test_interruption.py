@@ -319,7 +319,7 @@ def test_one_state_and_results():
     for kind, system in systems(hook).items():
         result = quirk.simulate(system, 1.0, output=0.1)
         state = result.state_at()
-        asked = [lambda: system.acceleration(state), lambda: system.joint_loads(state), lambda: result.dynamics]  # noqa: B023
+        asked = [lambda: system.acceleration(state), lambda: system.joint_loads(state), lambda: result.accelerations]  # noqa: B023
         if system.model.rows and kind != "motor":
             asked.append(lambda: result.residual)  # noqa: B023
         for ask in asked:

@@ -54,7 +54,7 @@ def condition(system):
     from quirk.dynamics.dense.projection import factorise
     from quirk.state import Kinematics
 
-    found = factorise(system.model, system.metric, Kinematics.of(system.initial_state()), 0.0)
+    found = factorise(system.model, system.plant.metric, Kinematics.of(system.initial_state()), 0.0)
     return float(found.s[0] / found.s[-1]) if found.s.size else 1.0
 
 

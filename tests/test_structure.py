@@ -22,7 +22,7 @@ FLOORS = [
     {"quantities", "parts", "at_state", "system", "assembly", "joint_coordinates", "mobility", "contradiction"},
     {"paths"},
     {"views", "view_of_forces"},
-    {"result", "power"},
+    {"result", "power", "segment"},
     {"health"},
     {"simulate", "kinematics", "schedule"},
     {"figures", "scene", "plot", "plot_paths", "plot_power", "animate", "summary"},

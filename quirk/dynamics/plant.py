@@ -1,0 +1,49 @@
+"""What computes with a system while the same of its parts are active."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from .metric import Metric
+from .model import Model
+from .sparse.host.solver import Solver
+from .sparse.plan.tables import Tables, flatten
+
+
+class Plant:
+    """The arrays of a system with given active parts, and all that follows from them alone.
+
+    Nothing in it ever changes, so that runs and results share one; what is dear is made when first needed.
+
+    Attributes
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._for_residuals: Solver | None = None
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The mass metric."""
+        return Metric.of_masses(self.model)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The order of elimination, and the tables of the compiled solver."""
+        return flatten(self.model)
+
+    def solver(self) -> Solver:
+        """Return a new compiled solver: it has arrays of its own, and serves one run at a time."""
+        return Solver(self.model, self.tables)
+
+    @property
+    def for_residuals(self) -> Solver:
+        """A solver for residuals, which is kept: finding them changes nothing that a later call depends on.
+
+        With users' functions in constraints it is a new one each time, as these may read what has changed since.
+        """
+        if self._for_residuals is None or any(placed.relation.of_user for placed in self.model.relations):
+            self._for_residuals = self.solver()
+        return self._for_residuals

@@ -1,0 +1,125 @@
+"""A stretch of a motion along which the same parts of a system are active."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from .dynamics.energy import gravity_energy, kinetic_energy
+from .dynamics.plant import Plant
+from .dynamics.sparse.host.derivatives import Differentiator, Found, highest_order
+from .dynamics.sparse.host.motion import Motion, constraint_power_along, motion_along, residuals_along
+from .dynamics.turns import Turns, angles_by_name
+from .state import Kinematics, State
+
+
+class Segment:
+    """Times and states of one plant, and what follows from them.
+
+    Attributes
+    ----------
+    plant : Plant
+    time : (nt,) s
+    flat : (nt, 13 n + k) states with what is carried beside the motion
+    turns : what joints have turned since its start
+    rank : number of independent constraint rows met along it
+    """
+
+    def __init__(self, plant: Plant, time: np.ndarray, flat: np.ndarray, turns: Turns, rank: int) -> None:
+        self.plant, self.model = plant, plant.model
+        self.time, self.flat, self.turns, self.rank = time, flat, turns, rank
+
+    @cached_property
+    def state(self) -> State:
+        """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables."""
+        return self.model.carried.state(self.flat)
+
+    @cached_property
+    def angles(self) -> np.ndarray:
+        """Angles (nt, K, 3), rad, of all joints, with all turns made."""
+        return self.turns.angles(self.state.orientation)
+
+    @property
+    def angles_read(self) -> np.ndarray | None:
+        """The same where functions of loads get angles, else None."""
+        return self.angles if self.model.reads_angles else None
+
+    def state_at(self, row: int) -> State:
+        """Return the state at one of the times, with angles and internal variables."""
+        angles = self.turns.angles(self.state.orientation[row], row)
+        internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
+        named = angles_by_name(self.turns.joints, angles)
+        return State(*(part[row].copy() for part in self.state.parts), angles=named, internal=internal)
+
+    @cached_property
+    def kinematics(self) -> list[Kinematics]:
+        """What follows from the state at each time."""
+        return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
+
+    @cached_property
+    def dynamics(self) -> Motion:
+        """Accelerations, joint loads, and what forces exert, at all times."""
+        return motion_along(self.plant.solver(), self.time, self.flat, self.angles_read)
+
+    @property
+    def joint_loads(self) -> dict[str, np.ndarray]:
+        """Force and torque (nt, 2, 3) in N of each active constraint by name."""
+        return {name: np.stack(load, axis=1) for name, load in self.dynamics.joints.items()}
+
+    @cached_property
+    def residuals(self) -> np.ndarray:
+        """Phi and its rate (nt, m, 2) of each constraint row."""
+        return residuals_along(self.plant.solver(), self.time, self.state)
+
+    @cached_property
+    def constraint_power(self) -> dict[str, np.ndarray]:
+        """Power (nt,), W, of each constraint by name."""
+        by_row = constraint_power_along(self.plant.solver(), self.time, self.state, self.dynamics.multipliers)
+        return {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items()}
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (nt,), J, that the run itself integrated, by name: see `quirk.dynamics.carried`."""
+        numbers = self.model.carried.numbers(self.flat)
+        return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
+
+    @property
+    def kinetic(self) -> np.ndarray:
+        """Kinetic energy (nt,), J."""
+        return kinetic_energy(self.model, self.state)
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Potential energy (nt,), J, of uniform gravity; zero at the inertial origin."""
+        return gravity_energy(self.model, self.state)
+
+    @cached_property
+    def derivatives(self) -> Found:
+        """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
+        return self._differentiator().along(self.time, self.flat, self.angles_read)
+
+    @cached_property
+    def load_derivatives(self) -> dict[str, np.ndarray]:
+        """Force and torque (nt, 2, K, 3) in N of each active constraint, with derivatives up to the second."""
+        _, loads = self._differentiator().with_loads(self.time, self.flat, self.angles_read)
+        both = np.stack([loads.force, loads.torque], axis=1)
+        return {name: both[:, :, :, c] for c, name in enumerate(self.model.joint_rows)}
+
+    def _differentiator(self) -> Differentiator:
+        return Differentiator(self.plant.solver(), highest_order(self.model))
+
+
+def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return one array over all times from those of segments, which share all other dimensions."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def joined_by_name(parts: Sequence[Mapping[str, np.ndarray]], counts: Sequence[int]) -> dict[str, np.ndarray]:
+    """Return the same of arrays by name; zero in segments of which a name is not part, with `counts` times each."""
+    shapes = {name: array.shape[1:] for part in parts for name, array in part.items()}
+    return {
+        name: joined([part.get(name, np.zeros((count, *shape))) for part, count in zip(parts, counts, strict=True)])
+        for name, shape in shapes.items()
+    }

@@ -119,7 +119,7 @@ ADVANCE, EVALUATE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTIT
 ABRUPT_ERROR = 100.0
 
 
-@entry(notice="compiling what runs need, usually for 15 to 60 s")
+@entry(notice="compiling what runs need, usually for 10 to 30 s")
 def enter(
     task: int,
     constants: np.ndarray,

@@ -73,7 +73,7 @@ CLOCK = 2
 ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 
-@entry(notice="compiling what kinematics, jerk and load rates need, usually for 10 to 40 s")
+@entry(notice="compiling what kinematics, jerk and load rates need, usually for 5 to 20 s")
 def follow(
     constants: np.ndarray,
     nodes: Nodes,

@@ -146,7 +146,10 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
             c.builder.store(array.nitems, cgutils.gep_inbounds(c.builder, here, 0, COUNT))
         else:
             c.builder.store(c.context.data_model_manager[member].as_data(c.builder, native.value), here)
-    return NativeValue(place, is_error=wrong)
+    # Where the optimiser sees a place being written, it may not take it for one that nobody writes: it is hidden.
+    kind_of_place = ir.FunctionType(place.type, [place.type])
+    hidden = c.builder.asm(kind_of_place, "", "=r,0,~{memory}", [place], True, name="record")
+    return NativeValue(hidden, is_error=wrong)
 
 
 class Lower(lowering.Lower):

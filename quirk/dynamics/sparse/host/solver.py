@@ -15,13 +15,17 @@ from quirk.state import State
 from ...layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from ...model import Model
 from ..kernels.at_state import (
-    choose_at,
-    count_at,
-    project_at,
-    rates_at,
-    residuals_at,
-    substitute_rows,
-    triangularise_rows,
+    CHOOSE,
+    COUNT,
+    EVALUATE,
+    NORMALISE,
+    PHI,
+    PHI_RATE,
+    PROJECT,
+    SUBSTITUTE,
+    TRIANGULARISE,
+    Desk,
+    at_state,
 )
 from ..kernels.mechanism import Mechanism
 from ..kernels.rows import HINGE, POINT, UNITS
@@ -33,6 +37,9 @@ from ..plan.tables import UNIT_ROWS, Tables
 from .forces import Applied
 from .related import Related
 from .sharing import FREEDOM, MORE, MOST, Sharing
+
+# Stands for what a task does not use.
+NOTHING = np.zeros(0)
 
 # To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
 # system and brought back onto the constraints.
@@ -169,14 +176,12 @@ class Solver:
 
     def count(self, y: np.ndarray, t: float) -> int:
         """Return how many rows are independent at a state."""
-        with self.applied.calling():
-            count_at(self.mechanism, float(t), y)
+        self._do(COUNT, y, t)
         return self.rank
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
         """Choose as many rows as are independent almost everywhere at a state (size,); False if fewer are there."""
-        with self.applied.calling():
-            return bool(choose_at(self.mechanism, float(t), y, self.counts[BEST_RANK]))
+        return self._do(CHOOSE, y, t)
 
     def settle_state(self, state: State, t: float) -> int:
         """Do what `settle` does at a `State`."""
@@ -231,8 +236,7 @@ class Solver:
         else:
             pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
         mechanism = self.mechanism._replace(constants=alike.constants, pattern=pattern, work=work)
-        with self.applied.calling():
-            return bool(project_at(mechanism, float(t), y, True, float(self.model.length), self.counts))
+        return self._do(PROJECT, y, t, mechanism=mechanism)
 
     def _prune(self) -> None:
         """Use from now on a pattern without the nodes of which no row is kept, if that of all nodes is too large."""
@@ -265,25 +269,39 @@ class Solver:
 
         Returns False if projection fails, as the state is too far from the constraints.
         """
-        with self.applied.calling():
-            return bool(project_at(self.mechanism, float(t), y, on_constraints, float(self.model.length), self.counts))
+        return self._do(PROJECT if on_constraints else NORMALISE, y, t)
 
     def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
         """Return y' (size,) of a state (size,); the multipliers are then in `work.x`."""
-        alpha, beta = baumgarte
         ydot = aligned(self.size)
-        with self.applied.calling():
-            rates_at(self.mechanism, float(t), y, float(alpha), float(beta), self.counts[BEST_RANK], ydot)
+        self._do(EVALUATE, y, t, ydot=ydot, baumgarte=baumgarte)
         return ydot
 
     def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
         """Phi and its rate (m, 2) at a state (size,)."""
         columns = []
-        for order in range(2):
-            with self.applied.calling():
-                residuals_at(self.mechanism, float(t), y, order)
+        for task in (PHI, PHI_RATE):
+            self._do(task, y, t)
             columns.append(self.work.rhs[self.tables.row_lane])
         return np.stack(columns, axis=1)
+
+    def _do(
+        self,
+        task: int,
+        y: np.ndarray,
+        t: float,
+        *,
+        mechanism: Mechanism | None = None,
+        ydot: np.ndarray = NOTHING,
+        baumgarte: tuple[float, float] = (0.0, 0.0),
+    ) -> bool:
+        """Do a task of `at_state` at a state (size,); False if it cannot be done there."""
+        alpha, beta = baumgarte
+        desk = Desk(
+            y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts[BEST_RANK]), self.counts
+        )
+        with self.applied.calling():
+            return bool(at_state(task, mechanism or self.mechanism, float(t), desk))
 
     def multipliers(self) -> np.ndarray:
         """Return the multipliers (m,) of the last evaluation; if not unique, of least norm in the model's row scale."""
@@ -311,15 +329,17 @@ class Solver:
             summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
         )  # fmt: skip
 
+        mechanism = self.mechanism._replace(work=work)
+
         def solve(rhs: np.ndarray) -> np.ndarray:
             work.rhs[:] = rhs
-            substitute_rows(work)
+            self._do(SUBSTITUTE, NOTHING, 0.0, mechanism=mechanism)
             return work.x.copy()
 
         tolerance = FREEDOM
         while True:
             work.summary[TOLERANCE] = tolerance
-            triangularise_rows(work)
+            self._do(TRIANGULARISE, NOTHING, 0.0, mechanism=mechanism)
             if work.summary[RANK] <= rank or tolerance > MOST:
                 return solve
             tolerance *= MORE

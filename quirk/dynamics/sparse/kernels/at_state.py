@@ -1,10 +1,13 @@
-"""What Python asks of one state, in compiled code: each an entry of its own."""
+"""What Python asks of one state, in compiled code."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from quirk.compiled import entry
+from quirk.record import record
 
 from .bodies import normalise, poses
 from .evaluate import evaluate, factorise_at
@@ -13,63 +16,63 @@ from .orthogonal import substitute, triangularise
 from .project import project
 from .redundancy import choose, judge, uniform_rows, watch
 from .rows import residuals
-from .work import RANK, TOLERANCE, Work
-
-NOTICE = "compiling what runs need, usually for 10 to 40 s"
+from .work import RANK, TOLERANCE
 
 
-@entry(notice=NOTICE)
-def rates_at(
-    mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, rank: int, ydot: np.ndarray
-) -> None:
-    """Fill `ydot` with y' at (t, y); see `evaluate`. At least `rank` rows are independent there."""
-    evaluate(mechanism, t, y, alpha, beta, ydot)
-    if mechanism.nodes.rows.shape[0] > 0 and watch(mechanism, t, y, rank):
-        evaluate(mechanism, t, y, alpha, beta, ydot)
+@record
+class Desk(NamedTuple):
+    """A state, and what goes with it.
+
+    y (size,): changed by NORMALISE and PROJECT · ydot (size,): filled by EVALUATE · alpha, beta: Baumgarte's rates,
+    1/s · length: of the system, m · rank: how many rows are independent, for EVALUATE and CHOOSE · counts: of
+    projections
+    """
+
+    y: np.ndarray
+    ydot: np.ndarray
+    alpha: float
+    beta: float
+    length: float
+    rank: int
+    counts: np.ndarray
 
 
-@entry(notice=NOTICE)
-def project_at(
-    mechanism: Mechanism, t: float, y: np.ndarray, on_constraints: bool, length: float, counts: np.ndarray
-) -> bool:
-    """Bring quaternions to unit length and, if asked for, y onto the constraints; False if it is too far from them."""
-    normalise(mechanism.constants, y)
-    if not on_constraints or mechanism.nodes.rows.shape[0] == 0:
-        return True
-    factorise_at(mechanism, t, y)
-    return project(mechanism, t, y, length, counts)
+# What `at_state` can be asked to do: find y'; bring quaternions to unit length, or all of y onto the constraints; count
+# the independent rows; choose `rank` of them; find Phi, or its rate, in work.rhs; factorise the rows in work.G by
+# reflections; solve for work.rhs with these.
+EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE = range(9)
 
 
-@entry(notice=NOTICE)
-def count_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Count the rows that are independent at (t, y), for work.summary[RANK]."""
-    uniform_rows(mechanism, t, y)
-    judge(mechanism.work, mechanism.work.summary[TOLERANCE])
+@entry(notice="compiling what every state needs, usually for 5 to 20 s")
+def at_state(task: int, mechanism: Mechanism, t: float, desk: Desk) -> bool:
+    """Do one of the tasks at (t, y); False if it cannot be done there.
 
-
-@entry(notice=NOTICE)
-def choose_at(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Choose `rank` independent rows at (t, y); False if fewer are."""
-    return choose(mechanism, t, y, rank)
-
-
-@entry(notice=NOTICE)
-def residuals_at(mechanism: Mechanism, t: float, y: np.ndarray, order: int) -> None:
-    """Fill work.rhs with Phi at (t, y) for order 0 and with Phi_dot for order 1."""
-    work = mechanism.work
-    poses(mechanism.constants, y, work.kin)
-    residuals(mechanism.nodes, t, y, work.kin, order, work.rhs)
-
-
-@entry(notice=NOTICE)
-def triangularise_rows(work: Work) -> None:
-    """Factorise the rows in work.G by reflections; see `triangularise`."""
-    work.summary[RANK] = triangularise(
-        work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, work.summary[TOLERANCE]
-    )
-
-
-@entry(notice=NOTICE)
-def substitute_rows(work: Work) -> None:
-    """Fill work.x with the multipliers for work.rhs, by the factorisation of `triangularise_rows`."""
-    substitute(work.fronts, work.triangle, work.rhs, work.x)
+    One entry, since each is compiled with all the kernels that it needs, and these tasks share most of theirs.
+    """
+    work, y = mechanism.work, desk.y
+    constrained = mechanism.nodes.rows.shape[0] > 0
+    if task == EVALUATE:
+        evaluate(mechanism, t, y, desk.alpha, desk.beta, desk.ydot)
+        if constrained and watch(mechanism, t, y, desk.rank):
+            evaluate(mechanism, t, y, desk.alpha, desk.beta, desk.ydot)
+    elif task in (NORMALISE, PROJECT):
+        normalise(mechanism.constants, y)
+        if constrained and task == PROJECT:
+            factorise_at(mechanism, t, y)
+            return project(mechanism, t, y, desk.length, desk.counts)
+    elif task == COUNT:
+        uniform_rows(mechanism, t, y)
+        judge(work, work.summary[TOLERANCE])
+    elif task == CHOOSE:
+        return choose(mechanism, t, y, desk.rank)
+    elif task == TRIANGULARISE:
+        work.summary[RANK] = triangularise(
+            work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor,
+            work.summary[TOLERANCE],
+        )  # fmt: skip
+    elif task == SUBSTITUTE:
+        substitute(work.fronts, work.triangle, work.rhs, work.x)
+    else:
+        poses(mechanism.constants, y, work.kin)
+        residuals(mechanism.nodes, t, y, work.kin, 0 if task == PHI else 1, work.rhs)
+    return True

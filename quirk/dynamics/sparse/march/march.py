@@ -1,7 +1,7 @@
 """The march: steps of any method, taken, judged and continued, with the states that are asked for on the way.
 
-A method is a stepper: three kernels and a record that they share. They are handed to `march` by an entry of the
-method's own, which is compiled when the method is first used.
+A method is a stepper: three kernels and a record that they share. `march_of` makes a march of them, which an entry of
+the method's own calls; that is compiled when the method is first used.
 
 * ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], on the constraints
   where the run keeps to them; returns its error over the tolerance, infinity where there is no such state, 0 for fixed
@@ -16,6 +16,7 @@ The record has `exponent`: the error grows as the step to the power of one over 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,98 +63,7 @@ from .run import (
 )
 from .suspicion import suspect
 
-
-@kernel
-def march(
-    take: Any,
-    between: Any,
-    close: Any,
-    mechanism: Mechanism,
-    stepper: Any,
-    settings: Settings,
-    run: Run,
-    most_steps: int,
-) -> int:
-    """Take steps until the run ends or cannot go on, or `most_steps` are tried; returns the reason."""
-    clock, counts, tried = run.clock, run.counts, 0
-    while True:
-        if counts[WITHIN] == BETWEEN:
-            if clock[T] >= settings.end:
-                return DONE
-            if tried >= most_steps:
-                return AGAIN
-            tried += 1
-            reason = attempt(take, mechanism, stepper, settings, run)
-            if reason != GONE_ON:
-                return reason
-            if counts[WITHIN] == BETWEEN:
-                continue
-        reason = write_down(between, mechanism, stepper, settings, run)
-        if reason != GONE_ON:
-            return reason
-        turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
-        copy(run.y_new, run.y)
-        close(stepper, settings, run)
-        clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN
-        passed_on(settings, run)
-        if stalled(settings, run):
-            return STALLED
-
-
-@kernel
-def attempt(take: Any, mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
-    """Try a step: it is taken, or left for a smaller one, or there is a reason to return."""
-    clock, counts = run.clock, run.counts
-    h = choose_end(settings, run)
-    if not h >= shortest(settings, run):
-        return COLLAPSED
-    error = take(mechanism, stepper, settings, run, h)
-    if run.stop[0] != 0:
-        return STOPPED
-    suspicious = suspect(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)
-    if run.stop[0] != 0:
-        return STOPPED
-    if suspicious:
-        return SUSPECT
-    if settings.fixed > 0:
-        if not error <= 1.0:
-            return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
-    elif not accepted(error, stepper.exponent, run, h):
-        return GONE_ON
-    counts[STEPS] += 1
-    counts[WITHIN] = TAKEN
-    refer(mechanism.forces, clock[T_NEW])
-    look_ahead(run.counter, run.y, run.y_new, h)
-    return GONE_ON
-
-
-@kernel
-def write_down(between: Any, mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
-    """Keep the states that are asked for in the step just taken."""
-    clock, counts, size = run.clock, run.counts, run.y.shape[0]
-    while wanted(settings, run):
-        if counts[KEPT] >= run.times.shape[0]:
-            return AGAIN
-        t = clock[T_NEW] if settings.every else run.asked[counts[ASKED]]
-        state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
-        within = t < clock[T_NEW]
-        if within:
-            arrived = between(mechanism, stepper, settings, run, t, state)
-            if run.stop[0] != 0:
-                return STOPPED
-            counts[WITHIN] = DENSE
-            if not arrived:
-                return LOST_BETWEEN
-        else:
-            copy(run.y_new, state)
-        astray = keeps_to_constraints(mechanism, settings) and (within or counts[STEPS] % settings.interval != 0)
-        if astray and not project(mechanism, t, state, settings.length, counts):
-            return OFF_BETWEEN
-        note_turns(run.counter, counts[KEPT], run.y, state, t - clock[T])
-        run.times[counts[KEPT]] = t
-        counts[KEPT] += 1
-        counts[ASKED] += 1
-    return GONE_ON
+Kernel = Callable[..., Any]
 
 
 @kernel
@@ -205,3 +115,99 @@ def carry_functions_on(settings: Settings, run: Run, stages: int) -> None:
     """Let what users' functions returned at the last of so many stages stand for the start of the next step."""
     if settings.gap < math.inf:
         carry_on(run.functions, stages)
+
+
+def march_of(take: Kernel, between: Kernel, close: Kernel) -> Kernel:
+    """Return the march of a method, for its entry to call: march(mechanism, stepper, settings, run, most_steps).
+
+    It takes steps until the run ends or cannot go on, or `most_steps` are tried; and returns the reason.
+    """
+
+    @kernel
+    def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
+        """Try a step: it is taken, or left for a smaller one, or there is a reason to return."""
+        clock, counts = run.clock, run.counts
+        h = choose_end(settings, run)
+        if not h >= shortest(settings, run):
+            return COLLAPSED
+        error = take(mechanism, stepper, settings, run, h)
+        if run.stop[0] != 0:
+            return STOPPED
+        suspicious = suspect(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)
+        if run.stop[0] != 0:
+            return STOPPED
+        if suspicious:
+            return SUSPECT
+        if settings.fixed > 0:
+            if not error <= 1.0:
+                return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
+        elif not accepted(error, stepper.exponent, run, h):
+            return GONE_ON
+        counts[STEPS] += 1
+        counts[WITHIN] = TAKEN
+        refer(mechanism.forces, clock[T_NEW])
+        look_ahead(run.counter, run.y, run.y_new, h)
+        return GONE_ON
+
+    @kernel
+    def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
+        """Keep the states that are asked for in the step just taken."""
+        clock, counts, size = run.clock, run.counts, run.y.shape[0]
+        while wanted(settings, run):
+            if counts[KEPT] >= run.times.shape[0]:
+                return AGAIN
+            t = clock[T_NEW] if settings.every else run.asked[counts[ASKED]]
+            state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
+            within = t < clock[T_NEW]
+            if within:
+                arrived = between(mechanism, stepper, settings, run, t, state)
+                if run.stop[0] != 0:
+                    return STOPPED
+                counts[WITHIN] = DENSE
+                if not arrived:
+                    return LOST_BETWEEN
+            else:
+                copy(run.y_new, state)
+            astray = keeps_to_constraints(mechanism, settings) and (within or counts[STEPS] % settings.interval != 0)
+            if astray and not project(mechanism, t, state, settings.length, counts):
+                return OFF_BETWEEN
+            note_turns(run.counter, counts[KEPT], run.y, state, t - clock[T])
+            run.times[counts[KEPT]] = t
+            counts[KEPT] += 1
+            counts[ASKED] += 1
+        return GONE_ON
+
+    @kernel
+    def march(
+        mechanism: Mechanism,
+        stepper: Any,
+        settings: Settings,
+        run: Run,
+        most_steps: int,
+    ) -> int:
+        """Take steps until the run ends or cannot go on, or `most_steps` are tried; returns the reason."""
+        clock, counts, tried = run.clock, run.counts, 0
+        while True:
+            if counts[WITHIN] == BETWEEN:
+                if clock[T] >= settings.end:
+                    return DONE
+                if tried >= most_steps:
+                    return AGAIN
+                tried += 1
+                reason = attempt(mechanism, stepper, settings, run)
+                if reason != GONE_ON:
+                    return reason
+                if counts[WITHIN] == BETWEEN:
+                    continue
+            reason = write_down(mechanism, stepper, settings, run)
+            if reason != GONE_ON:
+                return reason
+            turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
+            copy(run.y_new, run.y)
+            close(stepper, settings, run)
+            clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN
+            passed_on(settings, run)
+            if stalled(settings, run):
+                return STALLED
+
+    return march

@@ -16,7 +16,7 @@ from ..kernels.loads import variables_error
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from .control import in_piece
-from .march import carry_functions_on, keeps_to_constraints, land, march, projects, slope_at
+from .march import carry_functions_on, keeps_to_constraints, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
 from .suspicion import note_all
 
@@ -34,12 +34,6 @@ class RungeKutta(NamedTuple):
     k: np.ndarray
     stage: np.ndarray
     change: np.ndarray
-
-
-@entry(notice="compiling what runs need, usually for 15 to 60 s")
-def march_runge_kutta(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, most_steps: int) -> int:
-    """March by a Runge-Kutta method; see `march`."""
-    return march(take, between, close, mechanism, stepper, settings, run, most_steps)
 
 
 @kernel
@@ -113,3 +107,12 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
     if weights.errors == 1 or first <= 0.0 or first == np.inf:
         return first
     return first * first / np.sqrt(first * first + 0.01 * second * second)
+
+
+march = march_of(take, between, close)
+
+
+@entry(notice="compiling what runs need, usually for 5 to 20 s")
+def march_runge_kutta(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, most_steps: int) -> int:
+    """March by a Runge-Kutta method; see `march_of`."""
+    return march(mechanism, stepper, settings, run, most_steps)

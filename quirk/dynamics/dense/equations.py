@@ -9,6 +9,7 @@ from quirk.state import Kinematics
 from ..applied import applied_loads
 from ..constrained_motion import ConstrainedMotion
 from ..model import Model
+from .rows import constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
 
 
@@ -21,4 +22,5 @@ def motion(
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
     """Solve the equations of motion at one state; see `constrained_motion`."""
-    return constrained_motion(model, kin, t, *applied_loads(model, t, kin), baumgarte, kept, least)
+    rows = constraint_rows(model, kin, t)
+    return constrained_motion(model, kin, t, rows, *applied_loads(model, t, kin), baumgarte, kept, least)

@@ -19,7 +19,7 @@ from ..model import Model
 from ..towers import MotionTower
 from ..turns import angles_by_name
 from .projection import Projected, factorise, project
-from .rows import tangent_rows
+from .rows import ConstraintRows, constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
 
 # Rows are chosen anew where the least singular value has fallen to this part of what it was.
@@ -108,27 +108,33 @@ class Flow:
         acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in self.model.forces]
         force, torque = summed(self.model, (found.loads[:, 0] for found in acts))
         torque = np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
-        solution = constrained_motion(self.model, kin, t, force, torque, self.baumgarte, self.chooser.kept, self._floor)
+        rows = constraint_rows(self.model, kin, t)
+        solution = constrained_motion(
+            self.model, kin, t, rows, force, torque, self.baumgarte, self.chooser.kept, self._floor
+        )
         rate = State(
             state.velocity,
             rotation.rate(state.orientation, state.angular_velocity),
             solution.acceleration[:, :3],
             angular_acceleration(solution, kin),
         ).pack()
-        return np.append(rate, self._carried_rates(t, kin, acts, solution.multipliers))
+        return np.append(rate, self._carried_rates(kin, acts, rows, solution.multipliers))
 
-    def _carried_rates(self, t: float, kin: Kinematics, acts: list[Exerted], multipliers: np.ndarray) -> np.ndarray:
+    def _carried_rates(
+        self, kin: Kinematics, acts: list[Exerted], rows: ConstraintRows, multipliers: np.ndarray
+    ) -> np.ndarray:
         """Rates (k,) of internal variables and of work."""
         model, carried = self.model, self.model.carried
         moves = np.concatenate([kin.velocity, kin.spin], axis=1)
         internal, power = {}, {}
-        for (element, rows), found in zip(model.forces, acts, strict=True):
+        for (element, bodies), found in zip(model.forces, acts, strict=True):
             internal[element.name] = found.rates[:, 0]
-            power[element.name] = float((found.loads[:, 0] * moves[list(rows)]).sum())
+            power[element.name] = float((found.loads[:, 0] * moves[list(bodies)]).sum())
         driven = [name for name in carried.work if name in model.joint_rows]
         if driven:
-            velocity = np.concatenate([kin.velocity[:-1], kin.angular_velocity[:-1]], axis=1)
-            by_row = multipliers * (tangent_rows(model, kin, t).reshape(model.rows, -1) @ velocity.ravel())
+            turning = rotation.rate(kin.orientation[:-1], kin.angular_velocity[:-1])
+            velocity = np.concatenate([kin.velocity[:-1], turning], axis=1)
+            by_row = multipliers * (rows.A.reshape(model.rows, -1) @ velocity.ravel())
             power.update((name, float(by_row[model.joint_rows[name]].sum())) for name in driven)
         return rates(carried, internal, power)
 

@@ -16,7 +16,7 @@ from quirk.state import Kinematics
 from ..constrained_motion import ConstrainedMotion, gyroscopic
 from ..metric import Metric, inverse_root
 from ..model import Model
-from .rows import constraint_rows, tangent_rows
+from .rows import ConstraintRows, tangent_rows
 
 # Singular values of rows scaled to unit length, below this part of the largest, are round-off.
 ROUND_OFF = 1e-15
@@ -72,6 +72,7 @@ def constrained_motion(
     model: Model,
     kin: Kinematics,
     t: float,
+    rows: ConstraintRows,
     force: np.ndarray,
     torque: np.ndarray,
     baumgarte: tuple[float, float] = (0.0, 0.0),
@@ -83,6 +84,7 @@ def constrained_motion(
     Parameters
     ----------
     t : s
+    rows : those of the model at this state
     force : (n, 3) applied forces in N
     torque : (n, 3) applied torques about the centres of mass, body axes
     baumgarte : alpha and beta, 1/s: b is lowered by 2 alpha Phi_dot + beta^2 Phi
@@ -94,7 +96,6 @@ def constrained_motion(
     """
     n = len(model.mass)
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
-    rows = constraint_rows(model, kin, t)
     alpha, beta = baumgarte
     b = rows.b - 2 * alpha * rows.phi_dot - beta**2 * rows.phi
 

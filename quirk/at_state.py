@@ -14,9 +14,9 @@ from .dynamics.dense import equations
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
 from .dynamics.dense.constraint_derivatives import constraint_derivatives as right_hand_sides
 from .dynamics.dense.derivatives import derivatives as dense_derivatives
-from .dynamics.dense.loads import joint_loads as loads_of
+from .dynamics.dense.joint_loads import joint_loads as loads_of
+from .dynamics.sparse.host.along import constrained_motion
 from .dynamics.sparse.host.derivatives import Differentiator, require_order
-from .dynamics.sparse.host.motion import constrained_motion
 from .dynamics.turns import angles_at, angles_by_name
 from .errors import InputError
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives

@@ -9,8 +9,8 @@ import numpy as np
 
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
+from .dynamics.sparse.host.along import Dynamics, constraint_power_along, dynamics_along, residuals_along
 from .dynamics.sparse.host.derivatives import Differentiator, Found, highest_order
-from .dynamics.sparse.host.motion import Motion, constraint_power_along, motion_along, residuals_along
 from .dynamics.turns import Turns, angles_by_name
 from .state import Kinematics, State
 
@@ -59,9 +59,9 @@ class Segment:
         return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
     @cached_property
-    def dynamics(self) -> Motion:
+    def dynamics(self) -> Dynamics:
         """Accelerations, joint loads, and what forces exert, at all times."""
-        return motion_along(self.plant.solver(), self.time, self.flat, self.angles_read)
+        return dynamics_along(self.plant.solver(), self.time, self.flat, self.angles_read)
 
     @property
     def joint_loads(self) -> dict[str, np.ndarray]:

@@ -23,7 +23,7 @@ from ..applied import applied_derivative
 from ..metric import Metric
 from ..model import Model
 from ..towers import MotionTower
-from .loads import load_derivatives
+from .joint_loads import load_derivatives
 from .rows import phi_tower, row_tower, tangent_rows
 from .udwadia_kalaba import CORRECTIONS, PseudoInverse
 

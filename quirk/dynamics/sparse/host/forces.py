@@ -30,7 +30,7 @@ from quirk.state import STATE_SIZE
 from ...applied import Exerted, fill, fixed_inputs, read, undefined
 from ...layout import KINEMATICS_SIZE, Slots
 from ...model import Model
-from ..kernels.loads import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT, Forces
+from ..kernels.applied import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT, Forces
 from .functions import compiled_pointer, is_compiled
 from .motion_functions import place_functions
 

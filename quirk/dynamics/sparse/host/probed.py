@@ -13,8 +13,8 @@ from quirk.motion_table import ADDRESS as MOTION_ADDRESS
 from quirk.motion_table import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
 
-from ..kernels.loads import ELEMENT_SIZE, PROFILES
-from ..kernels.loads import MOTION as LAW_MOTION
+from ..kernels.applied import ELEMENT_SIZE, PROFILES
+from ..kernels.applied import MOTION as LAW_MOTION
 from ..kernels.relations import ADDRESS as RELATION_ADDRESS
 from ..kernels.relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
 from ..march.probe import (

@@ -8,8 +8,8 @@ import numpy as np
 
 from quirk.record import record
 
+from .applied import Forces
 from .factorise import Pattern
-from .loads import Forces
 from .rows import Nodes
 from .work import Work
 

@@ -26,9 +26,9 @@ from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from quirk.lanes import at
 
 from ...counting import look_ahead, note_turns, turn_on
+from ..kernels.applied import refer
 from ..kernels.bodies import finite, normalise
 from ..kernels.evaluate import copy, evaluate
-from ..kernels.loads import refer
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.redundancy import watch

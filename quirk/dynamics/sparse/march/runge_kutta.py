@@ -11,8 +11,8 @@ from quirk.integrators.combinations import Weights, combine, combine_error, samp
 from quirk.lanes import load, store
 from quirk.record import record
 
+from ..kernels.applied import variables_error
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
-from ..kernels.loads import variables_error
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from .control import in_piece

@@ -6,7 +6,7 @@ import math
 
 from quirk.compiled import kernel
 
-from ..kernels.loads import Forces
+from ..kernels.applied import Forces
 from ..kernels.mechanism import Mechanism
 from ..kernels.rows import Nodes
 from .probe import Arrays, failed, jumped, note, overlooked

@@ -18,10 +18,10 @@ from quirk.lanes import splat, store
 from quirk.pointers import call
 
 from ...layout import FORCE
+from ..kernels.applied import Forces, applied_loads
 from ..kernels.bodies import KIN
 from ..kernels.evaluate import copy
 from ..kernels.impose import clear, factorise_rows, impose, wrenches
-from ..kernels.loads import Forces, applied_loads
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
 from ..kernels.work import PASSES

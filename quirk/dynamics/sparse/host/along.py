@@ -46,7 +46,7 @@ def constrained_motion(
 
 
 @dataclass(frozen=True)
-class Motion:
+class Dynamics:
     """Accelerations and loads at the times (nt,) of a run.
 
     Attributes
@@ -64,7 +64,7 @@ class Motion:
     multipliers: np.ndarray
 
 
-def motion_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Motion:
+def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
     """Return accelerations, joint loads and loads of force elements at all times, from flat states (nt, 13 n + k).
 
     Laws get the angles of joints that are nearest to `angles` (nt, K, 3), rad, of all that differ by whole turns.
@@ -86,7 +86,7 @@ def motion_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: 
             all_multipliers[row] = multipliers[0]
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     forces_by_name = solver.applied.exerted(exerted)
-    return Motion(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers)
+    return Dynamics(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers)
 
 
 def _evaluated(

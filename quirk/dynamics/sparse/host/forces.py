@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,26 +11,24 @@ import numpy as np
 
 from quirk.compiled import plain_python
 from quirk.errors import InputError
-from quirk.fingerprint import fingerprint
 from quirk.forces import ForceElement
 from quirk.forces.calls import ADDRESS as FUNCTION_ADDRESS
-from quirk.forces.calls import ARGUMENTS, CHECKED, WrittenCall, written_calls
+from quirk.forces.calls import ARGUMENTS, CHECKED
 from quirk.forces.element import FORMS
-from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
+from quirk.forces.law import REFERENCE, Layout
 from quirk.forces.value import FAILED, Value
 from quirk.interruption import Held
 from quirk.jets import BranchingError
-from quirk.motion import Motion
-from quirk.motion_table import MotionTable
-from quirk.native import MOST_COMPILED, Native, native
+from quirk.native import Native
 from quirk.pointers import address_of, pointer_to_python
-from quirk.state import STATE_SIZE
 
-from ...applied import Exerted, fill, fixed_inputs, read, undefined
-from ...layout import KINEMATICS_SIZE, Slots
+from ...applied import Exerted, fill, read, undefined
+from ...layout import Slots
 from ...model import Model
-from ..kernels.applied import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT, Forces
+from ..kernels.applied import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT
+from ..plan.tables_of_forces import flat_forces, motions_of
 from .functions import compiled_pointer, is_compiled
+from .law_code import Made, law_code
 from .motion_functions import place_functions
 
 # Of so many laws with functions of their own machine code is written; in further ones they are called.
@@ -77,7 +74,7 @@ class Applied:
         self._pointers: list[Any] = []
         self._elements = [element for element, _ in model.forces]
         self.layouts = [element.layout() for element in self._elements]
-        self.table = self._laid_out(model, slots, row_lane)
+        self.table = flat_forces(model, slots, row_lane)
         # Angles that go on: the element, which of its angles, and where its reference is.
         self._turning = [
             (element, k, int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + layout.parameters + REFERENCE * k)
@@ -88,48 +85,9 @@ class Applied:
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             self._place_functions(e, element, layout)
             self.table.entries[ELEMENT_SIZE * e + ADDRESS] = self._law(e, element, layout)
-        kept, called = place_functions(self.table.motions, _motions(model), 1, self.watched, refuse)
+        kept, called = place_functions(self.table.motions, motions_of(model), 1, self.watched, refuse)
         self._pointers += kept
         self.called += called
-
-    @staticmethod
-    def _laid_out(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
-        carried, first_carried = model.carried, slots.first_carried
-        entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
-        first_in = first_out = first_side = first_motion = 0
-        for element, rows in model.forces:
-            layout = element.layout()
-            last_side, last_motion = first_side + layout.frames, first_motion + layout.motions
-            variables, work = carried.internal.get(element.name, slice(0, 0)), carried.work.get(element.name)
-            entries.append((
-                0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
-                first_motion, last_motion, first_side, last_side, first_in + layout.first_internal,
-                first_out + layout.first_rate, first_carried + variables.start, layout.internal,
-                -1 if work is None else first_carried + work,
-            ))  # fmt: skip
-            sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
-            turns += [
-                (first_in + layout.parameters + REFERENCE * k, first_out + layout.first_coordinate + COORDINATE * c)
-                for k, c in enumerate(element.turning)
-            ]
-            inputs.append(fixed_inputs(element, layout))
-            first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
-            first_side, first_motion = last_side, last_motion
-        working = [
-            (row_lane[row], first_carried + carried.work[name])
-            for name, rows in model.joint_rows.items()
-            if name in carried.work
-            for row in range(rows.start, rows.stop)
-        ]
-        return Forces(
-            entries=np.array(entries, dtype=np.int64).ravel(),
-            sides=np.array(sides, dtype=np.int64).ravel(),
-            turns=np.array(turns, dtype=np.int64).ravel(),
-            working=np.array(working, dtype=np.int64).ravel(),
-            motions=MotionTable.of([motion for _, motion in _motions(model)]),
-            inputs=np.concatenate(inputs),
-            outputs=np.zeros(first_out),
-        )
 
     @property
     def trouble(self) -> BaseException | None:
@@ -270,14 +228,14 @@ class Applied:
         key = (*element.structure, layout, *refused, *(id(value.function) for value in element.functions))
         if key not in self._written:
             try:
-                self._written[key] = _compiled(element, layout, refused)
+                self._written[key] = law_code(element, layout, refused)
             except BranchingError:
                 raise
             except Exception:
                 if not refused or all(refused):
                     raise
                 # What a function gave does not fit what follows; called, it is checked.
-                self._written[key] = _compiled(element, layout, [True for _ in refused])
+                self._written[key] = law_code(element, layout, [True for _ in refused])
         return self._written[key]
 
     def _place_functions(self, e: int, element: ForceElement, layout: Layout) -> None:
@@ -321,56 +279,3 @@ def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable
         returned[FAILED] = 0.0
 
     return call
-
-
-def _motions(model: Model) -> list[tuple[str, Motion]]:
-    """The motions of all elements, one after the other, and what messages call them."""
-    return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]
-
-
-# Machine code, and of each function of a user in it whether it is called in Python.
-Made = tuple[Native, tuple[bool, ...]]
-
-
-def _compiled(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> Made:
-    """Return machine code for the law of an element; built-in elements of the same structure share it."""
-    prints = [fingerprint(value.function) for value in element.functions]
-    try:
-        hash(tuple(prints))
-    except TypeError:
-        prints = [None]
-    if None in prints or not element.built_in:
-        # What a user wrote may do something else than the last time.
-        return _written(element, layout, refused, keep=False)
-    return _shared(element.structure, tuple(prints), layout, tuple(refused), _Alike(element))
-
-
-class _Alike:
-    """An element that is equal to any other, so that it takes no part in the key of the cache below."""
-
-    def __init__(self, element: ForceElement) -> None:
-        self.element = element
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Alike)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared(
-    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, refused: tuple[bool, ...], one: _Alike
-) -> Made:
-    return _written(one.element, layout, refused, keep=not one.element.of_user)
-
-
-def _written(element: ForceElement, layout: Layout, refused: Sequence[bool], keep: bool) -> Made:
-    calls: list[WrittenCall] = []
-
-    def law(t: Any, inputs: Any, outputs: Any) -> None:
-        calls[:] = written_calls(element.functions, layout, inputs, outputs, refused)
-        run(element, layout, calls, t, inputs, outputs)
-
-    made = native(law, keep=keep)
-    return made, tuple(not call.written for call in calls)

@@ -1,0 +1,60 @@
+"""Machine code of the laws of force elements."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from quirk.fingerprint import fingerprint
+from quirk.forces import ForceElement
+from quirk.forces.calls import WrittenCall, written_calls
+from quirk.forces.law import Layout, run
+from quirk.native import MOST_COMPILED, Native, native
+
+# Machine code, and of each function of a user in it whether it is called in Python.
+Made = tuple[Native, tuple[bool, ...]]
+
+
+def law_code(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> Made:
+    """Return machine code for the law of an element; built-in elements of the same structure share it."""
+    prints = [fingerprint(value.function) for value in element.functions]
+    try:
+        hash(tuple(prints))
+    except TypeError:
+        prints = [None]
+    if None in prints or not element.built_in:
+        # What a user wrote may do something else than the last time.
+        return _written(element, layout, refused, keep=False)
+    return _shared(element.structure, tuple(prints), layout, tuple(refused), _Alike(element))
+
+
+class _Alike:
+    """An element that is equal to any other, so that it takes no part in the key of the cache below."""
+
+    def __init__(self, element: ForceElement) -> None:
+        self.element = element
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Alike)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(
+    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, refused: tuple[bool, ...], one: _Alike
+) -> Made:
+    return _written(one.element, layout, refused, keep=not one.element.of_user)
+
+
+def _written(element: ForceElement, layout: Layout, refused: Sequence[bool], keep: bool) -> Made:
+    calls: list[WrittenCall] = []
+
+    def law(t: Any, inputs: Any, outputs: Any) -> None:
+        calls[:] = written_calls(element.functions, layout, inputs, outputs, refused)
+        run(element, layout, calls, t, inputs, outputs)
+
+    made = native(law, keep=keep)
+    return made, tuple(not call.written for call in calls)

@@ -1,4 +1,4 @@
-"""A mechanism in space: bodies with their shapes, joints marked, springs, and trails of points."""
+"""A mechanism in space: bodies with their shapes, joints marked, forces, and trails of points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .body import Body
 from .constraints import Constraint, Drawing, Joint
 from .constraints.primitives import DOT1
 from .constraints.relation import FORCE, Relation
-from .forces import Damper, Spring
+from .scene_forces import ForceLines
 
 if TYPE_CHECKING:
     from .result import Result
@@ -55,12 +55,12 @@ class Scene:
         most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
         for faces in self.faces.values():
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
-        self.springs = [element for element in result.system.forces if isinstance(element, Spring | Damper)]
+        self.forces = ForceLines(result, times, self._end)
         fine = np.linspace(times[0], times[-1], TRAIL_POINTS * (len(times) - 1) + 1)
         self.trails = [_point_path(result, name, local, fine) for name, local in trails]
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
-        every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails])
+        every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails + self.forces.points])
         self.low, self.high = every.min(axis=0), every.max(axis=0)
 
     def prepare(self, ax: Any, view: tuple[float, float] | None) -> None:
@@ -87,7 +87,7 @@ class Scene:
             width = 2.0 if option.axis_radius is None else max(0.5, 2 * option.axis_radius * thick)
             color = "black" if option.color is None else option.color
             self.axes_lines.append(ax.plot([], [], [], color=color, linewidth=width)[0])
-        self.spring_lines = [ax.plot([], [], [], "--", color="#555555", linewidth=1)[0] for _ in self.springs]
+        self.forces.prepare(ax, half)
         self.trail_lines = [ax.plot([], [], [], color="#cc3311", linewidth=1)[0] for _ in self.trails]
         self.axis_length = 0.06 * half
         self.caption = ax.text2D(0.03, 0.95, "", transform=ax.transAxes)
@@ -108,9 +108,7 @@ class Scene:
             half = self.axis_length if length is None else 0.5 * length
             ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, _free_axis(constraint)])
             line.set_data_3d(*(ends @ R.T + r).T)
-        for spring, line in zip(self.springs, self.spring_lines, strict=True):
-            ends = [self._end(body, place.origin)[frame] for body, place in spring.ends]
-            line.set_data_3d(*np.transpose(ends))
+        self.forces.draw(frame)
         for trail, line in zip(self.trails, self.trail_lines, strict=True):
             line.set_data_3d(*trail[: TRAIL_POINTS * frame + 1].T)
         self.caption.set_text(f"t = {self.times[frame]:.2f} s")

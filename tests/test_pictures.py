@@ -10,11 +10,12 @@ import re
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
 import quirk
-from quirk import figures, plot_power
+from quirk import GROUND, Body, figures, plot_power
 from quirk.scene import Scene
 
 
@@ -449,3 +450,43 @@ def test_names_are_shown_as_they_are(tmp_path, turn):
                 want = name.replace("\n", r"\n") if len(name) < 50 else "numbered very very ve…ry long 17"
                 assert any(want in string for string in seen), (want, seen)
             plt.close(figure)
+
+
+class TestForcesInScenes:
+    def scene(self, *forces, times=(0.0, 0.5, 1.0)):
+        bodies = [force.ends[-1][0] for force in forces]
+        system = quirk.System([*dict.fromkeys(bodies), *forces])
+        scene = Scene(quirk.simulate(system, 1.0, output=0.1), np.array(times), [])
+        scene.prepare(Figure().add_axes((0, 0, 1, 1), projection="3d"), None)
+        return scene
+
+    def line(self, scene, frame, number=0):
+        scene.draw(frame)
+        return np.transpose(scene.forces._lines[number].get_data_3d())
+
+    def test_a_spring_is_a_coil_between_its_ends(self):
+        body = Body("b", 1.0, [1, 1, 1], position=[1, 0, 0])
+        spring = quirk.Spring("s", GROUND, body, point_i=[0, 0, 1], stiffness=1.0, rest_length=1.0)
+        scene = self.scene(spring)
+        for frame in (0, 2):
+            points = self.line(scene, frame)
+            np.testing.assert_allclose(points[0], [0, 0, 1], atol=1e-12)
+            np.testing.assert_allclose(points[-1], scene.poses["b"][0][frame], atol=1e-12)
+            assert len(points) > 50
+
+    def test_arrows_show_forces_and_torques(self):
+        body = Body("b", 1.0, [1, 1, 1])
+        grows = quirk.Force("f", body, lambda t, *pose: [2 * t, 0, 0])
+        scene = self.scene(grows, quirk.Torque("q", body, [0, 0, 3.0]))
+        start, tip = self.line(scene, 1)[:2]
+        whole = self.line(scene, 2)
+        np.testing.assert_allclose(2 * (tip - start), whole[1] - whole[0], atol=1e-12)
+        np.testing.assert_allclose((whole[1] - whole[0])[1:], 0, atol=1e-12)
+        turning = self.line(scene, 2, 1)
+        assert turning[1, 2] > turning[0, 2] and abs(turning[1, 0] - turning[0, 0]) < 1e-12
+
+    def test_what_has_no_direction_is_not_drawn(self):
+        body = Body("b", 1.0, [1, 1, 1])
+        scene = self.scene(quirk.Damping("d", body, translational=1.0), quirk.Force("zero", body, [0, 0, 0]))
+        assert len(scene.forces._lines) == 1
+        assert np.ptp(self.line(scene, 1), axis=0).max() == 0

@@ -25,7 +25,7 @@ FLOORS = [
     {"result", "power", "segment"},
     {"health"},
     {"simulate", "kinematics", "schedule"},
-    {"figures", "scene", "plot", "plot_paths", "plot_power", "animate", "summary"},
+    {"figures", "scene", "scene_forces", "plot", "plot_paths", "plot_power", "animate", "summary"},
     {"cli", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -43,6 +43,8 @@ class Bushing(ForceElement):
         Force and torque on body j where x is zero, newton and newton metre.
     """
 
+    drawing = "force"
+
     parameters = ("stiffness", "damping", "preload")
     undefined = "its frames are turned by half a turn, where a rotation vector may point either way,"
 

@@ -33,6 +33,8 @@ class Drag(ForceElement):
         Where it acts and whose velocity counts, body coordinates, m.
     """
 
+    drawing = "force"
+
     parameters = ("area", "density", "wind")
     aside = ("point",)
 

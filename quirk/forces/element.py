@@ -55,6 +55,8 @@ class ForceElement(Sealed):
         All numbers on which the law depends, apart from those of its frames.
     motions : names of attributes that are a `Motion`; in the law they stand for its value at the time
     internal : names of attributes that are numbers, from which internal variables start
+    drawing : how animations show it: "coil" or "line" between its two ends; "force" or "torque" for an arrow of that
+        load on the body of its last end; "" for not at all
     aside : names of attributes on which the law does not depend
     coordinates : names of what `coordinate` returns, for views and plots
     undefined : what messages say where its law gives no numbers
@@ -64,6 +66,7 @@ class ForceElement(Sealed):
     parameters: tuple[str, ...] = ()
     motions: tuple[str, ...] = ()
     internal: tuple[str, ...] = ()
+    drawing: str = "line"
     aside: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
@@ -201,7 +204,7 @@ class ForceElement(Sealed):
     @property
     def structure(self) -> tuple[Any, ...]:
         """All on which the law depends besides numbers: elements of equal structure share machine code."""
-        other = {"name", "ends", "_sealed", *self.parameters, *self.motions, *self.internal, *self.aside}
+        other = {"name", "ends", "drawing", "_sealed", *self.parameters, *self.motions, *self.internal, *self.aside}
         parts = sorted((name, value) for name, value in vars(self).items() if name not in other)
         forms = ((name, _form(getattr(self, name))) for name in self.parameters)
         return type(self), *forms, *((name, _key(value)) for name, value in parts)

@@ -25,6 +25,8 @@ class _OnBodies(ForceElement):
     masses : of the bodies, kg
     """
 
+    drawing = ""
+
     aside: tuple[str, ...] = ("everywhere",)
     masses: Any
 
@@ -119,6 +121,8 @@ class Potential(ForceElement):
         to inertial; for several bodies ``f(t, r_1, R_1, r_2, R_2, ...)``. It is differentiated, and so must use
         + - * / ** @, numpy's functions and `quirk.where` alone.
     """
+
+    drawing = ""
 
     parameters = ("energy",)
 

@@ -53,6 +53,8 @@ class PointGravity(_Attraction):
         The centre, in the coordinates of body i, m.
     """
 
+    drawing = "force"
+
     parameters = ("mu", "mass")
     aside = ("inertia",)
 
@@ -80,6 +82,8 @@ class GravityGradient(_Attraction):
     point : (3,)
         The centre, in the coordinates of body i, m.
     """
+
+    drawing = "torque"
 
     parameters = ("mu", "inertia")
     aside = ("mass",)

@@ -38,6 +38,7 @@ class OfJoint(ForceElement):
     def __init__(self, name: str, joint: Joint, axis: int, rotates: bool) -> None:
         self.joint, self.axis, self.rotates = joint, axis, rotates
         self.coordinates = ("angle",) if rotates else ("displacement",)
+        self.drawing = "torque" if rotates else "force"
         self.turning = (0,) if rotates and self.reads_angle else ()
         super().__init__(name, (joint.body_i, joint.frame_i), (joint.body_j, joint.frame_j))
 

@@ -57,6 +57,8 @@ class Force(_OnBody):
         In which axes `force` is given.
     """
 
+    drawing = "force"
+
     parameters = ("force",)
     aside = ("point",)
     argument = "force"
@@ -83,6 +85,8 @@ class Torque(_OnBody):
     frame : "body" or "inertial"
         In which axes `torque` is given.
     """
+
+    drawing = "torque"
 
     parameters = ("torque",)
     argument = "torque"

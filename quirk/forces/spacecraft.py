@@ -34,6 +34,8 @@ class Thruster(ForceElement):
         Where it acts, body coordinates, m.
     """
 
+    drawing = "force"
+
     parameters: tuple[str, ...] = ("thrust", "direction", "throttle")
     aside = ("point",)
 
@@ -72,6 +74,8 @@ class ReactionWheel(ForceElement):
     speed : Motion or float
         w, relative to the body, rad/s.
     """
+
+    drawing = "torque"
 
     parameters = ("inertia", "axis")
     motions = ("speed",)

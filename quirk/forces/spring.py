@@ -109,6 +109,8 @@ class Spring(_BetweenPoints):
         bumper: without contact when longer than L0, and never pulls. For springs with a stiffness.
     """
 
+    drawing = "coil"
+
     parameters = ("stiffness", "damping", "rest_length", "law", "starts", "pieces")
 
     def __init__(

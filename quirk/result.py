@@ -169,8 +169,15 @@ class Result:
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, that the run itself integrated, by name: see `quirk.dynamics.carried`."""
-        return self._by_name([segment.work for segment in self.segments])
+        """Work (nt,), J, since the start that the run itself integrated, by name: see `quirk.dynamics.carried`."""
+        found: dict[str, np.ndarray] = {}
+        for name in dict.fromkeys(name for segment in self.segments for name in segment.work):
+            before, parts = 0.0, []
+            for segment in self.segments:
+                parts.append(before + segment.work.get(name, np.zeros_like(segment.time)))
+                before = float(parts[-1][-1])
+            found[name] = joined(parts)
+        return found
 
     @cached_property
     def constraint_power(self) -> dict[str, np.ndarray]:

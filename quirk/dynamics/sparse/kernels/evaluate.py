@@ -9,8 +9,9 @@ from quirk.lanes import at, load, put, store
 
 from .applied import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, carried_rates
 from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads
+from .factorisation import factorise_rows
 from .factorise import STRETCH, backward, factorise, forward
-from .impose import clear, factorise_rows, impose, wrenches
+from .impose import clear, impose, wrenches
 from .mechanism import Mechanism
 from .rows import along, constraint_rows
 from .work import PASSES

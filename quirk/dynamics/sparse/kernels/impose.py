@@ -1,10 +1,9 @@
-"""Constraint loads from right-hand sides: factorisation, solves, and iterative refinement.
+"""Constraint loads from right-hand sides, by solves with the factorised rows and iterative refinement.
 
-Evaluations, projections and derivatives all come here: `factorise_rows`, `solve_rows` for one right-hand side, and
-`impose` for loads with refinement. The residual of refinement is goal - A M^-1 (loads), formed from rows and
-accelerations and not from S = A M^-1 A^T. So the condition of S, which is squared, makes refinement slower and costs no
-digits (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed per body:
-where light bodies are held between heavy ones the sums are small, and their round-off with them.
+Evaluations, projections and derivatives all come here. The residual of refinement is goal - A M^-1 (loads), formed
+from rows and accelerations and not from S = A M^-1 A^T. So the condition of S, which is squared, makes refinement
+slower and costs no digits (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
+summed per body: where light bodies are held between heavy ones the sums are small, and their round-off with them.
 """
 
 from __future__ import annotations
@@ -16,32 +15,11 @@ from quirk.lanes import add, at, load, put, splat, store, total
 
 from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
 from .bodies import released
-from .factorise import factorise, solve
+from .factorisation import solve_rows
 from .mechanism import Mechanism
-from .orthogonal import substitute, triangularise
 from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along
-from .work import METHOD, RATE, REFLECTIONS
-
-
-@kernel
-def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections."""
-    pattern, work = mechanism.pattern, mechanism.work
-    if work.summary[METHOD] == REFLECTIONS:
-        triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
-    else:
-        factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
-
-
-@kernel
-def solve_rows(mechanism: Mechanism) -> None:
-    """Solve S x = rhs with the last factorisation: fills work.x, and overwrites work.rhs."""
-    pattern, work = mechanism.pattern, mechanism.work
-    if work.summary[METHOD] == REFLECTIONS:
-        substitute(work.fronts, work.triangle, work.rhs, work.x)
-    else:
-        solve(pattern, work.B, work.Q, work.rhs, work.x)
+from .work import RATE
 
 
 @kernel

@@ -25,6 +25,7 @@ from quirk.lanes import at, load, put, splat, store
 from ...layout import G_FORCE, G_I, G_J, G_SIZE
 from .bodies import free_motion
 from .evaluate import all_rows
+from .factorisation import pivots
 from .impose import clear
 from .mechanism import Mechanism
 from .orthogonal import triangularise
@@ -202,51 +203,14 @@ def passes_for(rate: float, least: float) -> int:
 
 
 @kernel
-def of_node(
-    d: int, rows: int, factor: np.ndarray, lengths: np.ndarray, o: int, kept: int, left_out: int, least: float,
-    root: bool,
-) -> tuple[int, int, float]:  # fmt: skip
-    """Return how many rows are kept and left out, and the least pivot, with those of one node added to those given.
-
-    Pivots are read off a diagonal of `factor` from element d on: as their square roots or, without `root`, inverted;
-    zero for rows left out. They are over the squared `lengths` of the rows, from element o on.
-    """
-    for r in range(rows):
-        entry = at(factor, d + 9 * r)
-        if entry == 0.0:
-            left_out += 1
-        else:
-            kept += 1
-            least = min(least, (entry * entry if root else 1.0 / entry) / at(lengths, o + r))
-    return kept, left_out, least
-
-
-@kernel
 def count(mechanism: Mechanism) -> int:
     """Set RANK and LEAST to the number of rows that the factorisation kept and their least pivot.
 
-    Returns how many rows it left out. Pivots are over the squared lengths of rows at the last choice, which change
-    little; measuring all rows anew would take time.
+    Returns how many rows it left out.
     """
-    nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
-    kept, left_out, least = 0, 0, 1.0
-    if work.summary[METHOD] == REFLECTIONS:
-        fronts, factor = work.fronts, work.triangle.factor
-        for n in range(nodes.rows.shape[0]):
-            if nodes.kind[n] != HUB:
-                kept, left_out, least = of_node(
-                    fronts.start[fronts.first[n]], nodes.rows[n], factor, work.lengths, 8 * n, kept, left_out, least,
-                    True,
-                )  # fmt: skip
-    else:
-        for n in range(nodes.rows.shape[0]):
-            if nodes.kind[n] != HUB:
-                kept, left_out, least = of_node(
-                    pattern.start[pattern.first[n]], nodes.rows[n], work.B, work.lengths, 8 * n, kept, left_out, least,
-                    False,
-                )  # fmt: skip
-    put(work.summary, RANK, kept)
-    put(work.summary, LEAST, least)
+    kept, left_out, least = pivots(mechanism)
+    put(mechanism.work.summary, RANK, kept)
+    put(mechanism.work.summary, LEAST, least)
     return left_out
 
 

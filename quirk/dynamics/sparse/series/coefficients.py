@@ -21,7 +21,8 @@ from ...layout import FORCE
 from ..kernels.applied import Forces, applied_loads
 from ..kernels.bodies import KIN
 from ..kernels.evaluate import copy
-from ..kernels.impose import clear, factorise_rows, impose, wrenches
+from ..kernels.factorisation import factorise_rows
+from ..kernels.impose import clear, impose, wrenches
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
 from ..kernels.work import PASSES

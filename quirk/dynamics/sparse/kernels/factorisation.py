@@ -1,0 +1,65 @@
+"""The factorised rows: by blocks of S = A M^-1 A^T, or by reflections of W A^T, as METHOD says.
+
+All that the rest asks of either: to factorise the rows at hand, to solve with them, and to tell their pivots.
+"""
+
+from __future__ import annotations
+
+from quirk.compiled import kernel
+from quirk.lanes import at
+
+from .factorise import factorise, solve
+from .mechanism import Mechanism
+from .orthogonal import substitute, triangularise
+from .rows import HUB
+from .work import METHOD, REFLECTIONS
+
+
+@kernel
+def factorise_rows(mechanism: Mechanism) -> None:
+    """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections."""
+    pattern, work = mechanism.pattern, mechanism.work
+    if work.summary[METHOD] == REFLECTIONS:
+        triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
+    else:
+        factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
+
+
+@kernel
+def solve_rows(mechanism: Mechanism) -> None:
+    """Solve S x = rhs with the last factorisation: fills work.x, and overwrites work.rhs."""
+    pattern, work = mechanism.pattern, mechanism.work
+    if work.summary[METHOD] == REFLECTIONS:
+        substitute(work.fronts, work.triangle, work.rhs, work.x)
+    else:
+        solve(pattern, work.B, work.Q, work.rhs, work.x)
+
+
+@kernel
+def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
+    """Return how many rows the factorisation kept and left out, and their least pivot.
+
+    Pivots are over the squared lengths of rows at the last choice, which change little; measuring all rows anew would
+    take time.
+    """
+    nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
+    kept, left_out, least = 0, 0, 1.0
+    by_reflections = work.summary[METHOD] == REFLECTIONS
+    fronts = work.fronts
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        if by_reflections:
+            d, factor = fronts.start[fronts.first[n]], work.triangle.factor
+        else:
+            d, factor = pattern.start[pattern.first[n]], work.B
+        for r in range(nodes.rows[n]):
+            # The square root of a pivot, or its inverse; zero for a row that is left out.
+            entry = at(factor, d + 9 * r)
+            if entry == 0.0:
+                left_out += 1
+            else:
+                kept += 1
+                pivot = entry * entry if by_reflections else 1.0 / entry
+                least = min(least, pivot / at(work.lengths, 8 * n + r))
+    return kept, left_out, least

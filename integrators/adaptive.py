@@ -83,7 +83,7 @@ def adaptive_steps(
             # Beyond a break the slope is another, and what was learnt of the error says nothing.
             k[0], previous, rejected, fresh = within(t, y), SMALLEST_ERROR, False, False
             if not np.isfinite(k[0]).all():
-                raise collapsed(t, y, k[: tableau.stages + 1])
+                raise collapsed(t, y[: tolerance.count], k[: tableau.stages + 1, : tolerance.count])
             h = h or max(starting_step(within, t, y, k[0], end, tableau, tolerance), 2 * breaks.shortest(t))
             h = min(h, piece.first)
         t_new, uncut = next_end(t, h, piece.end, breaks.max_step), 0.0
@@ -91,7 +91,7 @@ def adaptive_steps(
             uncut = h
         h = t_new - t
         if h < breaks.shortest(t):
-            raise collapsed(t, y, k[: tableau.stages + 1], breaks)
+            raise collapsed(t, y[: tolerance.count], k[: tableau.stages + 1, : tolerance.count], breaks)
         unprojected = rk_step(within, t, y, h, tableau, k)
         y_new = closed(within, t_new, unprojected, tableau, k, manifold)
         error = np.inf if y_new is None else step_error(tableau, k, h, tolerance, manifold, y, y_new)

@@ -133,7 +133,9 @@ class Jet:
             for _ in range(exponent):
                 power = power * self
             return power
-        return (self.log() * exponent).exp()
+        exponent = float(exponent)
+        slope = [_times(c, exponent) for c in _powers(self.taylor, exponent - 1.0, self._slopes)]
+        return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
 
     def reciprocal(self) -> Jet:
         """1 / x."""
@@ -418,6 +420,20 @@ def _added(one: Jet, two: Jet) -> list[Any]:
         return b if a is None else a if b is None else [_plus(x, y) for x, y in zip(a, b, strict=True)]
 
     return [sum_of(a, b) for a, b in zip(one.gradient, two.gradient, strict=True)]
+
+
+def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
+    """So many Taylor coefficients of a power of x that is no whole number.
+
+    By (x^p)' = p x^(p-1) x', which needs no logarithm: at x = 0 there are as many derivatives as p is large.
+    """
+    if count == 0:
+        return []
+    y, slope = [_apply("pow", x[0], exponent)], _powers(x, exponent - 1.0, count - 1)
+    for k in range(1, count):
+        terms = [_times(_times(slope[k - m], m), x[m]) for m in range(1, min(k, len(x) - 1) + 1)]
+        y.append(_times(_total(terms), exponent / k))
+    return y
 
 
 def _apply(name: str, *numbers: Any) -> Any:

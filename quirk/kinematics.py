@@ -88,6 +88,12 @@ def kinematics(system: System, times: Any, *, progress: bool = False) -> Kinemat
     if not isinstance(system, System):
         raise InputError(f"kinematics: system must be a quirk.System; got {system!r}")
     times = validate.times("kinematics", "times", times, -np.inf, np.inf)
+    for force in system.forces:
+        if force.internal:
+            raise InputError(
+                f"kinematics: {force} has internal variables ({', '.join(force.internal)}), which are integrated along "
+                "the motion: simulate it instead, or leave the element out"
+            )
     for placed in system.model.relations:
         owner = constraint_of(system, placed.rows.start)
         if placed.relation.of_velocities:

@@ -43,6 +43,7 @@ class Parts:
         self.bodies = [part for part in self if isinstance(part, Body)]
         for name, part in self._by_name.items():
             if isinstance(part, ForceElement):
+                part.check_names()
                 self._by_name[name] = part.placed(self.bodies)
         self.constraints = [part for part in self if isinstance(part, Constraint)]
         self.forces = [part for part in self if isinstance(part, ForceElement)]
@@ -78,6 +79,9 @@ class Parts:
     def _add(self, item: Any) -> None:
         if not isinstance(item, Part):
             raise InputError(f"System: items must be bodies, constraints and forces; got {item!r}")
+        if not hasattr(item, "name"):
+            kind = type(item).__name__
+            raise InputError(f"System: a {kind} has no name: its __init__ must call super().__init__(name, ...)")
         if self._by_name.get(item.name) is item:
             raise InputError(f"System: {item} is in the list twice: drop one")
         if item.name == GROUND.name or item.name in self._by_name:

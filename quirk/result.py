@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from .system import System
 
 
+# What a force has stored and given back, over the work that it has done, adds up to no more than this if its energy
+# depends on where the bodies are alone.
+UNCHANGED = 1e-4
+
+
 @dataclass(frozen=True)
 class Energy:
     """Energies over time (nt,), J: total = kinetic + potential; gravity's is zero at the inertial origin."""
@@ -188,7 +193,19 @@ class Result:
     def conservative(self) -> bool:
         """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
         driven = any(placed.relation.motions for placed in self.model.relations)
-        return not driven and all(element.conservative for element, _ in self.model.forces)
+        if driven or not all(element.conservative for element, _ in self.model.forces):
+            return False
+        # Energies that a user wrote, or of motions and internal variables, may change though no body moves.
+        work = self.work
+        for element, _ in self.model.forces:
+            if element.name in self.model.carried.work:
+                stored, done = self.exerted[element.name].energy, work.get(element.name)
+                if done is None:
+                    return False
+                gained = np.abs(stored - stored[0] + (done - done[0])).max()
+                if not gained <= UNCHANGED * max(np.abs(done - done[0]).max(), np.ptp(stored)):
+                    return False
+        return True
 
     @cached_property
     def momentum(self) -> Momentum:

@@ -39,8 +39,7 @@ class State:
         States that runs return have them all; names that a system does not know are passed over.
     internal : dict, optional
         Internal variables of force elements by name, (s,) each, such as the integral of a `Controller`. States that
-        runs return have them all; elements that are not named start from what they were made with, and names that a
-        system does not know are passed over.
+        runs return have them all; elements that are not named start from what they were made with.
     """
 
     position: np.ndarray

@@ -249,10 +249,15 @@ class System:
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         checked = state.checked(len(self.bodies))
-        for force in self.forces:
-            if force.internal and force.name in checked.internal:
-                shape = (len(force.internal),)
-                validate.array("State", f"internal[{force.name!r}]", checked.internal[force.name], shape)
+        sizes = {force.name: len(force.internal) for force in self.forces if force.internal}
+        for name, numbers in checked.internal.items():
+            if name not in sizes:
+                known = ", ".join(f'"{own}"' for own in sizes) or "none"
+                raise InputError(
+                    f'State: internal names "{name}", which is no force with internal variables of this system '
+                    f"(they are: {known}); leave out what the system does not have"
+                )
+            validate.array("State", f"internal[{name!r}]", numbers, (sizes[name],))
         return checked
 
     @staticmethod

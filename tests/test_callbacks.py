@@ -459,7 +459,7 @@ def test_functions_of_constraints_that_fail_are_named(solver):
 def test_results_do_not_show_what_could_not_be_computed():
     for system in failing_late():
         result = quirk.simulate(system, 0.4, output=0.2)
-        result.time = result.time + 0.4
+        result.segments[0].time = result.time + 0.4
         with pytest.raises(quirk.InputError, match="too late"):
             result["b"].acceleration  # noqa: B018
         with pytest.raises(quirk.InputError, match="too late"):

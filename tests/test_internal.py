@@ -248,16 +248,18 @@ def test_work_of_a_potential_that_depends_on_time():
     assert np.abs(result.power.balance).max() < 1e-11
 
 
-def test_kinematics_sums_work_up_between_times():
+def test_kinematics_sums_work_up_between_times_and_integrates_nothing():
     crank = Body("crank", 1.0, [0.1, 0.1, 0.1], position=[0.3, 0, 0])
     hinge = quirk.Revolute("hinge", GROUND, crank, point=[0, 0, 0], axis=[0, 1, 0])
     motor = quirk.Drive("motor", hinge, Motion.constant_rate(2.0))
-    servo = quirk.Controller("servo", hinge, 0.0, kp=1.0, ki=0.5, integral=0.25)
+    servo = quirk.Controller("servo", hinge, 0.0, kp=1.0)
     system = quirk.System([crank, hinge, motor, servo], gravity=[0, 0, -9.81])
     result = quirk.kinematics(system, np.linspace(0, 1, 201))
     assert np.abs(result.power.balance).max() < 1e-6
     assert 0 < result.power.uncertainty < 1e-6
-    np.testing.assert_array_equal(result["servo"].internal(), 0.25)
+    forgetful = quirk.System([crank, hinge, motor, quirk.Controller("servo", hinge, 0.0, kp=1.0, ki=0.5)])
+    with pytest.raises(quirk.InputError, match=r'Controller "servo" has internal variables \(integral\)'):
+        quirk.kinematics(forgetful, [0.0, 1.0])
 
 
 def test_what_does_not_fit_is_named():
@@ -279,7 +281,9 @@ def test_what_does_not_fit_is_named():
         hinged(lambda hinge: Silent("s", hinge, 2, True))
     with pytest.raises(quirk.InputError, match='"m": current must be'):
         hinged(lambda hinge: Motor("m", hinge, Motion.polynomial([1.0]), current="much"))
-    with pytest.raises(quirk.InputError, match="internal_rates must return 1 rates; got 2"):
+    with pytest.raises(
+        quirk.InputError, match="internal_rates must return 1 rate, one for each name in internal; got 2"
+    ):
         quirk.simulate(hinged(lambda hinge: Wrong("m", hinge, Motion.polynomial([1.0]))), 1.0)
     with pytest.raises(quirk.QuirkError, match='Lost "m"'):
         quirk.simulate(hinged(lambda hinge: Lost("m", hinge, Motion.polynomial([1.0]))), 1.0)
@@ -291,3 +295,115 @@ def test_what_does_not_fit_is_named():
     result = quirk.simulate(system, 0.1, output=[0.1])
     with pytest.raises(quirk.InputError, match="no internal variable 'x'; its internal variables: 'integral'"):
         result["pid"].internal("x")
+
+
+class Pulse(quirk.ForceElement):
+    """An internal variable that grows by one in a short time."""
+
+    parameters = ("begin", "width")
+    internal = ("u",)
+
+    def __init__(self, name, body, begin, width):
+        self.u, self.begin, self.width = 0.0, begin, width
+        super().__init__(name, (body, Frame()))
+
+    def load(self, t, i):
+        return np.array([self.u, 0, 0]), 0
+
+    def internal_rates(self, t, i):
+        within = (t > self.begin) & (t < self.begin + self.width)
+        return quirk.where(within, 1 / self.width, 0.0)
+
+
+@pytest.mark.parametrize("begin", [5.003, 7.9, 3.217])
+def test_short_pulses_of_internal_rates_are_found(begin):
+    body = Body("b", 1.0, [1, 1, 1])
+    result = quirk.simulate(quirk.System([body, Pulse("p", body, begin, 0.02)]), 10.0, output=[10.0])
+    assert abs(result["p"].internal()[0] - 1.0) < 1e-8
+
+
+def test_internal_variables_cost_no_needless_steps():
+    class Lag(Sloshing):
+        internal = ("u",)
+
+        def internal_rates(self, t, i):
+            return 1.0 - self.u
+
+    body = Body("b", 1.0, [1, 1, 1])
+    result = quirk.simulate(quirk.System([body, Lag("l", body)]), 10.0, output=[10.0])
+    assert abs(result["l"].internal()[0] - (1 - np.exp(-10))) < 1e-9
+    assert result.statistics.steps < 80
+
+
+def test_energies_that_change_by_themselves_are_not_conserved():
+    body = Body("b", 1.0, [1, 1, 1], velocity=[1.0, 0, 0])
+    for energy, constant in ((lambda t, r, R: -np.sin(3 * t) * r[0], False), (lambda t, r, R: 2 * r[0] ** 2, True)):
+        result = quirk.simulate(quirk.System([body, quirk.Potential("p", body, energy)]), 2.0, output=0.1)
+        assert result.conservative == constant
+        assert ("power balance" in result.summary()) == (not constant)
+
+
+def test_states_of_other_systems_are_refused():
+    system = pid()
+    state = replace(system.initial_state(), internal={"servo": [0.1]})
+    with pytest.raises(quirk.InputError, match=r'names "servo".*they are: "pid"'):
+        quirk.simulate(system, 0.1, initial_state=state)
+
+
+class Faulty(quirk.ForceElement):
+    """Along one coordinate; what the methods return is given."""
+
+    coordinates = ("x",)
+
+    def __init__(self, name, body, **returned):
+        self.returned = returned
+        super().__init__(name, (GROUND, Frame()), (body, Frame()))
+
+    def coordinate(self, t, i, j):
+        return self.returned.get("coordinate", j.position[0])
+
+    def along(self, t, x, rate):
+        return self.returned.get("along", 0.0)
+
+
+class Pushing(quirk.ForceElement):
+    def __init__(self, name, body, force):
+        self.force = force
+        super().__init__(name, (body, Frame()))
+
+    def load(self, t, i):
+        return np.array(self.force, dtype=object), 0
+
+
+def test_what_laws_return_is_counted():
+    body = Body("b", 1.0, [1, 1, 1])
+    for element, what in (
+        (Faulty("f", body, coordinate=[1.0, 2.0]), "its coordinate must return a number; got 2"),
+        (Faulty("f", body, along=[1.0, 2.0]), "its along must return a number; got 2"),
+        (Faulty("f", body, along=None), "its along must return a number; got 1"),
+        (Pushing("f", body, [1, 0]), "a force of three components, or 0"),
+        (Pushing("f", body, 5.0), "a force of three components, or 0"),
+    ):
+        for solver in ("sparse", "dense"):
+            with pytest.raises(quirk.InputError, match=f'"f": .*{what}'):
+                quirk.simulate(quirk.System([body, element]), 0.1, solver=solver)
+
+
+def test_what_classes_name_must_be_there():
+    body = Body("b", 1.0, [1, 1, 1])
+
+    def made(**attributes):
+        return quirk.System([body, type("Odd", (Pushing,), attributes)("o", body, [0, 0, 0])])
+
+    with pytest.raises(quirk.InputError, match="parameters must be a tuple of names"):
+        made(parameters="stiffness")
+    with pytest.raises(quirk.InputError, match=r"parameters names 'nope'.*set self.nope in __init__"):
+        made(parameters=("nope",))
+    with pytest.raises(quirk.InputError, match=r"target must be a quirk.Motion.*Motion.polynomial"):
+        made(motions=("target",), target=1.0)
+    with pytest.raises(quirk.InputError, match="no internal variables: name them in internal"):
+        made(internal_rates=lambda self, t, i: 0.0)
+    with pytest.raises(quirk.InputError, match=r"a Odd has no name: its __init__ must call super"):
+        made(__init__=lambda self, *arguments: None)
+    with pytest.raises(quirk.InputError, match=r"each end must be a pair \(body, quirk.Frame\)"):
+        quirk.ForceElement.__init__(Pushing("p", body, [0, 0, 0]), "p", GROUND)

@@ -105,3 +105,16 @@ def test_math_is_refused_with_a_hint():
 
     with pytest.raises(TypeError, match="numpy's sin"):
         math.sin(Jet([1.0, 0.0], []))
+
+
+def test_powers_at_zero_have_as_many_derivatives_as_they_are_high():
+    x = Jet([0.0, 0.3, 0.1], [[1.0, 0.0]])
+    power = x**2.5
+    assert power.taylor == [0.0, 0.0, 0.0]
+    assert power.gradient == [[0.0, 0.0]]
+    assert np.isnan((x**1.5).taylor[2])
+    y = Jet([0.7, 0.3, -0.2, 0.1], [[1.0, 0.2, 0.1]])
+    for exponent in (2.5, 0.5, -1.3):
+        other = (y.log() * exponent).exp()
+        np.testing.assert_allclose((y**exponent).taylor, other.taylor, rtol=1e-13)
+        np.testing.assert_allclose((y**exponent).gradient[0], other.gradient[0], rtol=1e-13)

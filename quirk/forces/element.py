@@ -78,6 +78,9 @@ class ForceElement(Sealed):
     def __init__(self, name: str, *ends: tuple[Body | Ground, Frame]) -> None:
         kind = type(self).__name__
         owner = f'{kind} "{validate.name(kind, name)}"'
+        for end in ends:
+            if not (isinstance(end, tuple | list) and len(end) == 2):
+                raise InputError(f"{owner}: each end must be a pair (body, quirk.Frame); got {end!r}")
         for body, frame in ends:
             checked_body(owner, "body", body)
             if not isinstance(frame, Frame):
@@ -92,11 +95,33 @@ class ForceElement(Sealed):
             raise InputError(f"{owner}: {kind} acts along a coordinate that it does not say: write its coordinate")
         if self.turning and type(self).turns_near is ForceElement.turns_near:
             raise InputError(f"{owner}: {kind} counts turns, but does not say of which joint: write turns_near")
-        if self.internal and type(self).internal_rates is ForceElement.internal_rates:
+        writes_rates = type(self).internal_rates is not ForceElement.internal_rates
+        if self.internal and not writes_rates:
             raise InputError(f"{owner}: {kind} has internal variables, but no rates of them: write internal_rates")
+        if writes_rates and not self.internal and self.built_in is False:
+            raise InputError(f"{owner}: {kind} has internal_rates, but no internal variables: name them in internal")
         for attribute in self.internal:
             setattr(self, attribute, validate.number(owner, attribute, getattr(self, attribute, None)))
         self.name, self.ends = name, tuple(ends)
+
+    def check_names(self) -> None:
+        """Raise InputError where the class or the element names attributes that are not what they should be."""
+        owner = f"{self}"
+        for what in ("parameters", "motions", "internal", "coordinates"):
+            names = getattr(self, what)
+            if not isinstance(names, tuple | list):
+                raise InputError(f'{owner}: {what} must be a tuple of names, such as ("stiffness",); got {names!r}')
+            for name in names if what != "coordinates" else ():
+                if not hasattr(self, name):
+                    raise InputError(
+                        f"{owner}: {what} names {name!r}, which it does not have: set self.{name} in __init__"
+                    )
+        for name in self.motions:
+            if not isinstance(getattr(self, name), Motion):
+                raise InputError(
+                    f"{owner}: {name} must be a quirk.Motion, since it is one of its motions; got "
+                    f"{getattr(self, name)!r}: for a constant use Motion.polynomial([value])"
+                )
 
     def potential(self, t: Any, *frames: Place) -> Any:
         """Return the stored energy, J."""

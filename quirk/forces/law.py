@@ -131,7 +131,8 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         energy = potential.value if isinstance(potential, Jet) else potential
         _add(loads, potential, -1.0)
     if element.has("coordinate"):
-        coordinates = _continued(element, layout, time, _listed(law.coordinate(time, *frames)), inputs)
+        found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
+        coordinates = _continued(element, layout, time, found, inputs)
         if element.has("stored"):
             stored = law.stored(time, coordinates[0] if len(coordinates) == 1 else coordinates)
             energy = energy + (stored.value if isinstance(stored, Jet) else stored)
@@ -168,7 +169,7 @@ def _act_along(
     if element.internal:
         _put_rates(layout, law.internal_rates(time, *given), outputs)
     if element.has("along"):
-        multipliers = _listed(law.along(time, *given))
+        multipliers = _counted("along", law.along(time, *given), len(rates))
         for x, multiplier in zip(coordinates, multipliers, strict=True):
             _add(loads, x, multiplier)
     for c, (x, multiplier) in enumerate(zip(coordinates, multipliers, strict=True)):
@@ -179,9 +180,7 @@ def _act_along(
 
 def _put_rates(layout: Layout, given: Any, outputs: Any) -> None:
     """Write the Taylor coefficients of the rates of internal variables."""
-    rates = _listed(given)
-    if len(rates) != layout.internal:
-        raise ValueError(f"its internal_rates must return {layout.internal} rates; got {len(rates)}")
+    rates = _counted("internal_rates", given, layout.internal)
     terms = layout.order + 1
     for n, rate in enumerate(rates):
         taylor = rate.taylor if isinstance(rate, Jet) else [rate]
@@ -220,6 +219,17 @@ def _listed(x: Any) -> list[Any]:
     return list(x) if isinstance(x, list | tuple | np.ndarray) else [x]
 
 
+def _counted(method: str, given: Any, count: int) -> list[Any]:
+    """What a method of a law returned, as a list of so many quantities."""
+    found = _listed(given)
+    wanted = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"
+    if method == "internal_rates":
+        wanted = f"{count} {'rate' if count == 1 else 'rates'}, one for each name in internal"
+    if len(found) != count or any(x is None or np.ndim(x) > 0 for x in found):
+        raise ValueError(f"its {method} must return {wanted}; got {len(found)}: {given!r}")
+    return found
+
+
 def _pairs(given: Any, frames: int) -> list[tuple[Any, Any]]:
     """Return a force and a torque for each frame, from what `load` returned; for one frame it may be a pair alone."""
     pairs = [given] if frames == 1 and len(given) == 2 and not _is_pair(given[0]) else list(given)
@@ -250,15 +260,22 @@ def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 def _add_given(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
     """Add to the load on a body a force at the origin of a frame and a torque, in N."""
     if not _is_nothing(force):
-        force = np.asarray(force, dtype=object)
+        force = _vector("force", force)
         _add_vector(load, TRANSLATION, force, zero)
         _add_vector(load, TURN, np.cross(frame.arm, force), zero)
     if not _is_nothing(torque):
-        _add_vector(load, TURN, np.asarray(torque, dtype=object), zero)
+        _add_vector(load, TURN, _vector("torque", torque), zero)
 
 
 def _is_nothing(vector: Any) -> bool:
-    return vector is None or (isinstance(vector, int) and vector == 0)
+    return isinstance(vector, int | float) and vector == 0
+
+
+def _vector(what: str, given: Any) -> np.ndarray:
+    vector = np.asarray(given, dtype=object)
+    if vector.shape != (3,):
+        raise ValueError(f"its load must give a {what} of three components, or 0; got {given!r}")
+    return vector
 
 
 def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> None:

@@ -13,8 +13,11 @@ from quirk.motion_table import ADDRESS as MOTION_ADDRESS
 from quirk.motion_table import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
 
-from ..kernels.applied import ELEMENT_SIZE, PROFILES
+from ..kernels.applied import ADDRESS as LAW_ADDRESS
+from ..kernels.applied import ELEMENT_SIZE, PROFILES, VARIABLE_RATES, VARIABLES
+from ..kernels.applied import INPUT as LAW_INPUT
 from ..kernels.applied import MOTION as LAW_MOTION
+from ..kernels.applied import OUTPUT as LAW_OUTPUT
 from ..kernels.relations import ADDRESS as RELATION_ADDRESS
 from ..kernels.relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
 from ..march.probe import (
@@ -47,14 +50,19 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver) -> list[list[int]]:
-    """Entries for the laws that have functions of a user: their loads are looked at."""
+    """Entries for laws with functions of a user: their loads and rates of internal variables are looked at."""
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
         if element.of_user:
             o, layout = ELEMENT_SIZE * e, applied.layouts[e]
-            address, first, out, _, frames = applied.table.entries[o : o + 5]
-            ins = layout.frames * layout.frame_size
-            entries.append([OF_FORCE, address, first, frames, ins, out, out, layout.energy, 1])
+            address, first, out, changing, rates = (
+                applied.table.entries[o + which]
+                for which in (LAW_ADDRESS, LAW_INPUT, LAW_OUTPUT, VARIABLES, VARIABLE_RATES)
+            )
+            given = [OF_FORCE, address, first, changing, layout.inputs - layout.first_internal, out]
+            entries.append([*given, out, layout.energy, 1])
+            if layout.internal:
+                entries.append([*given, rates, layout.internal, 1])
     return entries
 
 

@@ -180,9 +180,9 @@ class CompiledRun:
         self.stepper.k[: solver.size] = solver.slots.state_to_lanes(slope)
         self._functions.note()
         if settings.fixed == 0:
-            if not np.isfinite(slope).all():
-                raise collapsed(settings.start, y, slope[None])
             carried = solver.model.carried
+            if not np.isfinite(slope).all():
+                raise collapsed(settings.start, y[: carried.counted], slope[None, : carried.counted])
             tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
             h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
             self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(settings.start)), piece.first)
@@ -271,7 +271,8 @@ class CompiledRun:
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
         if outcome == COLLAPSED:
             stages = self.stepper.k[: self.solver.size * (self.stepper.weights.stages + 1)]
-            return collapsed(t, y, self._rows(stages), self._breaks)
+            counted = self.solver.model.carried.counted
+            return collapsed(t, y[:counted], self._rows(stages)[:, :counted], self._breaks)
         if outcome == STALLED:
             return stalled(t, t - float(clock[MARK]))
         if outcome == LOST_BETWEEN:

@@ -27,7 +27,7 @@ def draw_power(figure: Figure, result: Result) -> None:
     powers.plot(result.time, result.power.total, "k--", linewidth=0.8, label="total")
     finish(powers, "power on the bodies", "W", "")
     work.plot(result.time, result.power.dissipated)
-    finish(work, "dissipated by forces, less what they put in", "J")
+    finish(work, "taken out by forces, less what they put in", "J")
 
 
 def draw_balance(figure: Figure, result: Result) -> None:
@@ -39,7 +39,7 @@ def draw_balance(figure: Figure, result: Result) -> None:
     for label, values in (
         ("kinetic", energy.kinetic - energy.kinetic[0]),
         ("potential", energy.potential - energy.potential[0]),
-        ("dissipated by forces", power.dissipated),
+        ("taken out by forces", power.dissipated),
         ("put in by constraints", put_in),
     ):
         energies.plot(result.time, values, label=label)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .dynamics.energy import gravity_energy, kinetic_energy
+from .errors import UnknownNameError
 
 if TYPE_CHECKING:
     from .result import Result
@@ -45,7 +46,12 @@ class Power(Mapping[str, np.ndarray]):
         self._kinetic, self._stored = kinetic, stored
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.of:
+            raise UnknownNameError(f"Power: nothing that does work is named {name!r}; there are: {', '.join(self.of)}")
         return self.of[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.of
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.of)

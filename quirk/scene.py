@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.colors import to_rgba
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from scipy.interpolate import CubicHermiteSpline
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
 LETTERS = "xyz"
+# Of shapes whose colour says none.
+OPACITY = 0.75
 # Points of a trail between two pictures.
 TRAIL_POINTS = 8
 
@@ -49,6 +52,7 @@ class Scene:
             usual = COLORS[number % len(COLORS)]
             arms = [np.array([np.zeros(3), f.origin, np.zeros(3)]) for b, f in ends if b is body]
             drawn = [(arms, usual), *((s.faces(), usual if s.color is None else s.color) for s in body.shapes)]
+            drawn = [(faces, _seen_through(color)) for faces, color in drawn]
             self.faces[body.name] = [face for faces, _ in drawn for face in faces]
             self.colors[body.name] = [color for faces, color in drawn for _ in faces]
         # matplotlib wants faces of one corner count: repeating the last corner changes no face.
@@ -77,7 +81,7 @@ class Scene:
         self.solids = {}
         for name, faces in self.faces.items():
             colors = self.colors[name]
-            solid = Poly3DCollection(faces, facecolor=colors, edgecolor=colors, alpha=0.75, linewidth=0.8)
+            solid = Poly3DCollection(faces, facecolor=colors, edgecolor=colors, linewidth=0.8)
             self.solids[name] = ax.add_collection3d(solid)
         (self.dots,) = ax.plot([], [], [], "o", color="black", markersize=4)
         # An axis as thick as asked for: points of the page for each metre.
@@ -128,6 +132,12 @@ class Scene:
         """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
         r, R = self.poses[name]
         return r[:, None] + points @ np.swapaxes(R, 1, 2)
+
+
+def _seen_through(color: Any) -> tuple[float, float, float, float]:
+    """A colour with its own opacity, or with the usual one if it says none."""
+    solid = to_rgba(color)
+    return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 
 
 def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:

@@ -407,3 +407,21 @@ def test_what_classes_name_must_be_there():
         made(__init__=lambda self, *arguments: None)
     with pytest.raises(quirk.InputError, match=r"each end must be a pair \(body, quirk.Frame\)"):
         quirk.ForceElement.__init__(Pushing("p", body, [0, 0, 0]), "p", GROUND)
+
+
+def test_laws_that_give_no_numbers_are_named():
+    class Ending(Faulty):
+        def along(self, t, x, rate):
+            return np.log(0.05 - t)
+
+    body = Body("b", 1.0, [1, 1, 1], velocity=[1.0, 0, 0])
+    for solver in ("sparse", "dense"):
+        with pytest.raises(quirk.SimulationError, match=r'at t = 0\.0\d* s.*Ending "e": its loads'):
+            quirk.simulate(quirk.System([body, Ending("e", body)]), 1.0, solver=solver)
+
+
+def test_power_of_nobody_is_an_error_that_says_whose_there_is():
+    result = quirk.simulate(pid(), 0.1, output=0.1)
+    with pytest.raises(quirk.UnknownNameError, match="named 'pdi'; there are: gravity, pid, hinge"):
+        result.power["pdi"]
+    assert "pid" in result.power and "pdi" not in result.power

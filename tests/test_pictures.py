@@ -105,7 +105,7 @@ def test_balance(driven):
     """What is stored and dissipated is what the motor has put in; the rest is drawn below."""
     figure = driven.plot.balance()
     curves = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
-    left, right = ["kinetic", "potential", "dissipated by forces"], "put in by constraints"
+    left, right = ["kinetic", "potential", "taken out by forces"], "put in by constraints"
     assert list(curves) == [*left, right]
     assert np.abs(curves[right]).max() > 1
     np.testing.assert_allclose(sum(curves[label] for label in left), curves[right], atol=1e-7)
@@ -490,3 +490,10 @@ class TestForcesInScenes:
         scene = self.scene(quirk.Damping("d", body, translational=1.0), quirk.Force("zero", body, [0, 0, 0]))
         assert len(scene.forces._lines) == 1
         assert np.ptp(self.line(scene, 1), axis=0).max() == 0
+
+    def test_colours_keep_their_opacity(self):
+        shapes = [quirk.shapes.Box([1, 1, 1], color=color) for color in ("red", (0, 0, 1, 0.1), "#00ff0080")]
+        body = Body("b", 1.0, [1, 1, 1], shape=shapes)
+        system = quirk.System([body])
+        scene = Scene(quirk.simulate(system, 1.0, output=0.5), np.array([0.0]), [])
+        assert sorted({round(color[3], 2) for color in scene.colors["b"]}) == [0.1, 0.5, 0.75]

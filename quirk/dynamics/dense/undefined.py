@@ -1,4 +1,4 @@
-"""Constraints that have no value where the bodies are or are about to be, and why."""
+"""Constraints and forces that have no value where the bodies are or are about to be, and why."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.state import Kinematics, State
 
+from ..applied import applied_loads
 from ..model import Model
 from ..towers import MotionTower
 from .projection import displaced
@@ -27,15 +28,19 @@ def without_value(model: Model, state: State, t: float) -> str | None:
 
 
 def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
-    """Return which constraint has no value shortly after a state, or within a step, if velocities stay as they are.
+    """Return which constraint or force has no value shortly after a state, or within a step, if velocities stay.
 
     With what that means; None if all have a value.
     """
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
-    for h in [*(AHEAD * model.length / speed if speed > 0 else ()), step]:
+    soon = AHEAD * max(abs(t), 1.0)
+    for h in [*(AHEAD * model.length / speed if speed > 0 else ()), *soon, step]:
+        moved = displaced(state, h * state.velocity, h * state.angular_velocity)
+        moved.angles, moved.internal = state.angles, state.internal
         try:
-            found = without_value(model, displaced(state, h * state.velocity, h * state.angular_velocity), t)
-        except InputError as error:  # a function of a user fails there
+            found = without_value(model, moved, t)
+            applied_loads(model, t + h, Kinematics.of(moved))
+        except InputError as error:  # a function of a user fails there, or a law gives no numbers
             return str(error)
         if found is not None:
             return found

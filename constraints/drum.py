@@ -52,6 +52,9 @@ class Drum(Sealed):
     def __str__(self) -> str:
         return f"Drum on {self.body.name}"
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
 
 def tangent(span: Any, across: Any) -> Plane:
     """Return u from d, of which the first two components count, and R - r: numbers or jets.

@@ -28,7 +28,8 @@ class Power(Mapping[str, np.ndarray]):
     ----------
     of : the same as a dict
     work : work (nt,), J, of each since the first time. That of gravity, and of forces that store energy alone, is the
-        change of this; that of all others the run integrates with the motion, to its tolerance. In kinematics, where
+        change of this; that of all others the run integrates with the motion, to its tolerance. Of drivers of which
+        some are redundant, those whose rows are kept do all the work. In kinematics, where
         nothing is integrated, it is found by splines of degree 7 through the power at the times, and is as good as
         these are close; `uncertainty` says how good.
     uncertainty : by how much the sum of all work differs, J, if splines of degree 5 are taken instead

@@ -77,7 +77,13 @@ class Segment:
     def constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,), W, of each constraint by name."""
         by_row = constraint_power_along(self.plant.solver(), self.time, self.state, self.dynamics.multipliers)
-        return {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items()}
+        power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items()}
+        # Rows that a user gives with no Phi have no rate of it.
+        for placed in self.model.relations:
+            if placed.relation.of_user and placed.relation.of_velocities:
+                name = self.model.owner(placed.rows.start)
+                power[name] = self.dynamics.carried[:, self.model.carried.work[name]]
+        return power
 
     @property
     def work(self) -> dict[str, np.ndarray]:

@@ -425,3 +425,81 @@ def test_power_of_nobody_is_an_error_that_says_whose_there_is():
     with pytest.raises(quirk.UnknownNameError, match="named 'pdi'; there are: gravity, pid, hinge"):
         result.power["pdi"]
     assert "pid" in result.power and "pdi" not in result.power
+
+
+class Rod(quirk.ForceElement):
+    """A spring and damper at a telescopic rod that grows by itself."""
+
+    parameters = ("k", "c", "a")
+    internal = ("s",)
+    coordinates = ("x",)
+
+    def __init__(self, name, body, k, c, a):
+        self.k, self.c, self.a, self.s = k, c, a, 0.0
+        super().__init__(name, (GROUND, Frame()), (body, Frame()))
+
+    def coordinate(self, t, i, j):
+        return j.position[0] - self.s
+
+    def along(self, t, x, rate):
+        return -self.k * x - self.c * rate
+
+    def internal_rates(self, t, x, rate):
+        return self.a * (1 - self.s)
+
+
+@pytest.mark.parametrize("solver", ["sparse", "dense"])
+def test_rates_of_coordinates_know_those_of_internal_variables(solver):
+    k, c, a = 3.0, 0.7, 2.0
+    body = Body("m", 1.0, [1, 1, 1], position=[0.5, 0, 0])
+    system = quirk.System([body, Rod("rod", body, k, c, a)])
+    result = quirk.simulate(system, 2.0, output=[0, 2.0], solver=solver, **FINE)
+
+    def rates(t, y):
+        growing = a * (1 - y[2])
+        return [y[1], -k * (y[0] - y[2]) - c * (y[1] - growing), growing]
+
+    want = solve_ivp(rates, (0, 2), [0.5, 0, 0], rtol=1e-12, atol=1e-13, method="DOP853").y[:, -1]
+    assert abs(result["m"].position[-1, 0] - want[0]) < 1e-11
+    np.testing.assert_allclose(result["rod"].rate(), [-2.0, want[1] - a * (1 - want[2])], atol=1e-10)
+    assert np.abs(result.power.balance).max() < 1e-11
+
+
+def test_rates_that_depend_on_themselves_are_refused():
+    class Loop(Rod):
+        def internal_rates(self, t, x, rate):
+            return rate - self.s
+
+    body = Body("m", 1.0, [1, 1, 1])
+    for solver in ("sparse", "dense"):
+        with pytest.raises(quirk.InputError, match=r'Loop "rod": .*depend on themselves'):
+            quirk.simulate(quirk.System([body, Loop("rod", body, 1.0, 1.0, 1.0)]), 1.0, solver=solver)
+
+
+def test_names_stand_for_one_thing():
+    body = Body("m", 1.0, [1, 1, 1])
+    for attributes, what in (
+        ({"internal": ("u", "u")}, "'u' is named twice"),
+        ({"internal": ("u", "w"), "parameters": ("u",)}, "'u' is named twice"),
+        ({"internal": "speed"}, "internal must be a tuple of names"),
+    ):
+        with pytest.raises(quirk.InputError, match=what):
+            quirk.System([body, type("Odd", (Sloshing,), attributes)("o", body)])
+
+
+@pytest.mark.parametrize("solver", ["sparse", "dense"])
+def test_rows_that_depend_on_velocities_do_the_work_that_their_power_says(solver):
+    """The speed of a falling body is to stay what it was: v.v' = 0, with A = v."""
+    body = Body("b", 2.0, [0.1, 0.1, 0.1], velocity=[3.0, 0, 0])
+
+    def rows(t, r, q, v, w):
+        return np.append(v[0], [0, 0, 0])[None], [0.0]
+
+    rule = quirk.CustomRows("rule", body, rows)
+    system = quirk.System([body, rule], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 0.5, output=0.05, solver=solver, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(result["b"].velocity, axis=1), 3.0, rtol=1e-9)
+    fallen = 2.0 * 9.81 * -result["b"].position[:, 2]
+    np.testing.assert_allclose(result.power.work["rule"], -fallen, atol=1e-8)
+    np.testing.assert_allclose(result.power["rule"], 2.0 * 9.81 * result["b"].velocity[:, 2], atol=1e-8)
+    assert np.abs(result.power.balance).max() < 1e-8

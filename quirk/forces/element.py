@@ -70,7 +70,7 @@ class ForceElement(Sealed):
     aside: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
-    undefined: str = "its loads, or derivatives of them that are needed, are not finite"
+    undefined: str = "its loads, rates of internal variables, or derivatives of them that are needed, are not finite"
 
     name: str
     ends: tuple[tuple[Body | Ground, Frame], ...]
@@ -95,6 +95,8 @@ class ForceElement(Sealed):
             raise InputError(f"{owner}: {kind} acts along a coordinate that it does not say: write its coordinate")
         if self.turning and type(self).turns_near is ForceElement.turns_near:
             raise InputError(f"{owner}: {kind} counts turns, but does not say of which joint: write turns_near")
+        if not isinstance(self.internal, tuple | list):
+            raise InputError(f'{owner}: internal must be a tuple of names, such as ("current",); got {self.internal!r}')
         writes_rates = type(self).internal_rates is not ForceElement.internal_rates
         if self.internal and not writes_rates:
             raise InputError(f"{owner}: {kind} has internal variables, but no rates of them: write internal_rates")
@@ -116,6 +118,10 @@ class ForceElement(Sealed):
                     raise InputError(
                         f"{owner}: {what} names {name!r}, which it does not have: set self.{name} in __init__"
                     )
+        named = [*self.parameters, *self.motions, *self.internal]
+        twice = sorted({name for name in named if named.count(name) > 1})
+        if twice:
+            raise InputError(f"{owner}: {twice[0]!r} is named twice among parameters, motions and internal")
         for name in self.motions:
             if not isinstance(getattr(self, name), Motion):
                 raise InputError(

@@ -6,6 +6,7 @@ coordinates. The numbers inside are floats or, while machine code is being writt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -118,13 +119,21 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
 
     Both are arrays of floats, or of machine code that is being written. `functions` are called in place of the user's.
     """
-    law = element.with_values(_values(element, layout, functions, inputs))
-    if isinstance(inputs, Traced) and not element.built_in:
-        law = read_only(law)  # what a user wrote may do more than arithmetic
+    values = _values(element, layout, functions, inputs)
+    law = _law(element, values, inputs)
     time = _jet(layout, [t, 1.0, *[0] * layout.order])
     graded = element.has("potential") or element.has("coordinate")
     frames = [Place(layout, f, inputs, graded) for f in range(layout.frames)]
     loads = [[zeros(inputs) for _ in range(layout.order + 1)] for _ in frames]
+    if element.internal:
+        # Their rates come first, so that what follows knows how they change; these must not ask for themselves.
+        unknown = _law(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
+        rates = _internal_rates(element, unknown, layout, time, frames, inputs)
+        if not isinstance(inputs, Traced):
+            _check_rates(rates, _internal_rates(element, law, layout, time, frames, inputs))
+        _put_rates(layout, rates, outputs)
+        tops = [_term(rate, layout.order) * (1.0 / (layout.order + 1)) for rate in rates]
+        law = _law(element, {**values, **_moving(element, layout, values, tops)}, inputs)
     energy: Any = 0.0
     if element.has("potential"):
         potential = law.potential(time, *frames)
@@ -143,8 +152,6 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
         for f, given in enumerate(_pairs(law.load(time, *plain), layout.frames)):
             _add_given(loads[f], frames[f], *given, zeros(inputs))
-    if element.internal and not element.has("coordinate"):
-        _put_rates(layout, law.internal_rates(time, *frames), outputs)
     for f, of_frame in enumerate(loads):
         for k, lanes in enumerate(of_frame):
             store(outputs, LANES * (f * (layout.order + 1) + k), lanes)
@@ -163,13 +170,8 @@ def _act_along(
     """Add to `loads` those that `along` and `stored` exert; write coordinates, rates and multipliers to `outputs`."""
     rates = [x.rate for x in coordinates]
     multipliers: list[Any] = [0.0] * len(rates)
-    # Multipliers and internal variables are not differentiated by poses.
-    bare = [Jet(x.taylor, rate.gradient) for x, rate in zip(coordinates, rates, strict=True)]
-    given = (bare[0], rates[0]) if len(bare) == 1 else (bare, rates)
-    if element.internal:
-        _put_rates(layout, law.internal_rates(time, *given), outputs)
     if element.has("along"):
-        multipliers = _counted("along", law.along(time, *given), len(rates))
+        multipliers = _counted("along", law.along(time, *_bare(coordinates)), len(rates))
         for x, multiplier in zip(coordinates, multipliers, strict=True):
             _add(loads, x, multiplier)
     for c, (x, multiplier) in enumerate(zip(coordinates, multipliers, strict=True)):
@@ -178,14 +180,60 @@ def _act_along(
             put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
 
 
-def _put_rates(layout: Layout, given: Any, outputs: Any) -> None:
+def _bare(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
+    """Coordinates and their rates as `along` gets them: one of each or lists, not differentiated by poses."""
+    rates = [x.rate for x in coordinates]
+    bare = [Jet(x.taylor, rate.gradient) for x, rate in zip(coordinates, rates, strict=True)]
+    return (bare[0], rates[0]) if len(bare) == 1 else (bare, rates)
+
+
+def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
+    """The element with these values in place of its parameters."""
+    law = element.with_values(values)
+    # What a user wrote may do more than arithmetic.
+    return read_only(law) if isinstance(inputs, Traced) and not element.built_in else law
+
+
+def _internal_rates(
+    element: ForceElement, law: Any, layout: Layout, time: Jet, frames: Sequence[Place], inputs: Any
+) -> list[Any]:
+    """Rates of the internal variables."""
+    given: Sequence[Any] = frames
+    if element.has("coordinate"):
+        found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
+        given = _bare(_continued(element, layout, time, found, inputs))
+    return _counted("internal_rates", law.internal_rates(time, *given), layout.internal)
+
+
+def _term(x: Any, k: int) -> Any:
+    """Taylor coefficient k of a jet or of a constant."""
+    taylor = x.taylor if isinstance(x, Jet) else [x]
+    return taylor[k] if k < len(taylor) else 0.0
+
+
+def _moving(element: ForceElement, layout: Layout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
+    """The internal variables with these as their highest Taylor coefficients."""
+    return {
+        name: _jet(layout, [*values[name].taylor[:-1], top]) for name, top in zip(element.internal, tops, strict=True)
+    }
+
+
+def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
+    """Raise ValueError if rates are not numbers only because those of the internal variables are unknown."""
+    for one, other in zip(rates, otherwise, strict=True):
+        if math.isnan(_term(one, 0)) and math.isfinite(_term(other, 0)):
+            raise ValueError(
+                "its internal_rates depend on themselves: on the rate of an internal variable, or of a coordinate that "
+                "depends on one"
+            )
+
+
+def _put_rates(layout: Layout, rates: Sequence[Any], outputs: Any) -> None:
     """Write the Taylor coefficients of the rates of internal variables."""
-    rates = _counted("internal_rates", given, layout.internal)
     terms = layout.order + 1
     for n, rate in enumerate(rates):
-        taylor = rate.taylor if isinstance(rate, Jet) else [rate]
         for k in range(terms):
-            put(outputs, layout.first_rate + n * terms + k, 1.0 * taylor[k] if k < len(taylor) else 0.0)
+            put(outputs, layout.first_rate + n * terms + k, 1.0 * _term(rate, k))
 
 
 def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:

@@ -99,15 +99,20 @@ def spatial_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
     A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about
     its centre of mass.
     """
-    return row_tower(model, MotionTower.of(kin, 0), t)[..., 0, :]
+    # Rows of a user may depend on velocities.
+    return row_tower(model, MotionTower.of(kin, 1), t, 0)[..., 0, :]
 
 
-def row_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
-    """Return the rows of `spatial_rows` with their derivatives along a motion, (m, n + 1, K + 1, 6)."""
-    order = motion.order
+def row_tower(model: Model, motion: MotionTower, t: float, order: int | None = None) -> np.ndarray:
+    """Return the rows of `spatial_rows` with K derivatives along a motion, (m, n + 1, K + 1, 6).
+
+    K is `order`, by default that of the motion.
+    """
+    order = motion.order if order is None else order
+    low = motion.up_to(order)
     rows = np.zeros((model.rows, len(motion.rotation), order + 1, 6))
     wrench = np.zeros((model.rows, 3, order + 1, 3))
-    constraint_wrenches(model.table, motion.rotation, motion.position, motion.spin, np.zeros((4, order + 1, 3)), wrench)
+    constraint_wrenches(model.table, low.rotation, low.position, low.spin, np.zeros((4, order + 1, 3)), wrench)
     m = np.flatnonzero(model.row_primitive >= 0)
     i, j = model.table.body[model.row_primitive[m]].T
     rows[m, i, :, :3], rows[m, i, :, 3:] = -wrench[m, 0], wrench[m, 1]

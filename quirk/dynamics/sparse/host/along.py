@@ -55,6 +55,7 @@ class Dynamics:
     joints : of each joint force and torque (nt, 3) in N
     forces : of each force element its loads, energy and coordinates
     multipliers : (nt, m) of all rows
+    carried : (nt, k) rates of what runs carry beside the motion: of work, power
     """
 
     linear: np.ndarray
@@ -62,6 +63,7 @@ class Dynamics:
     joints: dict[str, tuple[np.ndarray, np.ndarray]]
     forces: dict[str, Exerted]
     multipliers: np.ndarray
+    carried: np.ndarray
 
 
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
@@ -75,6 +77,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
     torques = np.empty_like(forces)
     exerted = np.empty((len(times), len(solver.applied.table.outputs)))
     all_multipliers = np.empty((len(times), solver.model.rows))
+    carried = np.empty((len(times), solver.slots.carried))
     with solver.applied.calling():
         for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
             accelerations[row] = solver.slots.body_states(rates)[:, 7:]
@@ -84,9 +87,10 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
             (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
             exerted[row] = solver.applied.table.outputs
             all_multipliers[row] = multipliers[0]
+            carried[row] = solver.model.carried.numbers(solver.slots.state_from_lanes(rates))
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     forces_by_name = solver.applied.exerted(exerted)
-    return Dynamics(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers)
+    return Dynamics(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers, carried)
 
 
 def _evaluated(

@@ -126,14 +126,7 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
     frames = [Place(layout, f, inputs, graded) for f in range(layout.frames)]
     loads = [[zeros(inputs) for _ in range(layout.order + 1)] for _ in frames]
     if element.internal:
-        # Their rates come first, so that what follows knows how they change; these must not ask for themselves.
-        unknown = _law(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
-        rates = _internal_rates(element, unknown, layout, time, frames, inputs)
-        if not isinstance(inputs, Traced):
-            _check_rates(rates, _internal_rates(element, law, layout, time, frames, inputs))
-        _put_rates(layout, rates, outputs)
-        tops = [_term(rate, layout.order) * (1.0 / (layout.order + 1)) for rate in rates]
-        law = _law(element, {**values, **_moving(element, layout, values, tops)}, inputs)
+        law = _with_rates(element, values, layout, time, frames, inputs, outputs)
     energy: Any = 0.0
     if element.has("potential"):
         potential = law.potential(time, *frames)
@@ -194,6 +187,32 @@ def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
     return read_only(law) if isinstance(inputs, Traced) and not element.built_in else law
 
 
+def _with_rates(
+    element: ForceElement,
+    values: dict[str, Any],
+    layout: Layout,
+    time: Jet,
+    frames: Sequence[Place],
+    inputs: Any,
+    outputs: Any,
+) -> Any:
+    """Write the rates of internal variables to `outputs`; return the element with what these say of the variables.
+
+    Until then their highest Taylor coefficients are unknown, and not a number: rates must not ask for them.
+    """
+    unknown = _law(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
+    rates = _internal_rates(element, unknown, layout, time, frames, inputs)
+    if not isinstance(inputs, Traced):
+        at_rest = _law(element, values, inputs)
+        _check_rates(rates, _internal_rates(element, at_rest, layout, time, frames, inputs))
+    terms = layout.order + 1
+    for n, rate in enumerate(rates):
+        for k in range(terms):
+            put(outputs, layout.first_rate + n * terms + k, 1.0 * _term(rate, k))
+    tops = [_term(rate, layout.order) * (1.0 / terms) for rate in rates]
+    return _law(element, {**values, **_moving(element, layout, values, tops)}, inputs)
+
+
 def _internal_rates(
     element: ForceElement, law: Any, layout: Layout, time: Jet, frames: Sequence[Place], inputs: Any
 ) -> list[Any]:
@@ -226,14 +245,6 @@ def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
                 "its internal_rates depend on themselves: on the rate of an internal variable, or of a coordinate that "
                 "depends on one"
             )
-
-
-def _put_rates(layout: Layout, rates: Sequence[Any], outputs: Any) -> None:
-    """Write the Taylor coefficients of the rates of internal variables."""
-    terms = layout.order + 1
-    for n, rate in enumerate(rates):
-        for k in range(terms):
-            put(outputs, layout.first_rate + n * terms + k, 1.0 * _term(rate, k))
 
 
 def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:

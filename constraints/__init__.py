@@ -2,6 +2,7 @@
 
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, Joint
+from .contact import Contact
 from .curve_on_curve import CurveOnCurve
 from .custom import CustomRows, Implicit
 from .drawing import Drawing
@@ -27,10 +28,12 @@ from .pulley import Pulley
 from .rack import RackPinion
 from .rolling import KnifeEdge, RollingDisk
 from .screw import Screw
+from .unilateral import OneSided, Rope, Stop
 
 __all__ = [
     "ConstantVelocity",
     "Constraint",
+    "Contact",
     "CurveOnCurve",
     "CustomRows",
     "Cylindrical",
@@ -46,6 +49,7 @@ __all__ = [
     "Implicit",
     "Joint",
     "KnifeEdge",
+    "OneSided",
     "Planar",
     "PointOnCurve",
     "PointOnLine",
@@ -55,8 +59,10 @@ __all__ = [
     "RackPinion",
     "Revolute",
     "RollingDisk",
+    "Rope",
     "Screw",
     "Spherical",
+    "Stop",
     "TrajectoryDrive",
     "Universal",
 ]

@@ -25,7 +25,7 @@ LEVELS = ("position", "velocity")
 UNITS = {"force": FORCE, "torque": TORQUE}
 
 
-class _OfBodies(Constraint):
+class OfBodies(Constraint):
     """A constraint among any number of bodies, each with its own frame."""
 
     def __init__(self, kind: str, name: str, bodies: Any, active: bool) -> None:
@@ -59,7 +59,7 @@ class _OfBodies(Constraint):
         return np.concatenate(parts)
 
 
-class Implicit(_OfBodies):
+class Implicit(OfBodies):
     """Whatever a function of poses and time says shall be zero; QuIRK differentiates it exactly.
 
     Parameters
@@ -242,7 +242,7 @@ def _checked(where: str, what: str, value: Any, shape: tuple[int, ...] | None = 
     return validate.array(where, what, listed, listed.shape[:1] if shape is None else shape)
 
 
-class CustomRows(_OfBodies):
+class CustomRows(OfBodies):
     """Rows A and b given as functions of the state and time.
 
     Parameters

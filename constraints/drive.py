@@ -109,6 +109,10 @@ class Drive(Constraint):
             self.driven = axis, self.motion
         self.primitives = (coordinate_relation(joint, kind, axis, self.motion),)
 
+    def following(self, motion: Motion) -> Drive:
+        """Return the same drive with another motion."""
+        return Drive(self.name, self.joint, motion, self.coordinate, active=self.active)
+
 
 def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> Relation:
     """Return the row that says a "rotation" or "translation" of a joint is a motion."""
@@ -203,6 +207,11 @@ class DistanceDrive(Constraint):
         super().__init__(name, body_i, body_j, frame_i, frame_j, active)
         self.motion = checked_motion(owner, "motion", motion)
         self.primitives = (Relation(separation, ("distance",), (FORCE,), motions=(self.motion,)),)
+
+    def following(self, motion: Motion) -> DistanceDrive:
+        """Return the same drive with another motion."""
+        ends = {"point_i": self.frame_i.origin, "point_j": self.frame_j.origin}
+        return DistanceDrive(self.name, self.body_i, self.body_j, motion, **ends, active=self.active)
 
 
 class TrajectoryDrive(Constraint):

@@ -26,11 +26,15 @@ def fixed_steps(
     statistics: Statistics,
     breaks: Breaks | None = None,
     look: Look | None = None,
+    *,
+    origin: float | None = None,
+    grid: int = 0,
 ) -> Iterator[Step]:
     """Yield steps of size `h` from (t, y) to `end`.
 
-    The last one is shorter where h does not divide; steps that pass over a break are divided there, so that the method
-    keeps its order. A step's stages are valid until the next step is asked for.
+    Steps end at whole multiples of h from `origin`, by default t, of which `grid` are behind. The last one is shorter
+    where h does not divide; steps that pass over a break are divided there, so that the method keeps its order. A
+    step's stages are valid until the next step is asked for.
 
     Raises
     ------
@@ -38,7 +42,8 @@ def fixed_steps(
         If y stops being finite or cannot be projected.
     """
     breaks = Breaks(t, end) if breaks is None else breaks
-    start, count, n, fresh = t, step_count(t, end, h), 1, True
+    start = t if origin is None else origin
+    count, n, fresh = step_count(start, end, h), grid + 1, True
     k = np.zeros((tableau.buffers, y.size))
     while t < end:
         whole = end if n == count else start + n * h

@@ -12,18 +12,27 @@ class Recorder:
 
     Parameters
     ----------
-    t, y : where the run starts
     times : (nt,) increasing, or None for the ends of all steps
     manifold : applied to states between steps, so that they meet the constraints as those at the ends do
     """
 
-    def __init__(self, t: float, y: np.ndarray, times: np.ndarray | None, manifold: Projection | None) -> None:
-        self.start, self.manifold = (t, y), manifold
+    def __init__(self, times: np.ndarray | None, manifold: Projection | None) -> None:
+        self.manifold = manifold
         self.pending = None if times is None else list(times[::-1])
+        self._count = 0 if times is None else len(times)
         self.times: list[float] = []
         self.states: list[np.ndarray] = []
-        if self.pending is None or (self.pending and self.pending[-1] <= t):
-            self._keep(t if self.pending is None else self.pending.pop(), y)
+
+    @property
+    def behind(self) -> int:
+        """How many of the asked times are behind."""
+        return 0 if self.pending is None else self._count - len(self.pending)
+
+    def keep(self, t: float, y: np.ndarray) -> None:
+        """Keep a state between two steps, whether it was asked for or not."""
+        while self.pending and self.pending[-1] <= t:
+            self.pending.pop()
+        self._keep(t, y)
 
     def add(self, step: Sampled) -> None:
         """Keep what this step holds of the asked times."""
@@ -33,11 +42,6 @@ class Recorder:
         while self.pending and self.pending[-1] <= step.t_new:
             t = self.pending.pop()
             self._keep(t, step.y_new if t >= step.t_new else self._between(step, t))
-
-    def close(self, t: float, y: np.ndarray) -> None:
-        """Keep also the state at which a run ended early."""
-        if not self.times or t > self.times[-1]:
-            self._keep(t, y)
 
     def _between(self, step: Sampled, t: float) -> np.ndarray:
         y = step.sample(t)

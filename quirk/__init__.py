@@ -6,9 +6,10 @@ import pkgutil
 # `import quirk` find the checkout while an installed copy is also on the path, they are found there.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from . import constraints, forces
+from . import constraints, events, forces
 from .body import GROUND, Body
 from .constraints import *  # noqa: F403
+from .constraints import contact as surface
 from .constraints import planar
 from .errors import (
     AssemblyError,
@@ -18,6 +19,7 @@ from .errors import (
     SimulationError,
     UnknownNameError,
 )
+from .events import *  # noqa: F403
 from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
@@ -47,7 +49,9 @@ __all__ = [
     "kinematics",
     "planar",
     "simulate",
+    "surface",
     "where",
 ]
 __all__ += constraints.__all__
+__all__ += events.__all__
 __all__ += forces.__all__

@@ -109,11 +109,12 @@ def _along(segment: Segment) -> Health:
 
 def check_kept(result: Result, owner: str) -> None:
     """Raise SimulationError where constraints contradict each other: of redundant rows some are left out."""
-    system = result.system
-    if not system.model.rows:
-        return
     for row in np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int)):
         state, t = result.state_at(row), float(result.time[row])
+        segment, _ = result.segment_at(int(row))
+        system = result.system.as_computed_by(segment.plant)
+        if not system.model.rows:
+            continue
         amount, _, angular = violations(system, state, t)
         miss = amount / np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
         worst = int(np.argmax(miss))
@@ -122,7 +123,8 @@ def check_kept(result: Result, owner: str) -> None:
             raise SimulationError(
                 f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} {unit} "
                 f"(row {system.model.labels[worst]}): {others(system, state, t, worst)}"
-                f"{tautness(system, result.state_at(0), float(result.time[0]))}; the result is in this error's .result",
+                f"{tautness(system, segment.state_at(0), float(segment.time[0]))}; "
+                "the result is in this error's .result",
                 time=t,
                 result=result,
             )

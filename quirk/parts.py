@@ -9,9 +9,10 @@ from typing import Any
 from .body import GROUND, Body, Ground
 from .constraints import Constraint
 from .errors import InputError, UnknownNameError
+from .events import Event
 from .forces import ForceElement
 
-Part = Body | Constraint | ForceElement
+Part = Body | Constraint | ForceElement | Event
 
 
 class Parts:
@@ -24,7 +25,7 @@ class Parts:
 
     Attributes
     ----------
-    bodies, constraints, forces : lists, in the order of the items
+    bodies, constraints, forces, events : lists, in the order of the items
         Forces that act on all bodies are there as they act on these.
 
     Raises
@@ -47,6 +48,7 @@ class Parts:
                 self._by_name[name] = part.placed(self.bodies)
         self.constraints = [part for part in self if isinstance(part, Constraint)]
         self.forces = [part for part in self if isinstance(part, ForceElement)]
+        self.events = [part for part in self if isinstance(part, Event)]
         self._check_membership()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
@@ -76,9 +78,14 @@ class Parts:
                 raise InputError(f"System.{asked_by}: {part} is not a constraint; only these are switched on and off")
         return {part.name for part in parts}
 
+    @property
+    def by_name(self) -> dict[str, Part]:
+        """All parts by name."""
+        return self._by_name
+
     def _add(self, item: Any) -> None:
         if not isinstance(item, Part):
-            raise InputError(f"System: items must be bodies, constraints and forces; got {item!r}")
+            raise InputError(f"System: items must be bodies, constraints, forces and events; got {item!r}")
         if not hasattr(item, "name"):
             kind = type(item).__name__
             raise InputError(f"System: a {kind} has no name: its __init__ must call super().__init__(name, ...)")

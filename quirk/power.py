@@ -13,6 +13,7 @@ from .errors import UnknownNameError
 if TYPE_CHECKING:
     from .result import Result
 
+IMPACTS = "impacts"
 GRAVITY = "gravity"
 # Of splines through powers: an odd one, at which times of output every hundredth of a second leave round-off.
 DEGREE = 7
@@ -86,11 +87,13 @@ def power_of(result: Result) -> Power:
     rotation = np.array([kin.rotation[:-1] for kin in result.kinematics]).reshape(nt, n, 3, 3)
     spin[:, :n, 3:] = np.einsum("tnij,tnj->tni", rotation, state.angular_velocity)
     of = {GRAVITY: np.einsum("n,i,tni->t", model.mass, model.gravity, state.velocity)}
-    for element, rows in model.forces:
-        of[element.name] = np.einsum("tfc,tfc->t", exerted[element.name].loads[:, :, 0], spin[:, list(rows)])
+    placed = {element.name: rows for segment in result.segments for element, rows in segment.model.forces}
+    for name, rows in placed.items():
+        of[name] = np.einsum("tfc,tfc->t", exerted[name].loads[:, :, 0], spin[:, list(rows)])
     of.update(result.constraint_power)
-    stored = {element.name: exerted[element.name].energy for element, _ in model.forces}
+    stored = {name: exerted[name].energy for name in placed}
     work, uncertainty = work_of(result, of, stored)
+    work |= work_of_impacts(result)
     return Power(of, work, uncertainty, kinetic_energy(model, state), stored)
 
 
@@ -110,6 +113,16 @@ def work_of(
     found, coarser = (integrals(result.time, powers, degree) for degree in (DEGREE, DEGREE - 2))
     work.update(zip(splined, found.T, strict=True))
     return work, float(np.abs((found - coarser).sum(axis=1)).max(initial=0.0))
+
+
+def work_of_impacts(result: Result) -> dict[str, np.ndarray]:
+    """Return the work (nt,), J, that impulses at events have done since the start, negative where energy is lost."""
+    done = np.zeros_like(result.time)
+    for event in result.events:
+        if event.impulse:
+            # Of the rows at the time of an event, the last is behind it.
+            done[np.searchsorted(result.time, event.time, side="right") - 1 :] -= event.energy_loss
+    return {IMPACTS: done} if done.any() else {}
 
 
 def integrals(time: np.ndarray, powers: np.ndarray, degree: int) -> np.ndarray:

@@ -19,6 +19,9 @@ from .dynamics.model import Model
 from .dynamics.sparse.host.derivatives import require_order
 from .dynamics.sparse.host.solver import Verdict
 from .errors import InputError
+from .events import Event
+from .forces import ForceElement
+from .happenings import Happening, Happenings
 from .integrators import Statistics
 from .power import Power, power_of
 from .segment import Segment, joined, joined_by_name
@@ -83,11 +86,20 @@ class Result:
     system : System
     segments : along each of which the same of its parts are active, one after the other
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
-    status : "completed", "interrupted" or "failed"
+    status : "completed", "stopped" by an event, "interrupted" or "failed"
+    events : what happened along it, in the order of time: see `Happening`
     """
 
-    def __init__(self, system: System, segments: Sequence[Segment], statistics: Statistics, status: str) -> None:
+    def __init__(
+        self,
+        system: System,
+        segments: Sequence[Segment],
+        statistics: Statistics,
+        status: str,
+        events: Sequence[Happening] = (),
+    ) -> None:
         self.system, self.segments = system, tuple(segments)
+        self.events = Happenings(events)
         self.statistics = statistics
         self.status = status
 
@@ -133,7 +145,7 @@ class Result:
         return joined_by_name(parts, [len(segment.time) for segment in self.segments])
 
     def __getitem__(self, name: str) -> Any:
-        """Return the view of the body or constraint of that name."""
+        """Return the view of the body, constraint or force of that name, or what happened of an event."""
         item = self.system[name]
         if isinstance(item, PlanarBody):
             return PlanarBodyView(self, self.system.bodies.index(item))
@@ -141,6 +153,8 @@ class Result:
             return BodyView(self, self.system.bodies.index(item))
         if isinstance(item, Constraint):
             return JointView(self, item)
+        if isinstance(item, Event):
+            return self.events.of(item.name)
         return ForceView(self, item)
 
     def __repr__(self) -> str:
@@ -153,6 +167,17 @@ class Result:
         segment, own = self.segment_at(int(row))
         return segment.state_at(own)
 
+    def active(self, name: str) -> np.ndarray:
+        """Return whether a constraint is switched on, (nt,) bool, by name."""
+        if not isinstance(self.system[name], Constraint):
+            raise InputError(f"Result: only constraints are active or not; got {self.system[name]}")
+        return joined([np.full(len(s.time), name in s.model.joint_rows) for s in self.segments])
+
+    @property
+    def elements(self) -> dict[str, ForceElement]:
+        """All force elements that acted along the run, by name."""
+        return {element.name: element for segment in self.segments for element, _ in segment.model.forces}
+
     @cached_property
     def angles(self) -> np.ndarray:
         """Angles (nt, K, 3), rad, of all joints, with all turns made; views show them by name."""
@@ -162,9 +187,9 @@ class Result:
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
         potential_of = {"gravity": self._joined("weight")}
-        for element, _ in self.model.forces:
+        for name, element in self.elements.items():
             if element.stores:
-                potential_of[element.name] = self.exerted[element.name].energy
+                potential_of[name] = self.exerted[name].energy
         return Energy(self._joined("kinetic"), np.sum(list(potential_of.values()), axis=0), potential_of)
 
     @cached_property
@@ -179,7 +204,8 @@ class Result:
         for name in dict.fromkeys(name for segment in self.segments for name in segment.work):
             before, parts = 0.0, []
             for segment in self.segments:
-                parts.append(before + segment.work.get(name, np.zeros_like(segment.time)))
+                done = segment.work.get(name, np.zeros_like(segment.time))
+                parts.append(before + (done - done[0]))
                 before = float(parts[-1][-1])
             found[name] = joined(parts)
         return found
@@ -192,12 +218,13 @@ class Result:
     @property
     def conservative(self) -> bool:
         """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
-        driven = any(placed.relation.motions for placed in self.model.relations)
-        if driven or not all(element.conservative for element, _ in self.model.forces):
+        driven = any(placed.relation.motions for segment in self.segments for placed in segment.model.relations)
+        elements = self.elements.values()
+        if driven or any(event.impulse for event in self.events) or not all(e.conservative for e in elements):
             return False
         # Energies that a user wrote, or of motions and internal variables, may change though no body moves.
         work = self.work
-        for element, _ in self.model.forces:
+        for element in elements:
             if element.name in self.model.carried.work:
                 stored, done = self.exerted[element.name].energy, work.get(element.name)
                 if done is None:

@@ -25,9 +25,11 @@ class Segment:
     flat : (nt, 13 n + k) states with what is carried beside the motion
     turns : what joints have turned since its start
     rank : number of independent constraint rows met along it
+    active : names of the constraints that are switched on
     """
 
     def __init__(self, plant: Plant, time: np.ndarray, flat: np.ndarray, turns: Turns, rank: int) -> None:
+        self.active = frozenset(plant.model.joint_rows)
         self.plant, self.model = plant, plant.model
         self.time, self.flat, self.turns, self.rank = time, flat, turns, rank
 

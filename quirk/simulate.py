@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,34 +14,18 @@ from .assembly import check_consistent
 from .at_state import SOLVERS
 from .contradiction import MOST_ROWS
 from .dynamics.applied import applied_loads
-from .dynamics.dense.flow import Flow
 from .dynamics.dense.undefined import lost_ahead
-from .dynamics.dense.watch import Watch, asked_values
-from .dynamics.sparse.host.flow import SparseFlow
-from .dynamics.sparse.host.run import CompiledRun
 from .dynamics.sparse.march.run import Settings
-from .dynamics.stepped import SteppedRun
 from .dynamics.turns import Turns, angles_at, angles_by_name
 from .errors import InputError, SimulationError
+from .events import Event
 from .health import check_kept
-from .integrators import (
-    STIFF_METHODS,
-    TABLEAUX,
-    Breaks,
-    IntegrationError,
-    Recorder,
-    Sampled,
-    Statistics,
-    Tolerance,
-    adaptive_steps,
-    fixed_steps,
-    guarded,
-    stiff_steps,
-)
+from .hybrid import HybridRun
+from .integrators import STIFF_METHODS, TABLEAUX, Breaks, IntegrationError, Statistics
 from .integrators.breaks import PARTS
-from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from .integrators.fixed import step_count
 from .interruption import Held, within_a_call
+from .phases import Phases
 from .progress import ProgressLine
 from .result import Result
 from .schedule import checked_breaks, checked_step, output_times
@@ -71,6 +55,7 @@ def simulate(
     progress: bool = False,
     max_step: float | None = None,
     breaks: Any = None,
+    events: Iterable[Event] = (),
 ) -> Result:
     """Integrate the motion of a system.
 
@@ -112,13 +97,15 @@ def simulate(
         s; times at which a step ends, as where a force is switched on; in any order, and those outside of the run are
         left out. Fixed steps are divided there. Where functions of time jump is found without it if what they do
         lasts for a thousandth of the duration; see docs/method.md.
+    events : list of Event
+        Watched in this run, beside those of the system.
 
     Returns
     -------
     Result
         If the run is interrupted from the keyboard, what was computed so far, with
         ``result.status == "interrupted"``; a second Ctrl-C ends a function that does not return. Within a function
-        that another run calls, that other run is interrupted.
+        that another run calls, that other run is interrupted. If an event ends it, up to there, with "stopped".
 
     Raises
     ------
@@ -164,7 +151,19 @@ def simulate(
         max_step=ends.max_step,
         gap=duration / PARTS,
     )
-    return _computed(system, state, solver, method, settings, ends, output, progress)
+    watched = _checked_events(system, events)
+    return _computed(system, state, solver, method, settings, ends, output, progress, watched)
+
+
+def _checked_events(system: System, events: Any) -> list[Event]:
+    """Return the events of a system, and those of one run behind them."""
+    listed = list(events) if isinstance(events, Iterable) else [events]
+    for event in listed:
+        if not isinstance(event, Event):
+            raise InputError(f"simulate: events must be a list of quirk.Event; got {event!r}")
+        if event.name in system or [one.name for one in listed].count(event.name) > 1:
+            raise InputError(f"simulate: {event} has the name of another part or event: rename one")
+    return [*system.events, *listed]
 
 
 def _computed(
@@ -176,12 +175,12 @@ def _computed(
     breaks: Breaks,
     output: Any,
     progress: bool,
+    events: Sequence[Event],
 ) -> Result:
     """Run to the end; whatever stops it, what was computed is not lost."""
     statistics, started = Statistics(), time.perf_counter()
-    run: CompiledRun | SteppedRun | None = None
+    run: HybridRun | None = None
     line: ProgressLine | None = None
-    plant = system.plant
 
     def result(status: str) -> Result:
         statistics.wall_time = time.perf_counter() - started
@@ -192,19 +191,18 @@ def _computed(
             return Result(system, [only], statistics, status)
         if status != "completed":
             run.close()
-        whole = Segment(plant, np.concatenate(run.times), np.concatenate(run.states), run.turns, run.rank)
-        return Result(system, [whole], statistics, status)
+        return Result(system, run.segments, statistics, status, run.happenings)
 
     try:
         with Held():
             times = output_times(output, settings.start, settings.end)
-            run = _begun(system, state, solver, method, settings, breaks, times, statistics)
+            run = _begun(system, state, Phases(system, solver, method, settings, breaks, times, statistics, events))
             started = time.perf_counter()
             line = ProgressLine(settings.start, settings.end) if progress else None
             while run.proceed():
                 if line is not None:
                     line.update(run.reached)
-            completed = result("completed")
+            completed = result("stopped" if run.stopped else "completed")
             if settings.interval > 0:
                 check_kept(completed, "simulate")
         return completed
@@ -217,7 +215,9 @@ def _computed(
         partial = result("failed")
         trouble: Any = run.trouble or run.undefined(error.time)
         if not isinstance(trouble, InputError):
-            trouble = lost_ahead(system.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0)
+            trouble = lost_ahead(
+                run.plant.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0
+            )
         cause = "" if trouble is None else f" ({trouble})"
         component, bodies = error.component, system.bodies
         where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
@@ -235,76 +235,33 @@ def _computed(
             line.close(run.reached)
 
 
-def _begun(
-    system: System,
-    state: State,
-    solver: str,
-    method: str,
-    settings: Settings,
-    breaks: Breaks,
-    times: np.ndarray | None,
-    statistics: Statistics,
-) -> CompiledRun | SteppedRun:
+def _begun(system: System, state: State, phases: Phases) -> HybridRun:
     """Return a run that stands at its start, with a state on the constraints."""
-    start, on_constraints, rates = settings.start, settings.interval > 0, (settings.alpha, settings.beta)
-    for placed in system.model.relations:
+    settings, model = phases.settings, system.model
+    start, end = settings.start, settings.end
+    for placed in model.relations:
         for motion in placed.relation.motions:
-            motion.check(str(system[system.model.owner(placed.rows.start)]), start, settings.end)
+            motion.check(str(system[model.owner(placed.rows.start)]), start, end)
     for element in system.forces:
         for name in element.motions:
-            element.motion(name).check(f"{element}", start, settings.end)
+            element.motion(name).check(f"{element}", start, end)
     check_consistent(system, state, start)
-    flow: Flow | SparseFlow
-    if solver == "dense":
-        fixed = settings.fixed > 0
-        farthest = np.inf if method in STIFF_METHODS else FARTHEST_CORRECTION if fixed else LARGEST_CORRECTION
-        options: dict[str, Any] = {"baumgarte": rates, "largest_correction": farthest}
-        chooser = system.plant.solver()
-        flow = Flow(system.model, system.plant.metric, chooser, state, start, on_constraints=on_constraints, **options)
-    else:
-        flow = SparseFlow(system.plant.solver(), state, start, on_constraints=on_constraints, baumgarte=rates)
-    y = flow.project(start, system.model.carried.flat(state))
+    run = HybridRun(system, phases)
+    flow = phases.flow(system.plant, state, start)
+    y = flow.project(start, model.carried.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"
         raise SimulationError(
             f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
         )
-    begin = replace(system.model.carried.state(y), angles=state.angles)
-    angles = angles_at(system.model, begin, start)
-    begin.angles = angles_by_name(system.model.joints, angles)
+    begin = replace(model.carried.state(y), angles=state.angles)
+    angles = angles_at(model, begin, start)
+    begin.angles = angles_by_name(model.joints, angles)
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
     with np.errstate(all="ignore"):
-        applied_loads(system.model, start, Kinematics.of(begin))
-    if flow.rank < system.model.rows <= MOST_ROWS:
+        applied_loads(model, start, Kinematics.of(begin))
+    if flow.rank < model.rows <= MOST_ROWS:
         system.acceleration(begin, start)  # says where constraints contradict each other
-    if isinstance(flow, SparseFlow) and method in TABLEAUX:
-        return CompiledRun(flow, y, TABLEAUX[method], settings, breaks, times, angles, statistics)
-    return _stepped(flow, y, method, settings, breaks, times, angles, statistics)
-
-
-def _stepped(
-    flow: Flow | SparseFlow,
-    y: np.ndarray,
-    method: str,
-    settings: Settings,
-    breaks: Breaks,
-    times: np.ndarray | None,
-    angles: np.ndarray,
-    statistics: Statistics,
-) -> SteppedRun:
-    start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
-    values = asked_values(flow.model, flow.angles)
-    look = None if values is None else Watch(flow, values, breaks, settings.gap)
-    recorder = Recorder(start, y, times, flow)
-    steps: Iterator[Sampled]
-    if method in STIFF_METHODS:
-        steps = stiff_steps(flow, start, y, end, method, rtol, atol, flow, statistics, breaks, look)
-        return SteppedRun(flow, guarded(steps, start, end), recorder, angles, statistics, fixed=False)
-    assert isinstance(flow, Flow)
-    if settings.fixed > 0:
-        steps = fixed_steps(flow, start, y, end, settings.step, TABLEAUX[method], flow, statistics, breaks, look)
-        return SteppedRun(flow, steps, recorder, angles, statistics, fixed=True)
-    carried = flow.model.carried
-    tolerance = Tolerance(rtol, atol, carried.starts, carried.counted)
-    steps = adaptive_steps(flow, start, y, end, TABLEAUX[method], tolerance, flow, statistics, breaks, look)
-    return SteppedRun(flow, guarded(steps, start, end), recorder, angles, statistics, fixed=False)
+    run.start(start, y, angles)
+    run.keep_start()
+    return run

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import at_state, validate
 from .body import Body
+from .configuration import Configuration
 from .constraints import Constraint
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
 from .dynamics.dense.rows import ConstraintRows, constraint_rows
-from .dynamics.model import RANK_TOLERANCE, Model, flatten
+from .dynamics.model import RANK_TOLERANCE, Arrangement, Model, flatten
 from .dynamics.plant import Plant
 from .errors import InputError
+from .events import Event
 from .forces import ForceElement
 from .parts import Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives
@@ -22,6 +26,8 @@ from .state import Kinematics, State, initial_state
 if TYPE_CHECKING:
     from .mobility import Mobility
 
+# So many plants are kept; a mechanism that engages its parts as they happen to stand makes a new one each time.
+MOST_PLANTS = 64
 # Below these, distances of rows are round-off; above, rows at right angles are not far.
 RANK_TOLERANCES = 1e-12, 0.1
 
@@ -31,7 +37,7 @@ class System:
 
     Parameters
     ----------
-    items : iterable of Body, Constraint and ForceElement
+    items : iterable of Body, Constraint, ForceElement and Event
         In any order; the order of the bodies is the order of every array's rows.
     gravity : (3,)
         In N, m/s^2; none unless given.
@@ -50,7 +56,7 @@ class System:
 
     def __init__(
         self,
-        items: Iterable[Body | Constraint | ForceElement],
+        items: Iterable[Body | Constraint | ForceElement | Event],
         *more: Any,
         gravity: Any = (0, 0, 0),
         load_length: float | None = None,
@@ -61,31 +67,46 @@ class System:
         self.gravity = validate.array("System", "gravity", gravity, (3,))
         self._parts = Parts(items)
         self.bodies, self.constraints, self.forces = self._parts.bodies, self._parts.constraints, self._parts.forces
+        self.events = self._parts.events
         self._load_length = None if load_length is None else validate.positive("System", "load_length", load_length)
         self._rank_tolerance = validate.positive("System", "rank_tolerance", rank_tolerance)
         low, high = RANK_TOLERANCES
         if not low <= self._rank_tolerance <= high:
             raise InputError(f"System: rank_tolerance must lie between {low:g} and {high:g}; got {rank_tolerance!r}")
         self._initial = initial_state(self.bodies)
-        self._plants: dict[frozenset[str], Plant] = {}
+        self._plants: OrderedDict[Configuration, Plant] = OrderedDict()
+        self._arrangement = Arrangement.of(self.bodies, self.constraints, self.forces)
         self._build({constraint.name for constraint in self.constraints if constraint.active})
 
     def _build(self, active: set[str]) -> None:
-        """Let the constraints of these names be active; what computes with them is made once for each such set."""
-        key = frozenset(active)
-        if key not in self._plants:
-            self._plants[key] = Plant(
-                flatten(
-                    self.bodies,
-                    self.constraints,
-                    active,
-                    self.forces,
-                    self.gravity,
-                    self._load_length,
-                    self._rank_tolerance,
-                )
+        """Let the constraints of these names be active."""
+        self.configuration = Configuration(frozenset(active))
+        self.plant = self.plant_for(self.configuration)
+
+    def plant_for(self, configuration: Configuration) -> Plant:
+        """Return what computes with the parts that are active in a configuration; it is made once for each of these."""
+        if configuration not in self._plants:
+            others = dict(configuration.others)
+            model = flatten(
+                self._arrangement,
+                [others.get(constraint.name, constraint) for constraint in self.constraints],
+                set(configuration.active),
+                [others.get(force.name, force) for force in self.forces if force.name not in configuration.idle],
+                self.gravity,
+                self._load_length,
+                self._rank_tolerance,
             )
-        self.plant = self._plants[key]
+            self._plants[configuration] = Plant(model)
+            if len(self._plants) > MOST_PLANTS:
+                self._plants.popitem(last=False)
+        self._plants.move_to_end(configuration)
+        return self._plants[configuration]
+
+    def as_computed_by(self, plant: Plant) -> System:
+        """Return the same system with the parts active that a plant was made for, to ask it about these."""
+        other = copy(self)
+        other.plant = plant
+        return other
 
     @property
     def model(self) -> Model:
@@ -108,11 +129,11 @@ class System:
         """Whether the constraint of that name is switched on."""
         return self._parts.names_of_constraints("is_active", [name]) <= set(self.model.joint_rows)
 
-    def __getitem__(self, name: str) -> Body | Constraint | ForceElement:
+    def __getitem__(self, name: str) -> Body | Constraint | ForceElement | Event:
         """Return the object of that name."""
         return self._parts[name]
 
-    def __iter__(self) -> Iterator[Body | Constraint | ForceElement]:
+    def __iter__(self) -> Iterator[Body | Constraint | ForceElement | Event]:
         return iter(self._parts)
 
     def __contains__(self, name: object) -> bool:

@@ -210,7 +210,7 @@ class JointView:
     @property
     def unique(self) -> Uniqueness:
         """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
-        if self.constraint.name not in self._result.model.joint_rows:
+        if not self._result.active(self.constraint.name).any():
             raise InputError(f"{self.constraint}: it is switched off and carries no load")
         return self._result.mobility.loads[self.constraint.name]
 
@@ -254,14 +254,14 @@ class JointView:
 
     def _load(self, which: int, frame: str) -> np.ndarray:
         axes = self._axes(frame)
-        if self.constraint.name not in self._result.model.joint_rows:
+        if self.constraint.name not in self._result.joint_loads:
             return np.zeros((len(self._result.time), 3))
         load = self._result.joint_loads[self.constraint.name][:, which]
         return load if axes is None else np.einsum("tji,tj->ti", axes[0], load)
 
     def _load_rate(self, which: int, frame: str) -> np.ndarray:
         axes = self._axes(frame)
-        if self.constraint.name not in self._result.model.joint_rows:
+        if self.constraint.name not in self._result.joint_loads:
             return np.zeros((len(self._result.time), 3))
         require_order(self._result.model, 2)
         load = self._result.load_derivatives[self.constraint.name][:, which]

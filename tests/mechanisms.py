@@ -239,9 +239,60 @@ def _custom_rows(rng, name, body_i, body_j, size):
     return quirk.CustomRows(name, [body_i, body_j], rows)
 
 
-VARIANTS = [generic_with_motions, generic_with_a_function, implicit_of_velocities, crossed_gear, pulley_with_drums]
+def closed_stop(rng, name, body_i, body_j, size):
+    """A hinge at its upper limit."""
+    where = {"point": size * rng.uniform(-1, 1, size=3), "axis": random_unit(rng)}
+    hinge = quirk.Revolute(f"{name} of", body_i, body_j, **where)
+    return quirk.Stop(name, hinge, upper=0.0).closed[0]
+
+
+def closed_rope(rng, name, body_i, body_j, size):
+    """A rope that is taut."""
+    one, two = 0.3 * size * rng.normal(size=(2, 3))
+    length = np.linalg.norm(point_of(body_j, two) - point_of(body_i, one))
+    return quirk.Rope(name, body_i, body_j, point_i=one, point_j=two, length=length).closed[0]
+
+
+def closed_contact(rng, name, body_i, body_j, size):
+    """Two spheres in touch."""
+    one, two = 0.2 * size * rng.normal(size=(2, 3))
+    apart = np.linalg.norm(point_of(body_j, two) - point_of(body_i, one))
+    on_i, on_j = quirk.surface.sphere(0.4 * apart, one), quirk.surface.sphere(0.6 * apart, two)
+    return quirk.Contact(name, body_i, body_j, on_i=on_i, on_j=on_j).closed[0]
+
+
+def closed_rim(rng, name, body_i, body_j, size):
+    """A disk whose edge stands on a plane, the plane being that of body j."""
+    centre, axis, normal = 0.2 * size * rng.normal(size=3), random_unit(rng), random_unit(rng)
+    R_i, R_j = (rotation.matrix(b.orientation) for b in (body_i, body_j))
+    in_disk = normal - (normal @ R_i @ axis) * (R_i @ axis)
+    lowest = point_of(body_i, centre) - 0.3 * size * in_disk / np.linalg.norm(in_disk)
+    on_i = quirk.surface.rim(0.3 * size, centre, axis)
+    on_j = quirk.surface.plane(R_j.T @ (lowest - body_j.position), R_j.T @ normal)
+    return quirk.Contact(name, body_i, body_j, on_i=on_i, on_j=on_j).closed[0]
+
+
+def closed_one_sided(rng, name, body_i, body_j, size):
+    """A point on a curved surface, as a user writes it."""
+    point = 0.3 * size * rng.normal(size=3)
+
+    x0, y0, z0 = rotation.matrix(body_i.orientation).T @ (point_of(body_j, point) - body_i.position)
+
+    def gap(t, i, j):
+        x, y, z = i.rotation.T @ (j.point(point) - i.position)
+        return z - z0 - 0.1 * (np.sin(x - x0) + (y - y0) ** 2)
+
+    return quirk.OneSided(name, [body_i, body_j], gap).closed[0]
+
+
+VARIANTS = [
+    generic_with_motions, generic_with_a_function, implicit_of_velocities, crossed_gear, pulley_with_drums,
+    closed_stop, closed_rope, closed_contact, closed_rim, closed_one_sided,
+]  # fmt: skip
 # How many rows those have of which the class leaves that to whoever makes them.
-for _make, _rows in zip((_generic, _implicit, _custom_rows, *VARIANTS), (4, 2, 3, 5, 6, 1, 1, 1), strict=True):
+for _make, _rows in zip(
+    (_generic, _implicit, _custom_rows, *VARIANTS), (4, 2, 3, 5, 6, 1, 1, 1, 1, 1, 1, 1, 1), strict=True
+):
     _make.row_count = _rows
 
 

@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 from mechanisms import SPECIAL, VARIANTS, crossed_gear, random_body, random_joint, random_state
+from quirk.constraints.unilateral import Unilateral
 
 import quirk
 from quirk import constraints, rotation
 
+# Those that push have rows when they are closed: these are among the variants.
 KINDS = [
     kind
     for name in constraints.__all__
-    if issubclass(kind := getattr(constraints, name), quirk.Constraint) and name not in ("Constraint", "Joint", "Free")
+    if issubclass(kind := getattr(constraints, name), quirk.Constraint)
+    and name not in ("Constraint", "Joint", "Free")
+    and not issubclass(kind, Unilateral)
 ] + VARIANTS
 # Angles and displacements relative to a carrier, which is the ground here.
 CARRIED = [quirk.Gear, quirk.RackPinion, crossed_gear]
@@ -29,7 +33,7 @@ def pair(kind, seed, ground=None):
     if (kind is quirk.RollingDisk and ground == "j") or (kind in CARRIED and ground):
         pytest.skip("the ground is neither a disk nor, where it is the carrier, a gear")
     joint = random_joint(rng, "joint", *ends, kind)
-    more = [joint.joint] if kind is quirk.Drive else []
+    more = [] if getattr(joint, "joint", None) is None else [joint.joint]
     return quirk.System([a, b, joint, *more]), random_state(rng, 2)
 
 

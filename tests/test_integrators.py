@@ -48,7 +48,9 @@ def forced_exact(t):
 
 
 def run(f, exact, end, step, tableau, times=None):
-    recorder = Recorder(0.0, exact(0.0), times, None)
+    recorder = Recorder(times, None)
+    if times is None or times[0] <= 0:
+        recorder.keep(0.0, exact(0.0))
     for s in fixed_steps(f, 0.0, exact(0.0), end, step, tableau, None, Statistics()):
         recorder.add(s)
     return np.array(recorder.times), np.array(recorder.states)
@@ -193,7 +195,8 @@ def test_stiff_methods(method):
     """y' = -1e5 (y - cos t) - sin t: an explicit method would need 1e5 steps."""
     f = lambda t, y: -1e5 * (y - np.cos(t)) - np.sin(t)  # noqa: E731
     statistics = Statistics()
-    recorder = Recorder(0.0, np.array([1.0]), None, None)
+    recorder = Recorder(None, None)
+    recorder.keep(0.0, np.array([1.0]))
     for step in stiff_steps(f, 0.0, np.array([1.0]), 1.0, method, 1e-8, 1e-10, None, statistics):
         recorder.add(step)
     np.testing.assert_allclose(np.ravel(recorder.states), np.cos(recorder.times), atol=1e-6)
@@ -220,7 +223,8 @@ def test_a_manifold_is_kept_at_every_step(tableau):
     f = lambda t, y: np.array([-y[1], y[0]])  # noqa: E731
     tolerance = Tolerance(1e-4, 1e-4, np.array([0]))
     start = np.array([1.0, 0.0])
-    recorder = Recorder(0.0, start, np.linspace(0, 20, 101), circle)
+    recorder = Recorder(np.linspace(0, 20, 101), circle)
+    recorder.keep(0.0, start)
     for step in adaptive_steps(f, 0.0, start, 20.0, tableau, tolerance, circle, Statistics()):
         recorder.add(step)
     states = np.array(recorder.states)

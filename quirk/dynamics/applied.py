@@ -11,7 +11,9 @@ from quirk.constraints.relation import LANES, frame_numbers
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.forces.calls import NumberCall
-from quirk.forces.law import COORDINATE, REFERENCE, Layout, run
+from quirk.forces.law import COORDINATE, REFERENCE, Layout, continued_turns, run
+from quirk.forces.place import Place
+from quirk.jets import Jet
 from quirk.state import Kinematics
 
 from .model import Model
@@ -64,6 +66,28 @@ def exerted(
             variables[:, k + 1] = _rates(layout, outputs)[:, k] / (k + 1)
     fill(element, layout, t, inputs, outputs)
     return read(layout, outputs)
+
+
+def coordinate_at(
+    element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float, angles: Mapping[str, np.ndarray]
+) -> Jet:
+    """Return the one coordinate of an element without functions at time t of a motion, with two derivatives.
+
+    With its gradient by the poses of the bodies. The motion needs accelerations, which may be zero where the second
+    derivative is not asked for.
+    """
+    layout = element.layout(1)
+    inputs = law_inputs(element, layout, rows, motion, t, angles)
+    frames = [Place(layout, f, inputs, True) for f in range(layout.frames)]
+    time = Jet([t, 1.0, 0.0], [None] * layout.frames)
+    try:
+        found = element.coordinate(time, *frames)
+    except Exception as error:  # what a user wrote may raise any
+        raise InputError(f"{element}: it failed at t = {t:g} s: {type(error).__name__}: {error}") from error
+    (continued,) = continued_turns(element, layout, time, [found], inputs)
+    if not np.isfinite(float(continued.value)):
+        raise InputError(f"{element}: {element.undefined} at t = {t:g} s")
+    return continued
 
 
 def fill(element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:

@@ -92,10 +92,13 @@ class Carried:
 
 
 def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
-    """Return the rates (k,) of all numbers, from those of internal variables and from the power of all that works."""
+    """Return the rates (k,) of all numbers, from those of internal variables and from the power of all that works.
+
+    They are zero of what is switched off.
+    """
     found = np.zeros(carried.size)
     for name, where in carried.internal.items():
-        found[where] = internal[name]
+        found[where] = internal.get(name, 0.0)
     for name, place in carried.work.items():
-        found[place] = power[name]
+        found[place] = power.get(name, 0.0)
     return found

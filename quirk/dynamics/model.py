@@ -115,8 +115,39 @@ class Model:
         return next(name for name, rows in self.joint_rows.items() if rows.start <= row < rows.stop)
 
 
+@dataclass(frozen=True)
+class Arrangement:
+    """What is the same of a system whichever of its parts are active: where what is in states and results.
+
+    Attributes
+    ----------
+    bodies : list
+    joints : the frames of all constraints, between which angles are counted
+    carried : what runs integrate beside the motion of the bodies
+    """
+
+    bodies: Sequence[Body]
+    joints: CountedJoints
+    carried: Carried
+
+    @classmethod
+    def of(
+        cls, bodies: Sequence[Body], constraints: Sequence[Constraint], forces: Sequence[ForceElement]
+    ) -> Arrangement:
+        """Return the arrangement of a system with these parts."""
+        working = [constraint.name for constraint in constraints if _works(constraint)]
+        ends = [_ends(bodies, constraint) for constraint in constraints]
+        return cls(bodies, CountedJoints(constraints, ends), Carried.of(len(bodies), forces, working))
+
+
+def _ends(bodies: Sequence[Body], constraint: Constraint) -> tuple[int, int]:
+    number = {id(body): k for k, body in enumerate(bodies)}
+    i, j = (number.get(id(body), len(bodies)) for body in (constraint.body_i, constraint.body_j))
+    return i, j
+
+
 def flatten(
-    bodies: Sequence[Body],
+    arrangement: Arrangement,
     constraints: Sequence[Constraint],
     active: set[str],
     forces: Sequence[ForceElement],
@@ -124,7 +155,11 @@ def flatten(
     load_length: float | None = None,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> Model:
-    """Return the arrays of a system whose parts have been checked; the constraints named in `active` have rows."""
+    """Return the arrays of a system whose parts have been checked; the constraints named in `active` have rows.
+
+    `constraints` are all of the system, `forces` those that act.
+    """
+    bodies = arrangement.bodies
     number = {id(body): k for k, body in enumerate(bodies)}
 
     def index(body: Body | Ground) -> int:
@@ -179,8 +214,8 @@ def flatten(
         joint_rows=joint_rows,
         joint_bodies=joint_bodies,
         forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
-        joints=CountedJoints(constraints, ends),
-        carried=Carried.of(len(bodies), forces, [name for name, rows in joint_rows.items() if _works(relations, rows)]),
+        joints=arrangement.joints,
+        carried=arrangement.carried,
         row_scale=_row_scale(
             table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
         ),
@@ -189,12 +224,10 @@ def flatten(
     )
 
 
-def _works(relations: Sequence[PlacedRelation], rows: slice) -> bool:
-    """Whether rows may do work: those of a motion, and those of a user, which may depend on time in any way."""
-    return any(
-        rows.start <= placed.rows.start < rows.stop and (placed.relation.motions or placed.relation.of_user)
-        for placed in relations
-    )
+def _works(constraint: Constraint) -> bool:
+    """Whether a constraint may do work: by a motion, or by what a user wrote, which may depend on time in any way."""
+    relations = [one for one in constraint.primitives if isinstance(one, Relation)]
+    return any(relation.motions or relation.of_user for relation in relations)
 
 
 def _table(entries: Sequence[tuple]) -> PrimitiveTable:

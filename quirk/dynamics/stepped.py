@@ -2,62 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from quirk.integrators import Recorder, Sampled, Statistics
+from quirk.integrators import IntegrationError, Recorder, Sampled, Statistics
 from quirk.interruption import Held
 
 from .counting import look_ahead, note_turns, turn_on
+from .crossings import Crossings
 from .dense.flow import Flow
 from .layout import Slots
 from .sparse.host.flow import SparseFlow
+from .sparse.host.run import Pace
+from .sparse.host.solver import Solver
+from .sparse.host.watch import Guard, Watch
+from .sparse.march.run import Settings
 from .turns import Turns
 
 
 class SteppedRun:
     """A run whose steps Python takes, with the interface of `quirk.dynamics.sparse.host.run.CompiledRun`.
 
+    Parameters
+    ----------
+    solver : Solver, by which quantities of events are evaluated
+    steps : yields steps from (t, y) on, so many whole fixed steps being behind
+    settings, asked, statistics, guards : as of `CompiledRun`
+
     Attributes
     ----------
     quadrants : of the joints, (2 K,) for each state kept so far
+    hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
     """
 
     def __init__(
         self,
-        flow: Flow | SparseFlow,
-        steps: Iterator[Sampled],
-        recorder: Recorder,
-        angles: np.ndarray,
+        solver: Solver,
+        steps: Callable[[Any, float, np.ndarray, int], Iterator[Sampled]],
+        settings: Settings,
+        asked: np.ndarray | None,
         statistics: Statistics,
-        *,
-        fixed: bool,
+        guards: Sequence[Guard],
     ) -> None:
-        self._flow, self._steps, self._recorder, self._statistics = flow, steps, recorder, statistics
-        self.reached, self._state = recorder.start
-        self._model = flow.model
-        state, joints = flow.model.carried.state(self._state), flow.model.joints
+        self._make, self._settings, self._asked, self._statistics = steps, settings, asked, statistics
+        self._model, self._behind = solver.model, 0
+        self._crossings = Crossings(Watch(guards, solver), solver, settings)
+
+    def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
+        """Go on from a state (13 n + k,) on the constraints at time t, at which angles are (K, 3)."""
+        self._flow, self.reached, self._state, self._grid = flow, t, y, pace.grid
+        self._evaluations = self._statistics.evaluations
+        pending = None if self._asked is None else self._asked[pace.asked :]
+        self._recorder = Recorder(pending, flow)
+        self._behind = pace.asked
+        state, joints = flow.model.carried.state(y), flow.model.joints
         self._slots = Slots.along([], len(state.position), flow.model.carried.size)
-        self._counter = joints.counter(self._slots, state, 1, blind=fixed)
-        self.quadrants = [self._counter.quadrants.copy() for _ in recorder.times]
+        self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
+        self.quadrants: list[np.ndarray] = []
         self._whole = Turns.since(joints, state.orientation, angles, np.zeros((0, 0))).whole
-        if flow.model.reads_angles:
-            flow.refer(self.reached, angles, joints.rates(state))
+        self.hit: list[tuple[Hashable, int]] = []
+        self._crossings.enter(pace.sides)
+        self._steps: Iterator[Sampled] | None = None
+        self._refer(angles)
+
+    def keep_here(self) -> None:
+        """Keep the state where the run stands."""
+        self._recorder.keep(self.reached, self._state)
+        self.quadrants.append(self._counter.quadrants.copy())
+
+    @property
+    def pace(self) -> Pace:
+        """What to go on with, in another set of active parts."""
+        asked = self._behind + self._recorder.behind
+        return Pace(0.0, self._grid, asked, self._crossings.sides)
+
+    @property
+    def state(self) -> np.ndarray:
+        """Where the run stands, (13 n + k,)."""
+        return self._state
+
+    @property
+    def angles(self) -> np.ndarray:
+        """Angles (K, 3), rad, of all joints where the run stands, with all turns made."""
+        joints = self._model.joints
+        vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
+        return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self._whole
+
+    def jump(self, y: np.ndarray) -> None:
+        """Go on from where the run stands with other velocities and internal variables, (13 n + k,)."""
+        self._state, self._steps = y, None
+        self._crossings.unsettle()
+
+    def events(self) -> list[tuple[Hashable, float, int, float]]:
+        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        return self._crossings.noted()
 
     @property
     def times(self) -> list[np.ndarray]:
-        """Times (k,) of the states kept so far."""
-        return [np.array(self._recorder.times)]
+        """Times (k,) of the states kept since it was entered."""
+        return [np.array(self._recorder.times)] if self._recorder.times else []
 
     @property
     def states(self) -> list[np.ndarray]:
-        """Flat states (nt, 13 n + k) kept so far."""
+        """Flat states (nt, 13 n + k) kept since it was entered."""
         return [np.array(self._recorder.states)]
 
     @property
     def turns(self) -> Turns:
-        """The turns of joints at the states kept so far."""
+        """The turns of joints at the states kept since it was entered."""
         quadrants = np.vstack(self.quadrants)
         return Turns(self._model.joints, quadrants.reshape(len(quadrants), -1, 2), self._whole)
 
@@ -79,20 +133,39 @@ class SteppedRun:
         """Take one step; returns whether there was one to take."""
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C is heard by `flow`, and at
         # the end when all is written down.
+        self.hit = []
         with Held(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            step = next(self._steps, None)
+            if self._steps is None:
+                self._steps = self._make(self._flow, self.reached, self._state, self._grid)
+                self.hit = self._crossings.take_sides(self.reached, self._state)
+            step = None if self.hit else next(self._steps, None)
             if step is not None:
+                end = self._crossings.first_in(step)
+                if end is not None:
+                    step = self._cut(step, end)
                 self._recorder.add(step)
                 self._count(step.t_new, step.y_new)
                 self.reached, self._state = step.t_new, step.y_new
-        self._statistics.evaluations = self._flow.evaluations
-        return step is not None
+                self.hit = self._crossings.settle(step)
+                self._refer(self.angles)
+        settings = self._settings
+        if settings.fixed > 0:
+            self._grid = int((self.reached - settings.start) / settings.step + 1e-9)
+        self._statistics.evaluations = self._evaluations + self._flow.evaluations
+        return step is not None or bool(self.hit)
+
+    def _cut(self, step: Sampled, end: float) -> Sampled:
+        """The first part of a step, up to an event; steps go on from there."""
+        y = self._flow.project(end, step.sample(end))
+        if y is None:
+            raise IntegrationError("the state left the constraints at an event", end)
+        self._steps = None
+        return Cut(step, end, y)
 
     def close(self) -> None:
-        """Keep also the state that a run reached which ended early."""
-        self._recorder.close(self.reached, self._state)
-        if len(self.quadrants) < len(self._recorder.times):
-            self.quadrants.append(self._counter.quadrants.copy())
+        """Keep also the state that a run has reached."""
+        if not self._recorder.times or self.reached > self._recorder.times[-1]:
+            self.keep_here()
 
     def _count(self, t_new: float, y_new: np.ndarray) -> None:
         """Count the turns of joints in a step, up to its end and to each state kept in it."""
@@ -103,7 +176,25 @@ class SteppedRun:
             note_turns(counter, 0, y, lanes(self._recorder.states[row]), self._recorder.times[row] - t)
             self.quadrants.append(counter.kept.copy())
         turn_on(counter, y, end, t_new - t)
+
+    def _refer(self, angles: np.ndarray) -> None:
+        """Let angles (K, 3) go on from where the run stands."""
+        rates = self._model.joints.rates(self._model.carried.state(self._state))
+        self._crossings.refer(self.reached, angles, rates)
         if self._model.reads_angles:
-            state, joints = self._model.carried.state(y_new), self._model.joints
-            counted = joints.angles(joints.plane_vectors(state.orientation), counter.quadrants.reshape(-1, 2))
-            self._flow.refer(t_new, counted + self._whole, joints.rates(state))
+            self._flow.refer(self.reached, angles, rates)
+
+
+class Cut:
+    """The first part of a step, which ends at an event."""
+
+    def __init__(self, step: Sampled, t_new: float, y_new: np.ndarray) -> None:
+        self._step, self.t, self.t_new, self.y_new = step, step.t, t_new, y_new
+
+    def sample(self, t: float) -> np.ndarray:
+        """Return y at a time within the part."""
+        return self._step.sample(t)
+
+    def near(self, t: float) -> np.ndarray:
+        """Return about the same without further evaluations."""
+        return self._step.near(t)

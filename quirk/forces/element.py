@@ -13,6 +13,7 @@ from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.motion import Motion
 from quirk.sealed import Sealed
+from quirk.traceable import read_only
 
 from .law import Layout
 from .place import Place
@@ -221,6 +222,10 @@ class ForceElement(Sealed):
         """
         return []
 
+    def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
+        """Return the approximate rate of each turning coordinate from the rates (3,) of joints' angles, by name."""
+        return self.turns_near(rates)
+
     def motion(self, name: str) -> Motion:
         """Return one of its motions."""
         found: Motion = getattr(self, name)
@@ -231,6 +236,13 @@ class ForceElement(Sealed):
         made = object.__new__(type(self))
         vars(made).update({**vars(self), **values})
         return made
+
+    def as_law(self, traced: bool) -> Any:
+        """Return what the law is run on, a copy made by `with_values`: what a user wrote may do more than arithmetic.
+
+        `traced` says whether machine code is being written.
+        """
+        return self if self.built_in or not traced else read_only(self)
 
     @property
     def structure(self) -> tuple[Any, ...]:

@@ -16,7 +16,6 @@ import numpy as np
 from quirk.constraints.relation import LANES, TRANSLATION, TURN, zeros
 from quirk.jets import Jet
 from quirk.lanes import at, put, replaced, store
-from quirk.traceable import read_only
 from quirk.traced import Traced
 
 from .place import PLACEMENT, Place
@@ -134,7 +133,7 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         _add(loads, potential, -1.0)
     if element.has("coordinate"):
         found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
-        coordinates = _continued(element, layout, time, found, inputs)
+        coordinates = continued_turns(element, layout, time, found, inputs)
         if element.has("stored"):
             stored = law.stored(time, coordinates[0] if len(coordinates) == 1 else coordinates)
             energy = energy + (stored.value if isinstance(stored, Jet) else stored)
@@ -169,7 +168,8 @@ def _act_along(
             _add(loads, x, multiplier)
     for c, (x, multiplier) in enumerate(zip(coordinates, multipliers, strict=True)):
         first = layout.first_coordinate + COORDINATE * c
-        for k, value in enumerate((x.taylor[0], x.taylor[1], multiplier)):
+        # What depends on velocities has no rate, as accelerations are not known.
+        for k, value in enumerate((x.taylor[0], x.taylor[1] if len(x.taylor) > 1 else math.nan, multiplier)):
             put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
 
 
@@ -182,9 +182,7 @@ def _bare(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
 
 def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
     """The element with these values in place of its parameters."""
-    law = element.with_values(values)
-    # What a user wrote may do more than arithmetic.
-    return read_only(law) if isinstance(inputs, Traced) and not element.built_in else law
+    return element.with_values(values).as_law(isinstance(inputs, Traced))
 
 
 def _with_rates(
@@ -220,7 +218,7 @@ def _internal_rates(
     given: Sequence[Any] = frames
     if element.has("coordinate"):
         found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
-        given = _bare(_continued(element, layout, time, found, inputs))
+        given = _bare(continued_turns(element, layout, time, found, inputs))
     return _counted("internal_rates", law.internal_rates(time, *given), layout.internal)
 
 
@@ -346,7 +344,7 @@ def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> N
         load[k] = load[k] + lanes
 
 
-def _continued(element: ForceElement, layout: Layout, time: Jet, coordinates: list[Jet], inputs: Any) -> list[Jet]:
+def continued_turns(element: ForceElement, layout: Layout, time: Jet, coordinates: list[Jet], inputs: Any) -> list[Jet]:
     """Return the coordinates, with those angles among them that count turns continued from their references."""
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):

@@ -130,7 +130,7 @@ class Applied:
         by_name = {name: angles[k] for name, k in self._joints.number.items()}
         speeds = {name: np.zeros(3) if rates is None else rates[k] for name, k in self._joints.number.items()}
         for element, k, place in self._turning:
-            reference = element.turns_near(by_name)[k], element.turns_near(speeds)[k], t
+            reference = element.turns_near(by_name)[k], element.turn_rates(speeds)[k], t
             self.table.inputs[place : place + REFERENCE] = reference
 
     @contextmanager

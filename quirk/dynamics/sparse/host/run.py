@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,19 +17,23 @@ from quirk.integrators.step import IntegrationError, stalled
 from quirk.interruption import Held
 from quirk.lanes import aligned
 
+from ...counting import FASTEST
 from ...turns import Turns
 from ..kernels.project import CORRECTIONS, FACTORISATIONS
 from ..march.run import (
     AGAIN,
     ASKED,
     BEST_RANK,
+    CAP,
     CLEARED,
     CLOCK,
     COLLAPSED,
     DONE,
     EVALUATIONS,
+    EVENT,
     FRESH,
     GRID,
+    HAPPENED,
     KEPT,
     LOST_BETWEEN,
     LOW,
@@ -40,21 +46,26 @@ from ..march.run import (
     REJECTED,
     REST,
     SEEN,
-    STALL,
     STALLED,
     STEPS,
     STOPPED,
     SUSPECT,
     T_NEW,
+    UNDEFINED,
+    UNSETTLED,
+    WAS_REJECTED,
     H,
     Run,
     Settings,
     T,
 )
 from ..march.runge_kutta import RungeKutta, march_runge_kutta
+from ..march.watched import AT_ZERO, NOTED, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
 from .probed import Functions, Stretch
+from .solver import Solver
+from .watch import Guard, Sides, Watch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
 ENTRY_TIME = 0.1
@@ -66,47 +77,60 @@ ROOM, MOST_ROOM = 2**22, 2**14
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
-class CompiledRun:
-    """Integrates from a state on the constraints.
-
-    Parameters
-    ----------
-    flow : SparseFlow
-    y : (13 n + k,) where to start
-    tableau, settings : how to go on
-    breaks : at which steps end; those found on the way are added
-    asked : times to keep, or None for all steps
-    angles : (K, 3) of joints, with the turns that they have made
-    statistics : filled while the run goes on
+@dataclass(frozen=True)
+class Pace:
+    """How a run goes on where another set of active parts left it.
 
     Attributes
     ----------
-    times, states, quadrants : what was kept so far, of each entry into compiled code: arrays (k,), flat states
-        (k, 13 n + ...), and (k, 2 K)
+    h : s, step to try, or 0 to find one
+    grid : fixed steps that are whole
+    asked : how many of the asked times are behind
+    sides : of zero on which watched quantities are
+    """
+
+    h: float = 0.0
+    grid: int = 0
+    asked: int = 0
+    sides: Sides = field(default_factory=dict)
+
+
+class CompiledRun:
+    """Integrates with one set of active parts, from a state on the constraints, as often as it is entered.
+
+    Parameters
+    ----------
+    solver : Solver
+    tableau, settings : how to go on
+    breaks : at which steps end; those found on the way are added
+    asked : times to keep, or None for all steps
+    statistics : filled while the run goes on
+    guards : what to watch
+
+    Attributes
+    ----------
+    times, states, quadrants : what was kept since it was entered, of each entry into compiled code: arrays (k,), flat
+        states (k, 13 n + ...), and (k, 2 K)
+    hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
     """
 
     def __init__(
         self,
-        flow: SparseFlow,
-        y: np.ndarray,
+        solver: Solver,
         tableau: Tableau,
         settings: Settings,
         breaks: Breaks,
         asked: np.ndarray | None,
-        angles: np.ndarray,
         statistics: Statistics,
+        guards: Sequence[Guard],
     ) -> None:
-        solver = flow.solver
-        self._flow, self._tableau, self._start = flow, tableau, y
+        self._tableau, weights = tableau, weights_of(tableau)
         self.solver, self.settings, self.statistics = solver, settings, statistics
-        self._breaks, weights = breaks, weights_of(tableau)
+        self._breaks, self._asked = breaks, asked
         self._functions = Functions(solver, tableau, settings.fixed > 0)
         if not self._functions.count:
             self.settings = settings._replace(gap=np.inf)
-        room = max(1, min(ROOM // solver.size, MOST_ROOM))
-        solver.counts[:BEST_RANK] = 0
-        for entry in (STALL, PIECE, GRID, REST, FRESH):
-            solver.counts[entry] = 0
+        self._room = max(1, min(ROOM // solver.size, MOST_ROOM))
         self.stepper = RungeKutta(
             weights=weights,
             exponent=weights.exponent,
@@ -114,35 +138,86 @@ class CompiledRun:
             stage=aligned(solver.size),
             change=aligned(solver.size),
         )
+        self.watch = Watch(guards, solver)
+        self._states = aligned(self._room * solver.size)
+        self._entry_steps = FIRST_ENTRY_STEPS
+
+    def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
+        """Go on from a state (13 n + k,) on the constraints at time t, at which angles are (K, 3)."""
+        solver, counts, settings = self.solver, self.solver.counts, self.settings
+        self._flow, self._start, self._angles = flow, y, angles
+        self._before = replace(self.statistics)
+        counts[:BEST_RANK] = 0
+        counts[BEST_RANK + 1 :] = 0
+        counts[GRID], counts[UNSETTLED] = pace.grid, 1
+        state = solver.model.carried.state(y)
         self.run = Run(
             y=solver.slots.state_to_lanes(y),
             y_new=aligned(solver.size),
             clock=np.zeros(CLOCK),
-            counts=solver.counts,
-            asked=np.zeros(0) if asked is None else asked,
-            times=np.zeros(room),
-            states=aligned(room * solver.size),
+            counts=counts,
+            asked=np.zeros(0) if self._asked is None else self._asked,
+            times=np.zeros(self._room),
+            states=self._states,
             stop=solver.applied.stop,
-            pieces=np.array(breaks.pieces(settings.start)).ravel(),
+            pieces=np.array(self._breaks.pieces(t)).ravel(),
             functions=self._functions.asked,
-            counter=solver.model.joints.counter(
-                solver.slots, solver.model.carried.state(y), room, blind=settings.fixed > 0
-            ),
+            counter=solver.model.joints.counter(solver.slots, state, self._room, blind=settings.fixed > 0),
+            watched=self.watch.table,
         )
-        self._angles = angles
         self.times: list[np.ndarray] = []
         self.states: list[np.ndarray] = []
         self.quadrants: list[np.ndarray] = []
-        self._entry_steps, self._begun, self._rest = FIRST_ENTRY_STEPS, False, LEAST_REST
+        self.hit: list[tuple[Hashable, int]] = []
+        self._begun, self._rest = False, LEAST_REST
         clock = self.run.clock
-        clock[CLEARED] = -np.inf
-        clock[T] = clock[MARK] = settings.start
-        clock[PREVIOUS] = SMALLEST_ERROR
-        if asked is None:
-            self._record(np.array([settings.start]), y[None], self.run.counter.quadrants)
-        elif len(asked) and asked[0] <= settings.start:
-            self._record(asked[:1], y[None], self.run.counter.quadrants)
-            self.run.counts[ASKED] = 1
+        clock[CLEARED], clock[CAP] = -np.inf, np.inf
+        clock[T] = clock[MARK] = t
+        clock[PREVIOUS], clock[H] = SMALLEST_ERROR, pace.h
+        if self._asked is not None:
+            counts[ASKED] = pace.asked
+        self.watch.take(pace.sides)
+
+    def keep_here(self) -> None:
+        """Keep the state where the run stands, before the first step and on either side of what happens between two."""
+        self._record(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
+        if self._asked is not None:
+            asked = self.run.counts[ASKED]
+            if asked < len(self._asked) and self._asked[asked] <= self.reached:
+                self.run.counts[ASKED] += 1
+
+    @property
+    def pace(self) -> Pace:
+        """What to go on with, in another set of active parts."""
+        counts = self.run.counts
+        return Pace(float(self.run.clock[H]), int(counts[GRID]), int(counts[ASKED]), self.watch.sides)
+
+    @property
+    def state(self) -> np.ndarray:
+        """Where the run stands, (13 n + k,)."""
+        return self._rows(self.run.y)[0]
+
+    @property
+    def angles(self) -> np.ndarray:
+        """Angles (K, 3), rad, of all joints where the run stands, with all turns made."""
+        turns = self._turns(self.run.counter.quadrants[None])
+        return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
+
+    def jump(self, y: np.ndarray) -> None:
+        """Go on from where the run stands with other velocities and internal variables, (13 n + k,)."""
+        run = self.run
+        run.y[:] = self.solver.slots.state_to_lanes(y)
+        run.counts[FRESH], run.counts[UNSETTLED], run.counts[WAS_REJECTED] = 1, 1, 0
+        run.clock[PREVIOUS] = SMALLEST_ERROR
+        velocity = self.solver.model.carried.state(y).angular_velocity
+        run.counter.clock[FASTEST] = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
+
+    def events(self) -> list[tuple[Hashable, float, int, float]]:
+        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        noted = self.watch.table.noted[: NOTED * self.run.counts[HAPPENED]].reshape(-1, NOTED)
+        self.run.counts[HAPPENED] = 0
+        guards, order = self.watch.guards, np.argsort(noted[:, WHEN], kind="stable")
+        return [(guards[int(e)].key, float(t), int(way), float(energy)) for t, e, way, energy in noted[order]]
 
     @property
     def reached(self) -> float:
@@ -152,8 +227,11 @@ class CompiledRun:
     @property
     def turns(self) -> Turns:
         """The turns of joints at what was kept so far."""
+        return self._turns(np.vstack(self.quadrants))
+
+    def _turns(self, quadrants: np.ndarray) -> Turns:
         start = self.solver.model.carried.state(self._start)
-        return Turns.since(self.solver.model.joints, start.orientation, self._angles, np.vstack(self.quadrants))
+        return Turns.since(self.solver.model.joints, start.orientation, self._angles, quadrants)
 
     @property
     def rank(self) -> int:
@@ -170,22 +248,25 @@ class CompiledRun:
         return self.solver.applied.undefined(t)
 
     def _begin(self) -> None:
-        """Evaluate at the start and choose a first step."""
-        flow, settings, solver, y = self._flow, self.settings, self.solver, self._start
-        piece = self._breaks.piece(settings.start)
-        solver.applied.refer(settings.start, self._angles)
+        """Evaluate where the run was entered and choose a first step."""
+        flow, settings, solver, y, t = self._flow, self.settings, self.solver, self._start, self.reached
+        piece = self._breaks.piece(t)
+        rates = solver.model.joints.rates(solver.model.carried.state(y))
+        self.watch.laws.refer(t, self._angles, rates)
+        solver.applied.refer(t, self._angles)
         slope = flow(piece.low, y)
-        if solver.model.reads_angles:
-            solver.applied.refer(settings.start, self._angles, solver.model.joints.rates(solver.model.carried.state(y)))
+        solver.applied.refer(t, self._angles, rates)
         self.stepper.k[: solver.size] = solver.slots.state_to_lanes(slope)
         self._functions.note()
         if settings.fixed == 0:
             carried = solver.model.carried
             if not np.isfinite(slope).all():
-                raise collapsed(settings.start, y[: carried.counted], slope[None, : carried.counted])
-            tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
-            h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
-            self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(settings.start)), piece.first)
+                raise collapsed(t, y[: carried.counted], slope[None, : carried.counted])
+            h = float(self.run.clock[H])
+            if h <= 0:
+                tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
+                h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
+            self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(t)), piece.first)
         self._begun = True
 
     def proceed(self) -> bool:
@@ -200,12 +281,16 @@ class CompiledRun:
             self._begin()
         applied = self.solver.applied
         # What was computed is written down before anything is raised, Ctrl-C included.
-        with applied.calling(), Held(applied.stop):
+        with self.watch.laws.calling(), applied.calling(), Held(applied.stop):
             outcome = self._enter()
             if outcome == SUSPECT:
                 self._look_closer()
-        if outcome not in (AGAIN, DONE, STOPPED, SUSPECT):
+        if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
             raise self._error(outcome)
+        table = self.watch.table
+        self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
+        table.at_zero[:] = table.hit == AT_ZERO
+        table.hit[:] = 0
         # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
         return outcome != DONE
 
@@ -259,12 +344,14 @@ class CompiledRun:
         return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
     def _count(self) -> None:
-        counts, statistics = self.run.counts, self.statistics
-        statistics.steps, statistics.rejected = int(counts[STEPS]), int(counts[REJECTED])
-        statistics.evaluations = self._flow.evaluations + int(counts[EVALUATIONS])
-        called = self.solver.applied.in_python
-        statistics.in_python = {who: (int(calls), spent) for who, (calls, spent) in called.items() if calls}
-        statistics.corrections, statistics.factorisations = int(counts[CORRECTIONS]), int(counts[FACTORISATIONS])
+        counts, statistics, before = self.run.counts, self.statistics, self._before
+        statistics.steps = before.steps + int(counts[STEPS])
+        statistics.rejected = before.rejected + int(counts[REJECTED])
+        statistics.evaluations = before.evaluations + self._flow.evaluations + int(counts[EVALUATIONS])
+        called = {**self.solver.applied.in_python, **self.watch.laws.in_python}
+        statistics.in_python |= {who: (int(calls), spent) for who, (calls, spent) in called.items() if calls}
+        statistics.corrections = before.corrections + int(counts[CORRECTIONS])
+        statistics.factorisations = before.factorisations + int(counts[FACTORISATIONS])
 
     def _error(self, outcome: int) -> BaseException:
         run, clock = self.run, self.run.clock
@@ -275,6 +362,9 @@ class CompiledRun:
             return collapsed(t, y[:counted], self._rows(stages)[:, :counted], self._breaks)
         if outcome == STALLED:
             return stalled(t, t - float(clock[MARK]))
+        if outcome == UNDEFINED:
+            trouble = self.watch.trouble(float(clock[T_NEW]))
+            return IntegrationError(f"a watched quantity has no value: {trouble}", t)
         if outcome == LOST_BETWEEN:
             return IntegrationError("the state is not finite between two steps", t)
         if outcome == OFF_BETWEEN:

@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quirk import rotation
 from quirk.fingerprint import changed_by
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
 from quirk.state import State
 
 from ...layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
+from ...metric import inverse_root
 from ...model import Model
 from ..kernels.at_state import (
     CHOOSE,
     COUNT,
     EVALUATE,
+    IMPULSE,
     NORMALISE,
     PHI,
     PHI_RATE,
@@ -284,6 +287,33 @@ class Solver:
             self._do(task, y, t)
             columns.append(self.work.rhs[self.tables.row_lane])
         return np.stack(columns, axis=1)
+
+    def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how impulses change velocities, (n, 6) in N and in body axes, and the impulses (m,) of the rows.
+
+        Parameters
+        ----------
+        y : (size,)
+        rates : (m,) by which the rates of the rows are to change
+        wrench : (n, 6) given impulses on the bodies: in N, and moments about the centres of mass in N
+        """
+        model, n = self.model, self.slots.bodies
+        state = model.carried.state(self.slots.state_from_lanes(y))
+        R, W = rotation.matrix(state.orientation), inverse_root(model.inertia)
+        given = wrench.copy()
+        given[:, 3:] = np.einsum("nji,nkj,nk->ni", W, R, wrench[:, 3:])
+        self.work.wrench[:] = self.slots.to_lanes(given)
+        multipliers = np.zeros(model.rows)
+        if model.rows:
+            self.work.goal[:] = 0.0
+            self.work.goal[self.tables.row_lane] = rates
+            self._do(IMPULSE, y, t)
+            multipliers = self.multipliers()
+        total = self.slots.from_lanes(self.work.wrench, WRENCH_SIZE)
+        change = np.empty((n, 6))
+        change[:, :3] = total[:, :3] / model.mass[:, None]
+        change[:, 3:] = np.einsum("nij,nj->ni", W, total[:, 3:])
+        return change, multipliers
 
     def _do(
         self,

@@ -70,17 +70,25 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
             store(kin, block * KIN + 8 * (FORCE + c), splat(0.0))
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         o = ELEMENT_SIZE * e
-        hand_over(forces, e, t, y, kin)
+        run_law(forces, e, t, y, kin)
         first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
-        for s in range(first, forces.entries[o + SIDE_END]):
-            store(forces.outputs, out + LANES * (s - first), splat(math.nan))  # what a law that fails leaves
-        call(forces.entries[o + ADDRESS], t, forces.inputs, forces.entries[o + INPUT], forces.outputs, out)
         for s in range(first, forces.entries[o + SIDE_END]):
             k = forces.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
             for c in range(3):
                 load, moment = out + LANES * (s - first) + c, out + LANES * (s - first) + 3 + c
                 kin[k + 8 * (FORCE + c)] += at(forces.outputs, load)
                 kin[k + 8 * (TORQUE + c)] += at(forces.outputs, moment)
+
+
+@kernel
+def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
+    """Fill the outputs of the law of element e at (t, y); its loads are not numbers if it fails."""
+    hand_over(forces, e, t, y, kin)
+    o = ELEMENT_SIZE * e
+    first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
+    for s in range(first, forces.entries[o + SIDE_END]):
+        store(forces.outputs, out + LANES * (s - first), splat(math.nan))
+    call(forces.entries[o + ADDRESS], t, forces.inputs, forces.entries[o + INPUT], forces.outputs, out)
 
 
 @kernel

@@ -11,10 +11,12 @@ from quirk.record import record
 
 from .bodies import normalise, poses
 from .evaluate import evaluate, factorise_at
+from .factorisation import factorise_rows
+from .impose import impose
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .project import project
-from .redundancy import choose, judge, uniform_rows, watch
+from .redundancy import choose, judge, uniform_rows, watch, weighed_rows
 from .rows import residuals
 from .work import RANK, TOLERANCE
 
@@ -39,8 +41,12 @@ class Desk(NamedTuple):
 
 # What `at_state` can be asked to do: find y'; bring quaternions to unit length, or all of y onto the constraints; count
 # the independent rows; choose `rank` of them; find Phi, or its rate, in work.rhs; factorise the rows in work.G by
-# reflections; solve for work.rhs with these.
-EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE = range(9)
+# reflections; solve for work.rhs with these; add impulses of constraints to those in work.wrench so that rates of rows
+# change by work.goal.
+EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE, IMPULSE = range(10)
+
+# Solves for impulses: they happen rarely, and are to be right to the last digits.
+IMPULSE_PASSES = 4
 
 
 @entry(notice="compiling what every state needs, usually for 5 to 20 s")
@@ -72,6 +78,10 @@ def at_state(task: int, mechanism: Mechanism, t: float, desk: Desk) -> bool:
         )  # fmt: skip
     elif task == SUBSTITUTE:
         substitute(work.fronts, work.triangle, work.rhs, work.x)
+    elif task == IMPULSE:
+        weighed_rows(mechanism, t, y)
+        factorise_rows(mechanism)
+        impose(mechanism, IMPULSE_PASSES)
     else:
         poses(mechanism.constants, y, work.kin)
         residuals(mechanism.nodes, t, y, work.kin, 0 if task == PHI else 1, work.rhs)

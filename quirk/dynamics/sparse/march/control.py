@@ -15,6 +15,7 @@ from quirk.integrators.control import (
 
 from ..kernels.redundancy import EPSILON
 from .run import (
+    CAP,
     END,
     FIRST,
     FRESH,
@@ -52,7 +53,9 @@ def choose_end(settings: Settings, run: Run) -> float:
         clock[T_NEW] = min(whole_step(settings, run), end)
         if abs(whole_step(settings, run) - end) <= shortest(settings, run):
             clock[T_NEW] = end
+        clock[T_NEW] = min(clock[T_NEW], clock[CAP])
         return clock[T_NEW] - clock[T]
+    end = min(end, clock[CAP])
     clock[T_NEW] = next_end(clock[T], clock[H], end, settings.max_step)
     clock[UNCUT] = clock[H] if clock[T_NEW] >= end else 0.0
     return clock[T_NEW] - clock[T]

@@ -1,6 +1,6 @@
 """The march: steps of any method, taken, judged and continued, with the states that are asked for on the way.
 
-A method is a stepper: three kernels and a record that they share. `march_of` makes a march of them, which an entry of
+A method is a stepper: four kernels and a record that they share. `march_of` makes a march of them, which an entry of
 the method's own calls; that is compiled when the method is first used.
 
 * ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], on the constraints
@@ -8,6 +8,7 @@ the method's own calls; that is compiled when the method is first used.
   steps that arrive.
 * ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
   finite.
+* ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums.
 * ``close(stepper, settings, run)`` lets what the end of a step is known by serve the start of the next.
 
 The record has `exponent`: the error grows as the step to the power of one over it.
@@ -34,6 +35,7 @@ from ..kernels.project import project
 from ..kernels.redundancy import watch
 from ..kernels.work import CORRECTION
 from .control import accepted, choose_end, passed_on, shortest, stalled
+from .crossings import crossings_of, take_sides
 from .probe import carry_on
 from .run import (
     AGAIN,
@@ -44,7 +46,10 @@ from .run import (
     DENSE,
     DONE,
     EVALUATIONS,
+    EVENT,
+    EVENTFUL,
     GONE_ON,
+    HAPPENED,
     KEPT,
     LOST_BETWEEN,
     NOT_FINITE,
@@ -56,14 +61,20 @@ from .run import (
     SUSPECT,
     T_NEW,
     TAKEN,
+    UNDEFINED,
+    UNSETTLED,
     WITHIN,
     Run,
     Settings,
     T,
 )
 from .suspicion import suspect
+from .watched import ROOM, SAMPLES
 
 Kernel = Callable[..., Any]
+
+# So often a quantity crosses in a step at most, as far as samples can tell.
+MOST_NOTED = 2 * SAMPLES
 
 
 @kernel
@@ -117,11 +128,18 @@ def carry_functions_on(settings: Settings, run: Run, stages: int) -> None:
         carry_on(run.functions, stages)
 
 
-def march_of(take: Kernel, between: Kernel, close: Kernel) -> Kernel:
+@kernel
+def full(run: Run) -> bool:
+    """Whether a further step may hold more events than there is room to note."""
+    return run.counts[HAPPENED] > 0 and run.counts[HAPPENED] + MOST_NOTED * run.watched.side.shape[0] > ROOM
+
+
+def march_of(take: Kernel, between: Kernel, middle: Kernel, close: Kernel) -> Kernel:
     """Return the march of a method, for its entry to call: march(mechanism, stepper, settings, run, most_steps).
 
     It takes steps until the run ends or cannot go on, or `most_steps` are tried; and returns the reason.
     """
+    look = crossings_of(between, middle)
 
     @kernel
     def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
@@ -143,10 +161,15 @@ def march_of(take: Kernel, between: Kernel, close: Kernel) -> Kernel:
                 return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
         elif not accepted(error, stepper.exponent, run, h):
             return GONE_ON
-        counts[STEPS] += 1
-        counts[WITHIN] = TAKEN
         refer(mechanism.forces, clock[T_NEW])
+        counts[WITHIN] = TAKEN
+        reason = look(mechanism, stepper, settings, run)
+        if counts[WITHIN] == BETWEEN or reason == UNDEFINED:
+            counts[WITHIN] = BETWEEN
+            return reason
+        counts[STEPS] += 1
         look_ahead(run.counter, run.y, run.y_new, h)
+        counts[EVENTFUL] = 1 if reason == EVENT else 0
         return GONE_ON
 
     @kernel
@@ -191,8 +214,12 @@ def march_of(take: Kernel, between: Kernel, close: Kernel) -> Kernel:
             if counts[WITHIN] == BETWEEN:
                 if clock[T] >= settings.end:
                     return DONE
-                if tried >= most_steps:
+                if tried >= most_steps or full(run):
                     return AGAIN
+                if counts[UNSETTLED] != 0:
+                    reason = take_sides(mechanism, settings, run)
+                    if reason != GONE_ON:
+                        return reason
                 tried += 1
                 reason = attempt(mechanism, stepper, settings, run)
                 if reason != GONE_ON:
@@ -207,6 +234,9 @@ def march_of(take: Kernel, between: Kernel, close: Kernel) -> Kernel:
             close(stepper, settings, run)
             clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN
             passed_on(settings, run)
+            if counts[EVENTFUL] != 0:
+                counts[EVENTFUL] = 0
+                return EVENT
             if stalled(settings, run):
                 return STALLED
 

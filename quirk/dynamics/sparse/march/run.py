@@ -10,6 +10,7 @@ from quirk.record import record
 
 from ...counting import Counter
 from .probe import Asked
+from .watched import Watched
 
 
 @record
@@ -44,7 +45,7 @@ class Run(NamedTuple):
     y, y_new (size,): at the start and at the end of the step · clock, counts: see below · asked: times · times,
     states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
     `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote · counter: of the turns of
-    joints
+    joints · watched: the quantities of events
     """
 
     y: np.ndarray
@@ -58,12 +59,14 @@ class Run(NamedTuple):
     pieces: np.ndarray
     functions: Asked
     counter: Counter
+    watched: Watched
 
 
 # Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
-# to try where it is cut by the end of a piece, when a function was found to differ, up to when none needs a look.
-T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED = range(8)
-CLOCK = 8
+# to try where it is cut by the end of a piece or by an event, when a function was found to differ, up to when none
+# needs a look; the time of an event at which a step is to end, or infinity.
+T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP = range(9)
+CLOCK = 9
 
 # Entries of each of Run.pieces.
 LOW, HIGH, END, FIRST = range(4)
@@ -71,17 +74,22 @@ PIECE_SIZE = 4
 
 # Entries of Run.counts, behind CORRECTIONS and FACTORISATIONS of projections. WITHIN says where in a step the run
 # stands; GRID counts fixed steps that are whole, REST the steps to come that are not looked at when they are rejected;
-# FRESH is 1 where the slope is to be found anew.
+# FRESH is 1 where the slope is to be found anew; HAPPENED counts the events noted since the last entry; RETAKEN how
+# often the present step was taken again to end at an event; EVENTFUL is 1 where something happens at its end; UNSETTLED
+# is 1 where the state is another than the last step led to, so that quantities may be on other sides.
 (
     STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
-) = range(2, 15)  # fmt: skip
-COUNTS = 15
+    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED,
+) = range(2, 19)  # fmt: skip
+COUNTS = 19
 
 # Values of WITHIN: between two steps; at the end of one; and there with all that states within it are found from.
 BETWEEN, TAKEN, DENSE = range(3)
 
 # Why a march returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in
-# which a function may have changed abruptly. GONE_ON is for the parts of a march: there is no reason.
+# which a function may have changed abruptly; EVENT at the end of a step at which there is one that does something;
+# UNDEFINED where a watched quantity is not a number. GONE_ON is for the parts of a march: there is no reason.
 (
-    AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT, GONE_ON,
-) = range(11)  # fmt: skip
+    AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT, EVENT,
+    UNDEFINED, GONE_ON,
+) = range(13)  # fmt: skip

@@ -1,0 +1,225 @@
+"""Constraints that push and do not pull: they close by impact, rest as a row, and open when they would pull."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.jets import Jet
+from quirk.traceable import on_jets
+
+from .angle import twist
+from .constraint import Constraint, Joint, checked_ends, end_points
+from .custom import UNITS, OfBodies
+from .relation import FORCE, TORQUE, MovingFrame, Relation
+
+# gap(frames, numbers) -> how far a unilateral constraint is open
+GapFunction = Callable[[Sequence[Any], Sequence[Any]], Any]
+
+
+class Unilateral(Constraint):
+    """A constraint with one or more gaps that cannot be negative.
+
+    Where a gap closes, its rate jumps: Newton's restitution e leaves it -e times what it was. Slower than `rest_speed`
+    it comes to rest. At rest its row is active, with a multiplier that pushes; when that would pull, the gap opens.
+
+    Attributes
+    ----------
+    gaps : a relation of one row for each gap, m or rad
+    restitution : e, from 0 to 1
+    rest_speed : m/s or rad/s, or None for the default; see docs/events.md
+    turning : of the joint whose angle the gaps depend on the axis, with all turns counted, or None
+    joint : that joint
+    """
+
+    gaps: tuple[Relation, ...]
+    turning: int | None = None
+    joint: Joint | None = None
+
+    def _bounce(self, restitution: Any, rest_speed: Any) -> None:
+        """Check and set how it bounces."""
+        self.restitution = validate.non_negative(f"{self}", "restitution", restitution)
+        if self.restitution > 1:
+            raise InputError(f"{self}: restitution must be between 0 and 1; got {restitution!r}")
+        self.rest_speed = None if rest_speed is None else validate.non_negative(f"{self}", "rest_speed", rest_speed)
+
+    @cached_property
+    def closed(self) -> tuple[Self, ...]:
+        """The constraint as it is at rest, with the row of each of its gaps, which then holds both ways."""
+        return tuple(self._with(gap) for gap in self.gaps)
+
+    def _with(self, gap: Relation) -> Self:
+        made = object.__new__(type(self))
+        vars(made).update({**vars(self), "primitives": (gap,), "gaps": (), "active": True})
+        return made
+
+
+class Stop(Unilateral):
+    """Limits of a joint coordinate: body j bounces off where it reaches them, or comes to rest there.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint
+        One with a free rotation or translation.
+    lower, upper : float, optional
+        rad or m, of the coordinate as ``result[joint]`` shows it, all turns counted; at least one of them.
+    coordinate : "rotation" or "translation", optional
+        For a joint with both.
+    restitution : float
+        From 0, the default, to 1.
+    rest_speed : float, optional
+        rad/s or m/s; slower impacts come to rest.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        joint: Joint,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+        coordinate: str | None = None,
+        restitution: float = 0.0,
+        rest_speed: float | None = None,
+    ) -> None:
+        owner = f'Stop "{validate.name("Stop", name)}"'
+        if not isinstance(joint, Joint):
+            raise InputError(f"{owner}: joint must be a joint such as quirk.Revolute; got {joint!r}")
+        rotates, axis = free_coordinate(owner, joint, coordinate)
+        limits = [(-1.0, upper), (1.0, lower)]
+        given = [(sign, validate.number(owner, "limit", x)) for sign, x in limits if x is not None]
+        if not given:
+            raise InputError(f"{owner}: give lower or upper, or both")
+        if lower is not None and upper is not None and not lower < upper:
+            raise InputError(f"{owner}: lower must be less than upper; got {lower!r} and {upper!r}")
+        super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active=False)
+        self.joint, self.turning = joint, axis if rotates else None
+        function = (ANGLES if rotates else SLIDES)[axis]
+        labels = {-1.0: "upper limit", 1.0: "lower limit"}
+        unit = TORQUE if rotates else FORCE
+        self.gaps = tuple(Relation(function, (labels[sign],), (unit,), (sign, limit)) for sign, limit in given)
+        self._bounce(restitution, rest_speed)
+
+
+class Rope(Unilateral):
+    """A rope between two points: it may go slack, and pulls when it is taut, 1 row.
+
+    Parameters
+    ----------
+    point_i, point_j : (3,)
+        Its ends in the coordinates of body i and j, m; default: the centres of mass.
+    points : (2, 3)
+        Both ends in N at the initial poses, m, instead.
+    length : float
+        m, the distance that the ends cannot exceed.
+    restitution, rest_speed : as of `Stop`, m/s
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        length: float,
+        point_i: Any = None,
+        point_j: Any = None,
+        points: Any = None,
+        restitution: float = 0.0,
+        rest_speed: float | None = None,
+    ) -> None:
+        owner = checked_ends("Rope", name, body_i, body_j)
+        frame_i, frame_j = end_points(owner, body_i, body_j, point_i, point_j, points)
+        super().__init__(name, body_i, body_j, frame_i, frame_j, active=False)
+        self.length = validate.positive(owner, "length", length)
+        self.gaps = (Relation(slack, ("slack",), (FORCE,), (self.length,)),)
+        self._bounce(restitution, rest_speed)
+
+
+class OneSided(OfBodies, Unilateral):
+    """Whatever a function of poses says cannot be negative; QuIRK differentiates it exactly.
+
+    Parameters
+    ----------
+    name : str
+    bodies : Body or list of bodies
+        GROUND may be among them. The load is that on the second of them, or on the only one, at its centre of mass.
+    gap : function
+        ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; returns the quantity that is zero
+        where the constraint closes, and positive where it is open.
+    unit : "force" or "torque"
+        What the multiplier is: a force where the gap is a length, a torque where it is an angle.
+    restitution, rest_speed : as of `Stop`
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bodies: Body | Ground | Iterable[Body | Ground],
+        gap: Callable[..., Any],
+        *,
+        unit: str = "force",
+        restitution: float = 0.0,
+        rest_speed: float | None = None,
+    ) -> None:
+        super().__init__("OneSided", name, bodies, active=False)
+        if not callable(gap):
+            raise InputError(f"{self}: gap must be a function gap(t, a, b, ...) of moving frames; got {gap!r}")
+        validate.choice(f"{self}", "unit", unit, tuple(UNITS))
+        skipped, title = len(self.members) - self.given, f"{self}"
+
+        def opened(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+            found = on_jets(gap, t, *frames[skipped:])
+            if not isinstance(found, Jet):
+                raise TypeError(f"{title}: its gap returned {found!r}, which is no quantity")
+            return [found]
+
+        self.gaps = (Relation(opened, ("gap",), (UNITS[unit],), source=gap),)
+        self._bounce(restitution, rest_speed)
+
+
+def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[bool, int]:
+    """Return whether a joint's free coordinate is a rotation, and its axis."""
+    validate.choice(owner, "coordinate", coordinate, (None, "rotation", "translation"))
+    free = {"rotation": joint.rotation_axis, "translation": joint.translation_axis}
+    named = [kind for kind, axis in free.items() if axis is not None and coordinate in (None, kind)]
+    if len(named) != 1:
+        what = "both turns and slides" if named else f"has no free {coordinate or 'rotation or translation'} of its own"
+        raise InputError(f'{owner}: {joint} {what}: say coordinate="rotation" or "translation" of a joint that has it')
+    axis = free[named[0]]
+    assert axis is not None
+    return named[0] == "rotation", axis
+
+
+def _angle(axis: int) -> Any:
+    def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Relative angle less the limit, or the other way round; which turn it is, the limit tells."""
+        i, j = frames
+        return [(twist(i, j, axis) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
+
+    return angle
+
+
+def _slide(axis: int) -> Any:
+    def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Displacement along an axis of frame i less the limit, or the other way round."""
+        i, j = frames
+        return [(i.rotation[:, axis] @ (j.position - i.position) - numbers[1]) * numbers[0]]
+
+    return slide
+
+
+ANGLES, SLIDES = ([make(axis) for axis in range(3)] for make in (_angle, _slide))
+
+
+def slack(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """How much longer than the distance of its ends a rope is."""
+    d = frames[1].position - frames[0].position
+    return [numbers[0] - (d @ d).sqrt()]

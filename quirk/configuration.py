@@ -1,0 +1,35 @@
+"""Which parts of a system are active."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The parts of a system that are active while it moves.
+
+    Attributes
+    ----------
+    active : names of the constraints that are switched on
+    idle : names of the forces that are switched off
+    others : constraints and forces that stand in the place of those of the system, by name
+    """
+
+    active: frozenset[str]
+    idle: frozenset[str] = frozenset()
+    others: tuple[tuple[str, Any], ...] = field(default=())
+
+    def with_constraints(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
+        """Return the same with further constraints switched on, and with others switched off."""
+        return replace(self, active=(self.active | on) - off)
+
+    def with_forces(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
+        """Return the same with forces switched on and off."""
+        return replace(self, idle=(self.idle - on) | off)
+
+    def with_others(self, parts: Mapping[str, Any]) -> Configuration:
+        """Return the same with these parts in the place of those of their names."""
+        return replace(self, others=tuple({**dict(self.others), **parts}.items()))

@@ -1,0 +1,199 @@
+"""Where watched quantities cross zero in steps that Python takes: the counterpart of `sparse.march.crossings`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from quirk.integrators import IntegrationError, Sampled
+from quirk.integrators.breaks import SMALLEST_STEP_ULPS
+
+from .sparse.host.solver import Solver
+from .sparse.host.watch import Sides, Watch
+from .sparse.march.crossings import AT_ONCE, DESCENTS, GOLDEN, MOST_ITERATIONS, TOGETHER
+from .sparse.march.run import Settings
+from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at
+
+
+class Crossings:
+    """The sides of zero on which watched quantities are, and their crossings in steps.
+
+    Parameters
+    ----------
+    watch : the quantities
+    solver : by which they are evaluated
+    settings : of the run
+    """
+
+    def __init__(self, watch: Watch, solver: Solver, settings: Settings) -> None:
+        self._watch, self._solver, self._settings = watch, solver, settings
+        self._count = len(watch.guards)
+        self._noted: list[tuple[Hashable, float, int, float]] = []
+
+    def enter(self, sides: Sides) -> None:
+        """Begin where another set of active parts ends."""
+        self._watch.take(sides)
+        self._side, self._at_zero = self._watch.table.side, self._watch.table.at_zero
+        self._unsettled = True
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let angles in quantities go on from these (K, 3), at time t, at rates (K, 3)."""
+        self._watch.laws.refer(t, angles, rates)
+
+    def unsettle(self) -> None:
+        """Find the sides anew, since the state is another than the last step led to."""
+        self._unsettled = True
+
+    @property
+    def sides(self) -> Sides:
+        """On which side each quantity is, and whether it has just crossed."""
+        return self._watch.sides
+
+    def noted(self) -> list[tuple[Hashable, float, int, float]]:
+        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        noted, self._noted = self._noted, []
+        return noted
+
+    def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
+        """Find on which side of zero each quantity is; returns those that have crossed by a jump and do something."""
+        hits: list[tuple[Hashable, int]] = []
+        if not (self._count and self._unsettled):
+            return hits
+        self._unsettled = False
+        span = self._settings.end - self._settings.start
+        for e, (g, rate) in enumerate(self._values(t, y)):
+            if self._watch.guards[e].positive:
+                self._side[e] = 1.0
+                continue
+            before, way = self._side[e], np.sign(rate) if np.isfinite(rate) else 0.0
+            if self._at_zero[e] or abs(g) <= abs(rate) * AT_ONCE * span:
+                self._side[e] = way or before
+                continue
+            self._side[e] = np.sign(g)
+            if before * g < 0 and self._direction(e) * g >= 0:
+                self._crossed(e, t, y, hits)
+        self._at_zero[:] = 0
+        return hits
+
+    def first_in(self, step: Sampled) -> float | None:
+        """Return when in a step the first event happens that does something; None if none does before its end."""
+        if not self._count:
+            return None
+        self._sample(step)
+        first = min((t for t in map(self._first_that_acts, range(self._count)) if t is not None), default=np.inf)
+        together = TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end)))
+        return max(first, step.t + together) if first < step.t_new - together else None
+
+    def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
+        """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
+        hits: list[tuple[Hashable, int]] = []
+        self._at_zero[:] = 0
+        for e in range(self._count):
+            since = step.t
+            while (t := self._next(e, self._side[e], since)) <= step.t_new:
+                self._side[e], since = -self._side[e], t
+                if self._direction(e) * self._side[e] >= 0:
+                    self._crossed(e, t, self._step.sample(t), hits)
+                    self._at_zero[e] = self._acts(e)
+        return hits
+
+    def _crossed(self, e: int, t: float, y: np.ndarray, hits: list[tuple[Hashable, int]]) -> None:
+        key, way = self._watch.guards[e].key, int(self._side[e])
+        if self._acts(e):
+            hits.append((key, way))
+            return
+        energy = np.zeros(1)
+        self._ask(ENERGY, t, y, energy)
+        self._noted.append((key, t, way, float(energy[0])))
+
+    def _direction(self, e: int) -> int:
+        return self._watch.guards[e].direction
+
+    def _acts(self, e: int) -> bool:
+        return self._watch.guards[e].acts
+
+    def _ask(self, task: int, t: float, y: np.ndarray, out: np.ndarray) -> bool:
+        solver = self._solver
+        with self._watch.laws.calling(), solver.applied.calling():
+            return bool(
+                quantities_at(task, solver.mechanism, self._watch.table, float(t), solver.slots.state_to_lanes(y), out)
+            )
+
+    def _values(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Values and rates (Q, 2) at a state."""
+        out = np.zeros(2 * self._count)
+        if not self._ask(VALUES, t, y, out):
+            self._watch.table.end[:] = out
+            raise IntegrationError(f"a watched quantity has no value: {self._watch.trouble(t)}", t)
+        return out.reshape(-1, 2)
+
+    def _sample(self, step: Sampled) -> None:
+        self._step, self._times = step, np.linspace(step.t, step.t_new, SAMPLES + 1)
+        states = [*(step.sample(t) for t in self._times[:-1]), step.y_new]
+        self._samples = np.array([self._values(t, y)[:, 0] for t, y in zip(self._times, states, strict=True)])
+
+    def _at(self, e: int, t: float) -> float:
+        return float(self._values(t, self._step.sample(t))[e, 0])
+
+    def _first_that_acts(self, e: int) -> float | None:
+        side, since = self._side[e], self._times[0]
+        while self._acts(e) and (t := self._next(e, side, since)) < np.inf:
+            side, since = -side, t
+            if self._direction(e) * side >= 0:
+                return t
+        return None
+
+    def _next(self, e: int, side: float, since: float) -> float:
+        """The first time after `since` at which quantity e, on this side of zero, is on the other; else infinity."""
+        g, times = side * self._samples[:, e], self._times
+        if side == 0:
+            self._side[e] = np.sign(self._samples[-1, e])
+            return np.inf
+        for m in range(1, len(times)):
+            if times[m] <= since:
+                continue
+            a = max(times[m - 1], since)
+            if g[m] <= 0:
+                return self._root(e, side, a, times[m])
+            if m + 1 < len(times) and g[m - 1] > g[m] <= g[m + 1] and g[m + 1] > 0:
+                there = self._lowest(e, side, a, times[m + 1], g[m - 1 : m + 2])
+                if there is not None:
+                    return self._root(e, side, a, there)
+        return np.inf
+
+    def _root(self, e: int, side: float, a: float, b: float) -> float:
+        """The first time between a and b at which a quantity is not on `side`, by bisection and false position."""
+        ga, gb = abs(side * self._at(e, a)), side * self._at(e, b)
+        for n in range(MOST_ITERATIONS):
+            if gb >= 0 or np.nextafter(a, b) >= b:
+                break
+            t = 0.5 * (a + b) if n % 3 == 2 else b - gb * (b - a) / (gb - ga)
+            t = t if a < t < b else 0.5 * (a + b)
+            g = side * self._at(e, t)
+            if g > 0:
+                a, ga, gb = t, g, 0.5 * gb
+            else:
+                b, gb, ga = t, g, 0.5 * ga
+        return b
+
+    def _lowest(self, e: int, side: float, a: float, c: float, near: np.ndarray) -> float | None:
+        """A time between a and c at which a quantity has left its side, if it dips that far; by golden sections."""
+        bend, slope = near[0] - 2 * near[1] + near[2], 0.5 * (near[2] - near[0])
+        if bend <= 0 or 0.5 * near[1] - 0.5 * slope * slope / bend > 0:
+            return None
+        b = a + GOLDEN * (c - a)
+        gb = side * self._at(e, b)
+        for _ in range(DESCENTS):
+            if gb <= 0:
+                return b
+            t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
+            g = side * self._at(e, t)
+            if g < gb:
+                a, c = (b, c) if t > b else (a, b)
+                b, gb = t, g
+            elif t > b:
+                c = t
+            else:
+                a = t
+        return b if gb <= 0 else None

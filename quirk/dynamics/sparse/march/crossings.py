@@ -1,0 +1,368 @@
+"""Where in a step watched quantities cross zero.
+
+At the end of each step, and in its middle, all quantities are evaluated; the middle is that of the cubic through both
+ends with their slopes. Only where these say that one may have crossed, or come back from the other side, is the step's
+continuous extension sampled, and the first crossing located to round-off. A step with an event that does something is
+taken again, to end there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from quirk.compiled import kernel
+from quirk.lanes import at, put
+
+from ..kernels.applied import refer
+from ..kernels.mechanism import Mechanism
+from .control import shortest
+from .run import (
+    BETWEEN,
+    CAP,
+    DENSE,
+    EVENT,
+    GONE_ON,
+    HAPPENED,
+    RETAKEN,
+    STOPPED,
+    T_NEW,
+    TAKEN,
+    UNDEFINED,
+    UNSETTLED,
+    WITHIN,
+    Run,
+    Settings,
+    T,
+)
+from .watched import (
+    AT_ZERO,
+    BY_A_JUMP,
+    NOTED,
+    ROOM,
+    SAMPLES,
+    TOTAL,
+    WAY,
+    WHEN,
+    WHICH,
+    Watched,
+    energy,
+    prepare,
+    value_of,
+    values,
+)
+
+Kernel = Callable[..., Any]
+
+# A crossing is located when so many steps of root-finding, at most, have brought it between neighbouring times.
+MOST_ITERATIONS = 100
+# Steps of the search for the lowest point of a quantity that comes near to zero.
+DESCENTS = 40
+GOLDEN = 0.3819660112501051
+# A step is taken again so often at most to end at the same event.
+MOST_RETAKEN = 4
+# Events closer together than so many of the shortest steps are at one time.
+TOGETHER = 2.0
+# What a quantity moves in this part of a run is as good as nothing where it starts.
+AT_ONCE = 1e-13
+
+
+@kernel
+def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
+    """Whether a quantity on one `side` of zero may have left it between two times h apart, from values and rates."""
+    a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
+    if b <= 0.0:
+        return True
+    if not (p < 0.0 < q):
+        return False
+    # Both tangents meet below the lowest point of what is curved in one sense.
+    s = (b - q - a) / (p - q)
+    return a + p * s <= 0.0
+
+
+@kernel
+def dips(side: float, g0: float, g1: float, g2: float) -> bool:
+    """Whether the parabola through three values at equal distances leaves its side between the outer two."""
+    a, b, c = side * g0, side * g1, side * g2
+    bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
+    if b <= 0.0 or c <= 0.0:
+        return True
+    return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
+
+
+@kernel
+def note(run: Run, e: int, t: float, way: float, total: float) -> None:
+    """Note that quantity e crosses at time t, rising for `way` 1 and falling for -1, with this total energy."""
+    o = NOTED * run.counts[HAPPENED]
+    put(run.watched.noted, o + WHEN, t)
+    put(run.watched.noted, o + WHICH, float(e))
+    put(run.watched.noted, o + WAY, way)
+    put(run.watched.noted, o + TOTAL, total)
+    run.counts[HAPPENED] += 1
+
+
+@kernel
+def sign(x: float) -> float:
+    """-1, 0 or 1; 0 of what is not a number."""
+    return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0
+
+
+@kernel
+def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
+    """Find on which side of zero each quantity is at the start of a step; returns the reason, EVENT or GONE_ON.
+
+    Those that were on the other side have crossed by a jump of the state. Those that are at zero, within what they move
+    in a time that counts as none, are on the side to which they move.
+    """
+    watched, clock, reason = run.watched, run.clock, GONE_ON
+    run.counts[UNSETTLED] = 0
+    if not values(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta, watched.start):
+        return UNDEFINED
+    refer(watched.laws, clock[T])
+    for e in range(watched.side.shape[0]):
+        g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
+        if watched.positive[e] != 0:
+            watched.side[e] = 1.0
+            continue
+        if watched.at_zero[e] != 0 or abs(g) <= abs(rate) * AT_ONCE * (settings.end - settings.start):
+            watched.at_zero[e] = 0
+            watched.side[e] = sign(rate) if sign(rate) != 0.0 else before
+            continue
+        watched.side[e] = sign(g)
+        if before * g < 0.0 and watched.direction[e] * g >= 0.0:
+            if watched.acts[e] == 0:
+                note(
+                    run,
+                    e,
+                    clock[T],
+                    sign(g),
+                    energy(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta),
+                )
+            else:
+                watched.hit[e], reason = BY_A_JUMP, EVENT
+    return reason
+
+
+@kernel
+def suspicious(watched: Watched, e: int, h: float) -> bool:
+    """Whether a quantity may cross in the present step."""
+    side = watched.side[e]
+    g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
+    if side == 0.0:
+        watched.side[e] = sign(g1)
+        return False
+    if dips(side, g0, gm, g1):
+        return True
+    r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
+    if math.isnan(rm):
+        return False
+    return may_cross(side, g0, r0, gm, rm, 0.5 * h) or may_cross(side, gm, rm, g1, r1, 0.5 * h)
+
+
+def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
+    """Return the search for crossings in the steps of a method, from two kernels of its stepper."""
+
+    @kernel
+    def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run, e: int, t: float) -> float:
+        """Return the value of quantity e at a time within the step."""
+        watched = run.watched
+        between(mechanism, stepper, settings, run, t, watched.state)
+        run.counts[WITHIN] = DENSE
+        prepare(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
+        value, _ = value_of(mechanism, watched, e, t, watched.state)
+        return value
+
+    @kernel
+    def root(
+        mechanism: Mechanism,
+        stepper: Any,
+        settings: Settings,
+        run: Run,
+        e: int,
+        a: float,
+        ga: float,
+        b: float,
+        gb: float,
+    ) -> float:
+        """Return the first time between a and b, to round-off, at which quantity e is on the side that it has at b.
+
+        By the Illinois variant of false position, with bisection where that is slow.
+        """
+        width = b - a
+        for n in range(MOST_ITERATIONS):
+            if gb == 0.0 or b - a <= 2.2e-16 * (abs(a) + abs(b)):
+                break
+            t = b - gb * (b - a) / (gb - ga)
+            if (n % 3 == 2 and b - a > 0.25 * width) or not a < t < b:
+                t = 0.5 * (a + b)
+            if n % 3 == 2:
+                width = b - a
+            if t <= a or t >= b:
+                break
+            g = sampled(mechanism, stepper, settings, run, e, t)
+            if (g > 0.0) == (ga > 0.0) and g != 0.0:
+                a, ga = t, g
+                gb = 0.5 * gb
+            else:
+                b, gb = t, g
+                ga = 0.5 * ga
+        return b
+
+    @kernel
+    def lowest(
+        mechanism: Mechanism, stepper: Any, settings: Settings, run: Run, e: int, side: float, a: float, c: float
+    ) -> float:
+        """Return a time between a and c at which quantity e has left its side, or infinity; by golden sections."""
+        b = a + GOLDEN * (c - a)
+        gb = side * sampled(mechanism, stepper, settings, run, e, b)
+        for _ in range(DESCENTS):
+            if gb <= 0.0:
+                return b
+            t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
+            if t == b:
+                break
+            g = side * sampled(mechanism, stepper, settings, run, e, t)
+            if g < gb:
+                if t > b:
+                    a = b
+                else:
+                    c = b
+                b, gb = t, g
+            elif t > b:
+                c = t
+            else:
+                a = t
+        return b if gb <= 0.0 else math.inf
+
+    @kernel
+    def next_crossing(
+        mechanism: Mechanism, stepper: Any, settings: Settings, run: Run, e: int, side: float, since: float
+    ) -> float:
+        """Return the first time after `since` at which quantity e has left this side of zero; or infinity."""
+        watched, clock = run.watched, run.clock
+        h, count = clock[T_NEW] - clock[T], watched.side.shape[0]
+        for m in range(1, SAMPLES + 1):
+            b = clock[T] + h * m / SAMPLES if m < SAMPLES else clock[T_NEW]
+            if b <= since:
+                continue
+            a = max(clock[T] + h * (m - 1) / SAMPLES, since)
+            g = at(watched.samples, m * count + e)
+            if side * g <= 0.0:
+                ga = at(watched.samples, (m - 1) * count + e) if a > since else side * abs(g)
+                return root(mechanism, stepper, settings, run, e, a, ga if side * ga > 0.0 else side * abs(g), b, g)
+            if m < SAMPLES:
+                before, after = at(watched.samples, (m - 1) * count + e), at(watched.samples, (m + 1) * count + e)
+                near = side * before > side * g and side * after >= side * g
+                if near and side * after > 0.0 and dips(side, before, 0.5 * g, after):
+                    c = clock[T] + h * (m + 1) / SAMPLES
+                    there = lowest(mechanism, stepper, settings, run, e, side, a, c)
+                    if there < math.inf:
+                        gt = sampled(mechanism, stepper, settings, run, e, there)
+                        ga = before if a > since else side * abs(g)
+                        return root(mechanism, stepper, settings, run, e, a, ga, there, gt)
+        return math.inf
+
+    @kernel
+    def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> None:
+        """Fill the samples with the values of all quantities along the step."""
+        watched, clock = run.watched, run.clock
+        count, h = watched.side.shape[0], clock[T_NEW] - clock[T]
+        for e in range(count):
+            put(watched.samples, e, at(watched.start, 2 * e))
+            put(watched.samples, SAMPLES * count + e, at(watched.end, 2 * e))
+        run.counts[WITHIN] = TAKEN
+        for m in range(1, SAMPLES):
+            t = clock[T] + h * m / SAMPLES
+            between(mechanism, stepper, settings, run, t, watched.state)
+            run.counts[WITHIN] = DENSE
+            values(mechanism, watched, t, watched.state, settings.alpha, settings.beta, watched.middle)
+            for e in range(count):
+                put(watched.samples, m * count + e, at(watched.middle, 2 * e))
+
+    @kernel
+    def first_that_acts(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> float:
+        """Return when in the step the first event happens that does something; infinity if none does."""
+        watched, first = run.watched, math.inf
+        for e in range(watched.side.shape[0]):
+            if watched.acts[e] == 0:
+                continue
+            side, since = watched.side[e], run.clock[T]
+            while True:
+                t = next_crossing(mechanism, stepper, settings, run, e, side, since)
+                if not t < first:
+                    break
+                side, since = -side, t
+                if watched.direction[e] * side >= 0.0:
+                    first = t
+                    break
+        return first
+
+    @kernel
+    def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run, together: float) -> int:
+        """Note the crossings of the step, none of which but those at its end do anything; returns EVENT or GONE_ON."""
+        watched, clock, reason = run.watched, run.clock, GONE_ON
+        for e in range(watched.side.shape[0]):
+            since = clock[T]
+            while run.counts[HAPPENED] < ROOM:
+                t = next_crossing(mechanism, stepper, settings, run, e, watched.side[e], since)
+                if t == math.inf:
+                    break
+                side = -watched.side[e]
+                watched.side[e], since = side, t
+                if watched.direction[e] * side < 0.0:
+                    continue
+                if watched.acts[e] == 0:
+                    between(mechanism, stepper, settings, run, t, watched.state)
+                    total = energy(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
+                    note(run, e, t, side, total)
+                else:
+                    watched.hit[e], reason = AT_ZERO, EVENT
+            # What is about to cross within the shortest step does so now.
+            g, side = at(watched.end, 2 * e), watched.side[e]
+            rate = at(watched.end, 2 * e + 1)
+            about = watched.acts[e] != 0 and watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
+            if about and side * rate < 0.0 and side * g + side * rate * together <= 0.0:
+                watched.side[e], watched.hit[e], reason = -side, AT_ZERO, EVENT
+        return reason
+
+    @kernel
+    def look(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
+        """Look for events in a step that can be accepted; returns the reason, see `quirk.dynamics.sparse.march.run`.
+
+        Where the step is to be taken again, to end at clock[CAP], counts[WITHIN] is BETWEEN then.
+        """
+        watched, clock, counts = run.watched, run.clock, run.counts
+        count, h = watched.side.shape[0], clock[T_NEW] - clock[T]
+        if count == 0:
+            return GONE_ON
+        alpha, beta = settings.alpha, settings.beta
+        middle(stepper, run, h, watched.state)
+        known = values(mechanism, watched, clock[T] + 0.5 * h, watched.state, alpha, beta, watched.middle)
+        known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end) and known
+        if run.stop[0] != 0:
+            counts[WITHIN] = BETWEEN
+            return STOPPED
+        if not known:
+            return UNDEFINED
+        together, any_may = TOGETHER * shortest(settings, run), False
+        for e in range(count):
+            any_may = any_may or suspicious(watched, e, h)
+        reason = GONE_ON
+        if any_may:
+            sample(mechanism, stepper, settings, run)
+            first = first_that_acts(mechanism, stepper, settings, run)
+            if first < clock[T_NEW] - together and counts[RETAKEN] < MOST_RETAKEN:
+                clock[CAP] = max(first, clock[T] + together)
+                counts[RETAKEN] += 1
+                counts[WITHIN] = BETWEEN
+                return GONE_ON
+            reason = settle(mechanism, stepper, settings, run, together)
+            values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
+        refer(watched.laws, clock[T_NEW])
+        for o in range(2 * count):
+            put(watched.start, o, at(watched.end, o))
+        clock[CAP], counts[RETAKEN] = math.inf, 0
+        return reason
+
+    return look

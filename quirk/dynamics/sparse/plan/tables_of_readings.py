@@ -1,0 +1,94 @@
+"""What is read off evaluations, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.constraints import Constraint
+from quirk.events.names import Reading
+from quirk.forces.law import COORDINATE
+from quirk.lanes import aligned
+from quirk.state import STATE_SIZE
+
+from ...layout import KINEMATICS_SIZE, WRENCH_SIZE
+from ...model import Model
+from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
+from ..kernels.readings import ENERGY, MULTIPLIER, NUMBERS, OF_CONSTRAINT, OF_FORCE, OUTPUT_OF_LAW, READING, Readings
+from .tables import Tables
+
+
+def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
+    """Lay out readings; what is not active is read as zero."""
+    nodes: list[int] = []
+    kind, entries, numbers = [], [], []
+    for one in readings:
+        e, x = _entries(one, model, tables, forces, nodes)
+        kind.append(e[0])
+        entries.append(e[1])
+        numbers.append(x)
+    energies = [
+        forces.entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().energy
+        for e, (element, _) in enumerate(model.forces)
+        if element.stores
+    ]
+    return Readings(
+        kind=np.array(kind, dtype=np.int64),
+        entries=np.array(entries, dtype=np.int64).ravel(),
+        numbers=np.array(numbers, dtype=float).reshape(-1, NUMBERS).ravel(),
+        nodes=np.array(nodes, dtype=np.int64),
+        energies=np.array(energies, dtype=np.int64),
+        wrench=aligned(tables.slots.lanes * WRENCH_SIZE),
+    )
+
+
+def _entries(
+    one: Reading, model: Model, tables: Tables, forces: Forces, nodes: list[int]
+) -> tuple[tuple[int, list[int]], np.ndarray]:
+    entries, numbers = [0] * READING, np.zeros(NUMBERS)
+    numbers[0] = one.level
+    entries[:2] = int(one.what == "torque"), -1 if one.axis is None else one.axis
+    if one.of is None:
+        entries[14:16] = int(one.what != "potential"), int(one.what != "kinetic")
+        return (ENERGY, entries), numbers
+    if isinstance(one.of, Constraint):
+        rows = model.joint_rows.get(one.of.name, range(0))
+        if one.what == "multiplier" and rows.stop > rows.start:
+            entries[13] = int(tables.row_lane[rows.start])
+            return (MULTIPLIER, entries), numbers
+        if rows.stop > rows.start:
+            _of_constraint(one.of, model, tables, entries, numbers, nodes)
+        else:
+            entries[2:4] = len(nodes), len(nodes)
+        return (OF_CONSTRAINT, entries), numbers
+    number = next((e for e, (element, _) in enumerate(model.forces) if element.name == one.of.name), None)
+    if number is None:
+        return (ENERGY, entries), numbers  # it is switched off: of no energies the sum is zero
+    element, layout = model.forces[number][0], model.forces[number][0].layout()
+    entries[11:13] = number, len(element.ends) - 1
+    if one.what in ("force", "torque"):
+        return (OF_FORCE, entries), numbers
+    place = layout.energy
+    if one.what != "energy":
+        place = layout.first_coordinate + COORDINATE * element.coordinates.index(one.what)
+    entries[13] = int(forces.entries[ELEMENT_SIZE * number + OUTPUT]) + place
+    return (OUTPUT_OF_LAW, entries), numbers
+
+
+def _of_constraint(
+    constraint: Constraint, model: Model, tables: Tables, entries: list[int], numbers: np.ndarray, nodes: list[int]
+) -> None:
+    i, j = next(ends for one, ends in model.joint_bodies if one.name == constraint.name)
+    rows, slots, n = model.joint_rows[constraint.name], tables.slots, len(model.mass)
+    own = [
+        k for k, joint in enumerate(tables.joints) if joint is not None and rows.start <= joint.rows.start < rows.stop
+    ]
+    entries[2:4] = len(nodes), len(nodes) + len(own)
+    nodes += own
+    sizes = STATE_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
+    entries[4:10] = [slots.offset(body, size) for size in sizes for body in (i, j)]
+    entries[10] = int(j == n)
+    placed = next(one for one, _ in model.joint_bodies if one.name == constraint.name)
+    numbers[1:4] = placed.frame_j.origin
+    numbers[4:] = np.linalg.cholesky(model.inertia[i if j == n else j]).ravel()

@@ -1,0 +1,165 @@
+"""What events do: switch constraints and forces on and off, change drivers and velocities, or end the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.motion import Motion
+
+
+@dataclass(frozen=True)
+class Engage:
+    """Constraints that are switched on; see `engage`."""
+
+    names: tuple[str, ...]
+    tolerance: float | None = None
+    keep_offset: bool = False
+
+
+@dataclass(frozen=True)
+class Release:
+    """Constraints that are switched off; see `release`."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Forces that are switched on or off; see `switch_on` and `switch_off`."""
+
+    names: tuple[str, ...]
+    on: bool
+
+
+@dataclass(frozen=True)
+class Replace:
+    """A force that is replaced by another one; see `replace`."""
+
+    name: str
+    force: ForceElement
+
+
+@dataclass(frozen=True)
+class Follow:
+    """A driver that follows another motion; see `follow`."""
+
+    name: str
+    motion: Motion
+
+
+@dataclass(frozen=True)
+class SetVelocity:
+    """Velocities that a body is given; see `set_velocity`."""
+
+    name: str
+    velocity: np.ndarray | None
+    angular_velocity: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The end of the run."""
+
+
+Action = Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
+
+
+def engage(*names: Any, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
+    """Return the action that switches constraints on, by name.
+
+    Velocities jump to the nearest ones in the mass metric that all active constraints allow: the impulsive form of the
+    Udwadia-Kalaba equation, without restitution. Momentum is conserved where nothing holds on to the ground. Where
+    poses are off the constraint, they are moved to the nearest ones that satisfy all active constraints if no body
+    moves by more than `tolerance`.
+
+    Parameters
+    ----------
+    tolerance : float, optional
+        How far bodies may be moved, m, and in radians times the size of the system; default 1e-6 of that size.
+    keep_offset : bool
+        Let the constraint engage as the bodies stand: frame i is put where frame j is.
+    """
+    if tolerance is not None:
+        tolerance = validate.positive("engage", "tolerance", tolerance)
+    return Engage(_names("engage", names), tolerance, validate.flag("engage", "keep_offset", keep_offset))
+
+
+def release(*names: Any) -> Release:
+    """Return the action that switches constraints off, by name; velocities stay as they are."""
+    return Release(_names("release", names))
+
+
+def switch_on(*names: Any) -> Switch:
+    """Return the action that lets forces act again, by name."""
+    return Switch(_names("switch_on", names), True)
+
+
+def switch_off(*names: Any) -> Switch:
+    """Return the action that lets forces act no more, by name; their internal variables stay as they are."""
+    return Switch(_names("switch_off", names), False)
+
+
+def replace(name: Any, force: ForceElement) -> Replace:
+    """Return the action that puts a force element, of the same name and with as many ends, in the place of another."""
+    if not isinstance(force, ForceElement):
+        raise InputError(f"replace: force must be a force element; got {force!r}")
+    (name,) = _names("replace", (name,))
+    if force.name != name:
+        raise InputError(f'replace: the new force must be named "{name}", as the one that it replaces; got {force}')
+    return Replace(name, force)
+
+
+def follow(name: Any, motion: Motion) -> Follow:
+    """Return the action that lets a driver follow another `Motion` of the run's time from now on."""
+    if not isinstance(motion, Motion):
+        raise InputError(f"follow: motion must be a quirk.Motion; got {motion!r}")
+    return Follow(_names("follow", (name,))[0], motion)
+
+
+def set_velocity(name: Any, velocity: Any = None, angular_velocity: Any = None) -> SetVelocity:
+    """Return the action that gives a body a velocity (3,) in N, m/s, or an angular velocity (3,) in body axes, rad/s.
+
+    Where constraints do not allow it, all bodies then get the nearest velocities that they do allow.
+    """
+    if velocity is None and angular_velocity is None:
+        raise InputError("set_velocity: give velocity or angular_velocity, or both")
+    given = (
+        None if vector is None else validate.array("set_velocity", argument, vector, (3,))
+        for argument, vector in (("velocity", velocity), ("angular_velocity", angular_velocity))
+    )
+    return SetVelocity(_names("set_velocity", (name,))[0], *given)
+
+
+def checked_actions(title: str, action: Any) -> tuple[Action | Callable[..., Any], ...]:
+    """Return the actions that an argument stands for: "record", "stop", actions, functions, or a list of these."""
+    listed = list(action) if isinstance(action, Sequence) and not isinstance(action, str) else [action]
+    found: list[Any] = []
+    for one in listed:
+        if one is None or (isinstance(one, str) and one == "record"):
+            continue
+        if isinstance(one, str) and one == "stop":
+            found.append(Stop())
+        elif isinstance(one, Action) or callable(one):
+            found.append(one)
+        else:
+            raise InputError(
+                f'{title}: action must be "record", "stop", what quirk.engage and its like return, a function of '
+                f"(t, state) that returns such, or a list of these; got {one!r}"
+            )
+    return tuple(found)
+
+
+def _names(asked_by: str, names: Sequence[Any]) -> tuple[str, ...]:
+    if not names:
+        raise InputError(f"{asked_by}: give at least one name")
+    found = tuple(getattr(name, "name", name) for name in names)
+    for name in found:
+        validate.name(asked_by, name)
+    return found

@@ -1,0 +1,64 @@
+"""What an event is: a quantity, the direction in which it crosses a level, and what happens then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from quirk import validate
+from quirk.errors import InputError
+from quirk.sealed import Sealed
+
+from .actions import checked_actions
+from .names import Reading, Separation, named, separation
+from .quantity import Quantity, asked_for
+
+
+class Event(Sealed):
+    """A quantity that is watched along a run, and what happens when it crosses a level.
+
+    It is one of the items of a `System`, or is given to `simulate` for one run.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the system.
+    function : function, str or quantity
+        ``f(t, state)`` returns the number to watch, with ``state["rod"]`` a body and ``state["hinge"]`` a joint, see
+        `quirk.events.view`; or a quantity by name, such as "time", "rod.speed", "rod.position.z", "hinge.angle",
+        "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or what `distance_between` returns.
+    direction : -1, 0 or 1
+        Whether it counts as an event where the quantity falls through the level, either, or where it rises.
+    action : str, action, function or list
+        "record" notes it in ``result.events``; "stop" also ends the run; what `engage`, `release`, `switch_on`,
+        `switch_off`, `replace`, `follow` or `set_velocity` return is done; a function ``f(t, state)`` is called with a
+        `State` and may return any of these, or None. Lists are done in their order.
+    level : float
+        The value at which there is an event, in the unit of the quantity.
+    """
+
+    def __init__(
+        self, name: str, function: Any, *, direction: int = 0, action: Any = "record", level: float = 0.0
+    ) -> None:
+        self.name = validate.name("Event", name)
+        if isinstance(direction, bool) or direction not in (-1, 0, 1):
+            raise InputError(f"{self}: direction must be -1, 0 or 1; got {direction!r}")
+        self.function, self.direction = function, int(direction)
+        self.level = validate.number(f"{self}", "level", level)
+        self.actions = checked_actions(f"{self}", action)
+
+    def __str__(self) -> str:
+        return f'Event "{self.name}"'
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Reading:
+        """Return what is watched, in a system of these parts by name; `probe` as for `asked_for`."""
+        title = f"{self}"
+        if isinstance(self.function, str):
+            return named(title, self.name, self.function, self.level, parts)
+        if isinstance(self.function, Separation):
+            return separation(title, self.name, self.function, self.level)
+        asked = asked_for(title, self.function, parts, probe)
+        return Quantity(self.name, title, self.function, self.level, asked)

@@ -1,0 +1,181 @@
+"""Quantities by name, such as "time", "rod.speed", "hinge.angle", "latch.force.x" and "energy.kinetic"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.constraints import Constraint, Joint
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.jets import Jet
+
+from .quantity import Function, Quantity
+
+AXES = {"x": 0, "y": 1, "z": 2}
+VECTORS_OF_BODIES = ("position", "velocity", "spin", "angular_velocity")
+NUMBERS_OF_BODIES = ("speed", "angular_speed")
+# Of joints: what they are called, what the view calls them, and whether it is the rate.
+OF_JOINTS = {
+    "angle": ("angle", False),
+    "rotation": ("angle", False),
+    "angle_rate": ("angle", True),
+    "travel": ("travel", False),
+    "translation": ("travel", False),
+    "travel_rate": ("travel", True),
+    "distance": ("distance", False),
+}
+LOADS = ("force", "torque")
+ENERGIES = ("kinetic", "potential", "total")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A quantity that follows from accelerations or from all bodies, and so takes an evaluation of the whole system.
+
+    Attributes
+    ----------
+    of : constraint or force element of which a load is read; None for an energy of the system
+    what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element
+    axis : of N along which a load is read, None for its magnitude
+    level : the value at which there is an event
+    """
+
+    of: Constraint | ForceElement | None
+    what: str
+    axis: int | None
+    level: float
+
+
+@dataclass(frozen=True)
+class Separation:
+    """The distance of two points, as a quantity for events; made by `distance_between`."""
+
+    body_i: Any
+    body_j: Any
+    point_i: Any
+    point_j: Any
+
+
+def distance_between(body_i: Any, body_j: Any, point_i: Any = (0, 0, 0), point_j: Any = (0, 0, 0)) -> Separation:
+    """Return the distance, m, of a point of body i and one of body j, as a quantity that events watch.
+
+    Points (3,) are in the coordinates of their bodies, m; by default the centres of mass.
+    """
+    for argument, body in (("body_i", body_i), ("body_j", body_j)):
+        if not isinstance(body, Body | Ground):
+            raise InputError(f"distance_between: {argument} must be a quirk.Body or quirk.GROUND; got {body!r}")
+    points = (
+        validate.array("distance_between", argument, point, (3,))
+        for argument, point in (("point_i", point_i), ("point_j", point_j))
+    )
+    return Separation(body_i, body_j, *points)
+
+
+def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Reading:
+    """Return the quantity of a name, for the event of that name; `parts` are all of a system by name."""
+    if text == "time":
+        return Quantity(event, title, lambda t, state: t, level, {}, of_user=False)
+    owner, rest = _split(text, parts)
+    if owner == "energy" and owner not in parts:
+        if len(rest) == 1 and rest[0] in ENERGIES:
+            return Reading(None, rest[0], None, level)
+        raise _unknown(title, text, [f"energy.{kind}" for kind in ENERGIES])
+    part = parts.get(owner)
+    if isinstance(part, Body):
+        return _of_body(title, event, text, level, part, rest)
+    if isinstance(part, Constraint):
+        return _of_constraint(title, event, text, level, part, rest)
+    if isinstance(part, ForceElement):
+        return _of_force(title, text, level, part, rest)
+    raise InputError(
+        f'{title}: "{text}" begins with no name of this system: a quantity is "time", "energy.kinetic", or a part and '
+        'what is meant of it, such as "rod.speed", "hinge.angle" or "latch.force"'
+    )
+
+
+def separation(title: str, event: str, of: Separation, level: float) -> Quantity:
+    """Return the quantity of a distance of two points."""
+
+    def distance(t: Any, state: Any) -> Any:
+        one, two = (state[b.name].point(p) for b, p in ((of.body_i, of.point_i), (of.body_j, of.point_j)))
+        return ((two - one) @ (two - one)).sqrt()
+
+    return Quantity(event, title, distance, level, {b.name: b for b in (of.body_i, of.body_j)}, of_user=False)
+
+
+def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Part and what is meant of it; names of parts may have dots themselves."""
+    words = text.split(".")
+    for count in range(len(words), 0, -1):
+        if ".".join(words[:count]) in parts:
+            return ".".join(words[:count]), words[count:]
+    return words[0], words[1:]
+
+
+def _of_body(title: str, event: str, text: str, level: float, body: Body, rest: list[str]) -> Quantity:
+    name = body.name
+    if len(rest) == 1 and rest[0] in NUMBERS_OF_BODIES:
+        what = rest[0]
+        return Quantity(event, title, lambda t, state: getattr(state[name], what), level, {name: body}, of_user=False)
+    if len(rest) == 2 and rest[0] in VECTORS_OF_BODIES and rest[1] in AXES:
+        what, axis = rest[0], AXES[rest[1]]
+        return Quantity(
+            event, title, lambda t, state: getattr(state[name], what)[axis], level, {name: body}, of_user=False
+        )
+    choices = [f"{name}.{n}" for n in NUMBERS_OF_BODIES] + [f"{name}.{n}.x" for n in VECTORS_OF_BODIES]
+    raise _unknown(title, text, choices)
+
+
+def _of_constraint(
+    title: str, event: str, text: str, level: float, constraint: Constraint, rest: list[str]
+) -> Quantity | Reading:
+    name = constraint.name
+    if rest and rest[0] in LOADS and (len(rest) == 1 or (len(rest) == 2 and rest[1] in AXES)):
+        return Reading(constraint, rest[0], AXES[rest[1]] if len(rest) == 2 else None, level)
+    words = rest or [kind for kind in ("angle", "travel") if _free(constraint, kind) is not None][:1]
+    if len(words) == 1 and words[0] in OF_JOINTS:
+        what, rate = OF_JOINTS[words[0]]
+        if what == "distance" or _free(constraint, what) is not None:
+            joint = constraint if isinstance(constraint, Joint) and what == "angle" and not rate else None
+            parts = {name: constraint}
+            return Quantity(event, title, _reader(name, what, rate), level, parts, joint, of_user=False)
+    if len(rest) == 2 and rest[0] in ("displacement", "rotation") and rest[1] in AXES:
+        what, axis = rest[0], AXES[rest[1]]
+        return Quantity(
+            event, title, lambda t, state: getattr(state[name], what)[axis], level, {name: constraint}, of_user=False
+        )
+    free = [f"{name}.{kind}" for kind in OF_JOINTS if _free(constraint, OF_JOINTS[kind][0]) is not None]
+    others = ["distance", "displacement.x", "rotation.x", "force", "force.x", "torque", "torque.x"]
+    raise _unknown(title, text, [*free, *(f"{name}.{what}" for what in others)])
+
+
+def _reader(name: str, what: str, rate: bool) -> Function:
+    def value(t: Any, state: Any) -> Any:
+        found = getattr(state[name], what)
+        return found.rate if rate and isinstance(found, Jet) else found
+
+    return value
+
+
+def _free(constraint: Constraint, kind: str) -> int | None:
+    """The axis of a joint's free rotation or translation, if it has one."""
+    attribute = {"angle": "rotation_axis", "travel": "translation_axis"}.get(kind)
+    return getattr(constraint, attribute, None) if attribute and isinstance(constraint, Joint) else None
+
+
+def _of_force(title: str, text: str, level: float, element: ForceElement, rest: list[str]) -> Reading:
+    single = [*element.coordinates, *(["energy"] if element.stores else [])]
+    if len(rest) == 1 and (rest[0] in single or rest[0] in LOADS):
+        return Reading(element, rest[0], None, level)
+    if len(rest) == 2 and rest[0] in LOADS and rest[1] in AXES:
+        return Reading(element, rest[0], AXES[rest[1]], level)
+    names = [*single, *LOADS, *(f"{kind}.x" for kind in LOADS)]
+    raise _unknown(title, text, [f"{element.name}.{what}" for what in names])
+
+
+def _unknown(title: str, text: str, choices: list[str]) -> InputError:
+    return InputError(f'{title}: no quantity is called "{text}"; there are: {", ".join(choices)}')

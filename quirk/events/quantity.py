@@ -1,0 +1,229 @@
+"""Quantities that runs watch: functions of time, poses and velocities, made of the same parts as the laws of forces."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from quirk.body import GROUND, Body
+from quirk.constraints import Joint
+from quirk.constraints.unilateral import Unilateral
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.frame import Frame
+from quirk.jets import Jet
+from quirk.traceable import traceable
+from quirk.traced import Traced
+
+from .view import Plain, StateView
+
+# function(t, state), with the state as a `StateView`
+Function = Callable[[Any, Any], Any]
+
+
+class Quantity(ForceElement):
+    """A number that a run watches; it exerts nothing.
+
+    Its law has one coordinate, the value less a level, and a unit multiplier along it: so it has machine code, turns
+    that are counted, and a gradient as the laws of forces have.
+
+    Parameters
+    ----------
+    name : of the event
+    function : gets the time and a `StateView`; returns the value
+    level : the value at which there is an event
+    parts : the bodies and constraints that the function may ask for, by name
+    joint : of which the value is the angle, with all turns made, or None
+    of_user : whether a user wrote the function
+    """
+
+    coordinates = ("value",)
+    parameters = ("level",)
+    aside = ("parts", "joint", "title")
+    drawing = ""
+    undefined = "its function is not a number"
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        function: Function,
+        level: float,
+        parts: Mapping[str, Any],
+        joint: Joint | None = None,
+        *,
+        of_user: bool = True,
+    ) -> None:
+        self.function, self.level, self.parts, self.title = function, level, dict(parts), title
+        self.joint, self.axis = joint, None if joint is None else joint.rotation_axis
+        self.written_by_user = of_user
+        self.turning = () if joint is None else (0,)
+        bodies = [body for part in parts.values() for body in _bodies_of(part)]
+        self.places = tuple(dict.fromkeys(body.name for body in bodies)) or (GROUND.name,)
+        by_name = {GROUND.name: GROUND, **{body.name: body for body in bodies}}
+        super().__init__(name, *((by_name[own], Frame()) for own in self.places))
+
+    level: float
+
+    def coordinate(self, t: Any, *frames: Any) -> Any:
+        """Return the value less the level."""
+        view = StateView(self.parts, dict(zip(self.places, frames, strict=True)))
+        if isinstance(t.value, Traced):
+            value = traceable(self.function)(t, view) if self.written_by_user else self.function(t, view)
+        else:
+            value = self._of_numbers(t, view)
+        return 1.0 * value - self.level
+
+    def _of_numbers(self, t: Jet, view: StateView) -> Any:
+        """The value at one state, with its rate where the function takes numbers that know their derivatives."""
+        if not self.written_by_user:
+            return self.function(t, view)
+        try:
+            value = traceable(self.function)(t, view)
+            if isinstance(value, Jet | float | int) and not isinstance(value, bool):
+                return value
+        except Exception:  # whatever it is in it that takes floats alone
+            pass
+        value = self.function(float(t.value), Plain(view))
+        if isinstance(value, bool | np.bool_) or np.ndim(value) > 0 or not isinstance(value, float | int | np.number):
+            raise ValueError(f"it must return a number that crosses zero; got {value!r}")
+        return Jet([float(value)], t.gradient)
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return 1: the loads of the law are then the gradient of the value."""
+        return 1.0
+
+    def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
+        """Return the angle of the joint less the level."""
+        return [angle - self.level for angle in self.turn_rates(angles)]
+
+    def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
+        """Return the rate of the joint's angle."""
+        if self.joint is None:
+            return []
+        known = rates.get(self.joint.name)
+        return [0.0 if known is None else float(known[self.axis])]
+
+    @property
+    def built_in(self) -> bool:
+        """Whether nothing in it was written by a user."""
+        return not self.written_by_user
+
+    def as_law(self, traced: bool) -> Quantity:
+        """Return itself: of what a user wrote, `coordinate` takes a copy."""
+        return self
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Gap(ForceElement):
+    """A gap of a unilateral constraint, as a quantity that a run watches.
+
+    Parameters
+    ----------
+    constraint : Unilateral
+    number : of the gap
+    slack : m or rad, how far it must be beyond zero to count
+    """
+
+    coordinates = ("gap",)
+    parameters = ("numbers_of_gap", "slack")
+    aside = ("title", "turned_joint")
+    drawing = ""
+
+    def __init__(self, constraint: Unilateral, number: int, slack: float = 0.0) -> None:
+        relation = constraint.gaps[number]
+        self.function, self.of_source = relation.function, relation.source
+        self.numbers_of_gap, self.slack = np.array(relation.numbers), slack
+        self.title = f"{constraint}"
+        self.axis = constraint.turning
+        self.turned_joint = None if constraint.joint is None else constraint.joint.name
+        self.turning = () if constraint.turning is None else (0,)
+        self.undefined = relation.undefined or "its gap is not a number"
+        super().__init__(constraint.name, *constraint.ends)
+
+    numbers_of_gap: np.ndarray
+    slack: float
+
+    def coordinate(self, t: Any, *frames: Any) -> Any:
+        """Return the gap."""
+        (gap,) = self.function(t, list(frames), list(self.numbers_of_gap), [])
+        return gap + self.slack
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return 1: the loads of the law are then those of a unit multiplier."""
+        return 1.0
+
+    def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
+        """Return how far the angle of the joint is from its limit."""
+        if not self.turning:
+            return []
+        sign, limit = (float(x) for x in self.numbers_of_gap)
+        known = angles.get(str(self.turned_joint))
+        return [0.0 if known is None else sign * (float(known[self.axis]) - limit) + self.slack]
+
+    def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
+        """Return the rate of that."""
+        sign, known = float(self.numbers_of_gap[0]), rates.get(str(self.turned_joint))
+        return [0.0 if known is None else sign * float(known[self.axis])] if self.turning else []
+
+    @property
+    def built_in(self) -> bool:
+        """Whether nothing in it was written by a user."""
+        return self.of_source is None
+
+    def as_law(self, traced: bool) -> Gap:
+        """Return itself: of what a user wrote, the gap's function takes a copy."""
+        return self
+
+    def __str__(self) -> str:
+        return self.title
+
+
+def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the bodies and constraints that a function of a user asks for, from what it does at one state.
+
+    Parameters
+    ----------
+    title : of the event, for messages
+    parts : all of the system by name
+    probe : calls the function with a view that notes what it is asked for, and returns these names
+    """
+    if not callable(function):
+        raise InputError(f"{title}: function must be a function of (t, state), or a quantity by name; got {function!r}")
+    named = _texts(getattr(function, "__code__", None))
+    found = {name: parts[name] for name in parts if name in named}
+    for name in probe(function):
+        found[name] = parts[name]
+    return found
+
+
+def _texts(code: Any) -> set[str]:
+    """All texts among the constants of a function, which may be names of parts that it asks for on other ways."""
+    found: set[str] = set()
+    if isinstance(code, types.CodeType):
+        for constant in code.co_consts:
+            found |= {constant} if isinstance(constant, str) else _texts(constant)
+    return found
+
+
+def _bodies_of(part: Any) -> tuple[Any, ...]:
+    if isinstance(part, Body):
+        return (part,)
+    return (part.body_i, part.body_j)
+
+
+class Noting:
+    """A view of a state at rest in a dictionary of numbers, that notes which names it is asked for."""
+
+    def __init__(self, view: StateView) -> None:
+        self._view, self.names = view, list[str]()
+
+    def __getitem__(self, name: Any) -> Any:
+        found = Plain(self._view[name])
+        self.names.append(getattr(name, "name", name))
+        return found

@@ -1,0 +1,176 @@
+"""The state of a system as the functions of events get it: bodies and joints by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from quirk.constraints import Constraint, Joint
+from quirk.constraints.angle import angles_123, twist
+from quirk.constraints.relation import MovingFrame
+from quirk.errors import InputError
+from quirk.forces.place import Place
+from quirk.jets import Jet
+
+
+class BodyNow:
+    """A body at an instant; vectors in N unless said otherwise.
+
+    Attributes
+    ----------
+    position, velocity : (3,) of the centre of mass, m and m/s
+    rotation : (3, 3) axes of the body as columns
+    orientation : (4,) unit quaternion (w, x, y, z), body to N
+    spin, angular_velocity : (3,) rad/s, in N and in body axes
+    speed, angular_speed : of both the magnitudes
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.position, self.rotation = place.position, place.rotation
+
+    @cached_property
+    def velocity(self) -> Any:
+        """Velocity of the centre of mass in N, m/s."""
+        return self._place.velocity
+
+    @cached_property
+    def orientation(self) -> Any:
+        """Unit quaternion, body to N."""
+        return self._place.orientation
+
+    @cached_property
+    def spin(self) -> Any:
+        """Angular velocity in N, rad/s."""
+        return self._place.spin
+
+    @cached_property
+    def angular_velocity(self) -> Any:
+        """Angular velocity in body axes, rad/s."""
+        return self._place.angular_velocity
+
+    @property
+    def speed(self) -> Any:
+        """Magnitude of the velocity of the centre of mass, m/s."""
+        return _length(self.velocity)
+
+    @property
+    def angular_speed(self) -> Any:
+        """Magnitude of the angular velocity, rad/s."""
+        return _length(self.spin)
+
+    def point(self, local: Any) -> Any:
+        """Where in N the point at `local` (3,) m, body coordinates, is."""
+        return self._place.point(local)
+
+    def velocity_of(self, local: Any) -> Any:
+        """Velocity in N of the point at `local` (3,) m, body coordinates."""
+        return self._place.velocity_of(local)
+
+
+class JointNow:
+    """The frames of a constraint at an instant, frame j as seen from frame i.
+
+    Attributes
+    ----------
+    angle : rad, in (-pi, pi], about the joint's one free axis
+    travel : m, along the joint's one free axis
+    displacement : (3,) of the origin of frame j, in frame i, m
+    rotation : (3,) 1-2-3 angles, rad
+    distance : between the origins, m
+    """
+
+    def __init__(self, constraint: Constraint, i: BodyNow, j: BodyNow) -> None:
+        self._constraint = constraint
+        self._i, self._j = (
+            MovingFrame(body.point(frame.origin), body.rotation @ frame.matrix, None, None)
+            for body, frame in ((i, constraint.frame_i), (j, constraint.frame_j))
+        )
+
+    @property
+    def angle(self) -> Any:
+        """Angle about the free axis, rad, in (-pi, pi]; a jump by a whole turn is no crossing."""
+        return twist(self._i, self._j, self._axis("rotation"))
+
+    @property
+    def travel(self) -> Any:
+        """Displacement along the free axis, m."""
+        return self._i.rotation[:, self._axis("translation")] @ self._apart
+
+    @property
+    def displacement(self) -> Any:
+        """Origin of frame j in frame i (3,), m."""
+        return self._i.rotation.T @ self._apart
+
+    @property
+    def rotation(self) -> Any:
+        """1-2-3 angles (3,), rad."""
+        return np.array(angles_123(self._i, self._j), dtype=object)
+
+    @property
+    def distance(self) -> Any:
+        """Distance of the origins of both frames, m."""
+        return _length(self._apart)
+
+    @property
+    def _apart(self) -> Any:
+        return self._j.position - self._i.position
+
+    def _axis(self, coordinate: str) -> int:
+        axis = getattr(self._constraint, f"{coordinate}_axis", None) if isinstance(self._constraint, Joint) else None
+        if axis is None:
+            verb = "turns about" if coordinate == "rotation" else "slides along"
+            raise InputError(f"{self._constraint} is no joint that {verb} a single axis")
+        return int(axis)
+
+
+class StateView:
+    """Bodies as `BodyNow` and constraints as `JointNow`, by name: ``state["rod"].position``.
+
+    Parameters
+    ----------
+    parts : the bodies and constraints by name
+    places : the body of each name in motion
+    """
+
+    def __init__(self, parts: Mapping[str, Any], places: Mapping[str, Place]) -> None:
+        self._parts, self._places = parts, places
+
+    def __getitem__(self, name: Any) -> Any:
+        name = getattr(name, "name", name)
+        if name in self._places:
+            return BodyNow(self._places[name])
+        part = self._parts.get(name)
+        if not isinstance(part, Constraint):
+            known = ", ".join(f'"{own}"' for own in self._parts)
+            raise InputError(
+                f'the state has no body or constraint "{name}" that was known at the start; it has: {known}'
+            )
+        return JointNow(part, *(BodyNow(self._places[body.name]) for body in (part.body_i, part.body_j)))
+
+
+class Plain:
+    """A view of numbers, in place of numbers that know their derivatives, for functions that take floats alone."""
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    def __getitem__(self, name: Any) -> Plain:
+        return Plain(self._of[name])
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._of, name)
+        return (lambda *given: _floats(found(*given))) if callable(found) else _floats(found)
+
+
+def _floats(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return np.array([_floats(entry) for entry in x])
+    return float(x.value if isinstance(x, Jet) else x)
+
+
+def _length(vector: Any) -> Any:
+    return np.sqrt(vector @ vector)

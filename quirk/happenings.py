@@ -1,0 +1,81 @@
+"""What events have done along a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+
+from .dynamics.impulsive import Impulse
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One event along a run.
+
+    Attributes
+    ----------
+    time : s
+    name : of the event
+    direction : 1 where the quantity rose through its level, -1 where it fell
+    energy_before, energy_after : total energy, J
+    impulse : of each constraint that exerted one, by name: `force` (3,) N s and `torque` (3,) N m s on body j, in N
+    """
+
+    time: float
+    name: str
+    direction: int
+    energy_before: float
+    energy_after: float
+    impulse: Mapping[str, Impulse] = field(default_factory=dict)
+
+    @property
+    def energy_loss(self) -> float:
+        """Energy before less energy after, J."""
+        return self.energy_before - self.energy_after
+
+    def __str__(self) -> str:
+        lost = f", {self.energy_loss:.6g} J lost" if self.impulse else ""
+        return f"{self.time:.9g} s: {self.name} ({'rising' if self.direction > 0 else 'falling'}){lost}"
+
+
+class Happenings(Sequence[Happening]):
+    """The events of a run in the order of time, as rows; those of one name by `of`."""
+
+    def __init__(self, rows: Sequence[Happening] = ()) -> None:
+        self._rows = list(rows)
+
+    @overload
+    def __getitem__(self, which: int) -> Happening: ...
+    @overload
+    def __getitem__(self, which: slice) -> Happenings: ...
+    def __getitem__(self, which: int | slice) -> Happening | Happenings:
+        return Happenings(self._rows[which]) if isinstance(which, slice) else self._rows[which]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Happening]:
+        return iter(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} events>"
+
+    def __str__(self) -> str:
+        return "\n".join(str(row) for row in self._rows) or "no events"
+
+    def of(self, name: str) -> Happenings:
+        """Return the events of one name."""
+        return Happenings([row for row in self._rows if row.name == name])
+
+    @property
+    def time(self) -> np.ndarray:
+        """Times (k,), s."""
+        return np.array([row.time for row in self._rows])
+
+    @property
+    def name(self) -> list[str]:
+        """Names of the events, one for each row."""
+        return [row.name for row in self._rows]

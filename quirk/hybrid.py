@@ -1,0 +1,254 @@
+"""A run that goes from one set of active parts to another, at events."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .contacts import Contacts, Resting
+from .dynamics.energy import gravity_energy, kinetic_energy
+from .dynamics.plant import Plant
+from .dynamics.sparse.host.run import Pace
+from .dynamics.turns import angles_by_name
+from .errors import InputError, SimulationError
+from .events import Event
+from .happenings import Happening
+from .integrators import IntegrationError
+from .phases import Phases
+from .segment import Segment
+from .state import Kinematics, State
+from .switching import Situation, Switchboard, SwitchingError, actions_of
+from .system import System
+
+# So many events of which all lie within this part of a run would go on for ever.
+MOST_AT_ONCE, AT_ONCE = 1000, 1e-9
+# Runs of so many sets of active parts are kept ready.
+MOST_PHASES = 16
+
+
+class HybridRun:
+    """Integrates over all that events change; the result is in segments.
+
+    Parameters
+    ----------
+    system : System
+    phases : make and enter the runs with one set of active parts each
+
+    Attributes
+    ----------
+    happenings : what has happened so far
+    stopped : whether an event has ended the run
+    """
+
+    def __init__(self, system: System, phases: Phases) -> None:
+        self._system, self._made, self._events = system, phases, phases.events
+        self._span = phases.settings.end - phases.settings.start
+        self._board = Switchboard(system, phases.settled)
+        for event in self._events:
+            for action in event.actions:
+                self._board.check(f"{event}", action)
+        self._contacts = Contacts(system, phases)
+        self._phases: OrderedDict[Any, Any] = OrderedDict()
+        self._closed: list[Segment] = []
+        self.happenings: list[Happening] = []
+        self.stopped = False
+        self._recent: list[tuple[float, str]] = []
+
+    def start(self, t: float, y: np.ndarray, angles: np.ndarray) -> None:
+        """Begin at a state (13 n + k,) on the constraints, with angles (K, 3); what touches there is settled first."""
+        self._base, self._resting = self._system.configuration, Resting()
+        if not self._contacts:
+            self._begin(t, y, angles, Pace())
+            return
+        try:
+            self._contacts.check(t, y, angles)
+            settled = self._contacts.settle(t, y, angles, self._base, self._resting)
+        except SwitchingError as error:
+            raise SimulationError(f"simulate: at the start: {error}", time=t) from error
+        self._resting = settled.resting
+        if settled.impulse:
+            now = Situation(t, y, self._base)
+            after = replace(now, y=settled.y)
+            name = next(iter(settled.impulse))
+            energies = self._energy(now), self._energy(after)
+            self.happenings.append(Happening(t, name, -1, *energies, settled.impulse))
+        self._begin(t, settled.y, angles, Pace())
+
+    def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
+        """Go on with what is active now, from a state on its constraints."""
+        configuration = self._contacts.configured(self._base, self._resting)
+        self._plant = self._system.plant_for(configuration)
+        key = configuration, self._resting.idle
+        if key not in self._phases:
+            self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._resting))
+            if len(self._phases) > MOST_PHASES:
+                self._phases.popitem(last=False)
+        self._phases.move_to_end(key)
+        self._phase = self._phases[key]
+        self._made.enter(self._phase, t, y, angles, pace, self._plant)
+
+    def keep_start(self) -> None:
+        """Keep the state at the start of the run, if it is asked for."""
+        asked = self._made.asked
+        if asked is None or (len(asked) and asked[0] <= self.reached):
+            self._phase.keep_here()
+
+    @property
+    def reached(self) -> float:
+        """Time up to which the motion is known, s."""
+        return self._phase.reached
+
+    @property
+    def plant(self) -> Plant:
+        """What computes where the run stands."""
+        return self._plant
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """Why the last evaluation failed."""
+        return self._phase.trouble
+
+    def undefined(self, t: float) -> Exception | None:
+        """Return the error of a force without finite loads, or None."""
+        return self._phase.undefined(t)
+
+    def close(self) -> None:
+        """Keep also the state that was reached."""
+        self._phase.close()
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All that was kept so far."""
+        return [*self._closed, *([self._segment()] if self._phase.times else [])]
+
+    def _segment(self) -> Segment:
+        phase = self._phase
+        times, states = np.concatenate(phase.times), np.concatenate(phase.states)
+        return Segment(self._plant, times, states, phase.turns, phase.rank)
+
+    def proceed(self) -> bool:
+        """Compute for a moment; returns whether there is more to do."""
+        more = self._phase.proceed()
+        for key, time, way, energy in self._phase.events():
+            self.happenings.append(Happening(time, str(key), way, energy, energy))
+        if self._phase.hit:
+            self._happen(self._phase.hit)
+        return more and not self.stopped
+
+    def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
+        """Let what is hit happen: contacts all at once, then events in the order in which they were declared."""
+        phase, base, resting = self._phase, self._base, self._resting
+        t, y, angles = phase.reached, phase.state, phase.angles
+        now = Situation(t, y, base)
+        touched = [key for key, _ in hit if isinstance(key, tuple)]
+        ways = {key: way for key, way in hit if not isinstance(key, tuple)}
+        if touched:
+            now = self._touched(touched, now, angles)
+        for event in self._events:
+            if event.name not in ways:
+                continue
+            self._count(t, event.name)
+            before, former = self._energy(now), now
+            now = replace(now, impulse={})
+            try:
+                for action in event.actions:
+                    now = self._done(event, action, now, angles)
+            except SwitchingError as error:
+                raise IntegrationError(f"{event}: {error}", t) from error
+            self.happenings.append(Happening(t, event.name, ways[event.name], before, self._energy(now), now.impulse))
+            moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
+            if self._contacts and moved:
+                now = self._settled(now, angles, ())
+        self.stopped = now.stopped
+        self._go_on(now, y, angles, changed=now.configuration != base or self._resting != resting)
+
+    def _go_on(self, now: Situation, y: np.ndarray, angles: np.ndarray, *, changed: bool) -> None:
+        """Keep the state on both sides of what has happened, and go on from the later one."""
+        phase = self._phase
+        jumped = not np.array_equal(now.y, y)
+        if changed or jumped or self.stopped:
+            phase.close()
+        if not changed:
+            if jumped:
+                phase.jump(now.y)
+                phase.keep_here()
+            return
+        self._closed.append(self._segment())
+        self._base = now.configuration
+        self._begin(now.t, now.y, angles, phase.pace)
+        self._phase.keep_here()
+
+    def _touched(self, keys: Sequence[tuple[str, int, str]], now: Situation, angles: np.ndarray) -> Situation:
+        """The situation after contacts have closed, or have ceased to push."""
+        name = keys[0][0]
+        self._count(now.t, name)
+        before = self._energy(now)
+        now = self._settled(now, angles, [key[:2] for key in keys if key[2] == "gap"])
+        way = -1 if any(key[2] == "gap" for key in keys) else 1
+        self.happenings.append(Happening(now.t, name, way, before, self._energy(now), now.impulse))
+        return now
+
+    def _settled(self, now: Situation, angles: np.ndarray, hit: Sequence[tuple[str, int]]) -> Situation:
+        """The situation after the impacts of all that is closed; what rests from there on is noted."""
+        try:
+            settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
+        except SwitchingError as error:
+            raise IntegrationError(str(error), now.t) from error
+        self._resting = settled.resting
+        return replace(now, y=settled.y, impulse=settled.impulse)
+
+    def _done(self, event: Event, action: Any, now: Situation, angles: np.ndarray) -> Situation:
+        """The situation after an action, or after those that a function of a user returns."""
+        if not callable(action):
+            return self._board.do(action, now)
+        model = self._plant.model
+        state = model.carried.state(now.y).copy()
+        state.angles = angles_by_name(model.joints, angles)
+        try:
+            found = action(now.t, state)
+        except InputError:
+            raise
+        except Exception as error:
+            raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
+        for one in actions_of(found, f"{event}, at t = {now.t:g} s", self._board.check):
+            now = self._done(event, one, now, angles)
+        return now
+
+    def _energy(self, now: Situation) -> float:
+        """Total energy, J."""
+        model = self._system.plant_for(now.configuration).model
+        state = model.carried.state(now.y)
+        found = float(kinetic_energy(model, state) + gravity_energy(model, state))
+        stores = [(element, rows) for element, rows in model.forces if element.stores]
+        if stores:
+            found += stored_energy(model, stores, now.t, state)
+        return found
+
+    def _count(self, t: float, name: str) -> None:
+        """Raise an error if events follow each other for ever."""
+        self._recent.append((t, name))
+        if len(self._recent) < MOST_AT_ONCE:
+            return
+        since = self._recent[0][0]
+        if t - since <= AT_ONCE * self._span:
+            most = Counter(own for _, own in self._recent).most_common(1)[0][0]
+            raise IntegrationError(
+                f'{MOST_AT_ONCE} events within {t - since:.1e} s, most of them "{most}": what they do leads to the next '
+                "at once; let it change more, or give the event a direction",
+                t,
+            )
+        del self._recent[:1]
+
+
+def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:
+    """Energy, J, of force elements at a state."""
+    from .dynamics.applied import exerted
+    from .dynamics.towers import MotionTower
+
+    kin = Kinematics.of(state)
+    moving = MotionTower.of(kin, 1)
+    return sum(float(exerted(e, rows, moving, t, 0, kin.angles, kin.internal).energy) for e, rows in stores)

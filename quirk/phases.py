@@ -1,0 +1,128 @@
+"""Runs with one set of active parts each, made ready for `quirk.hybrid`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .dynamics.dense.flow import Flow
+from .dynamics.dense.watch import Watch as ChangeWatch
+from .dynamics.dense.watch import asked_values
+from .dynamics.plant import Plant
+from .dynamics.sparse.host.flow import SparseFlow
+from .dynamics.sparse.host.run import CompiledRun, Pace
+from .dynamics.sparse.host.solver import Solver
+from .dynamics.sparse.host.watch import Guard
+from .dynamics.sparse.march.run import Settings
+from .dynamics.stepped import SteppedRun
+from .events import Event
+from .integrators import (
+    STIFF_METHODS,
+    TABLEAUX,
+    Breaks,
+    Sampled,
+    Statistics,
+    Tolerance,
+    adaptive_steps,
+    fixed_steps,
+    guarded,
+    stiff_steps,
+)
+from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
+from .state import State
+from .system import System
+from .watching import guards_of
+
+
+@dataclass
+class Phases:
+    """Makes and enters the runs of a system with one set of active parts each.
+
+    Attributes
+    ----------
+    solver : "sparse" or "dense"
+    asked : times to keep, or None for all steps
+    """
+
+    system: System
+    solver: str
+    method: str
+    settings: Settings
+    breaks: Breaks
+    asked: np.ndarray | None
+    statistics: Statistics
+    events: Sequence[Event]
+
+    def __post_init__(self) -> None:
+        """Find what is to be watched."""
+        self.guards = guards_of(self.system, self.events)
+        self._solvers: dict[Plant, Solver] = {}
+
+    @property
+    def compiled(self) -> bool:
+        """Whether whole runs are in compiled code."""
+        return self.solver == "sparse" and self.method in TABLEAUX
+
+    def solver_of(self, plant: Plant) -> Solver:
+        """Return the compiled solver of a plant, made once."""
+        if plant not in self._solvers:
+            self._solvers[plant] = plant.solver()
+        return self._solvers[plant]
+
+    def settled(self, plant: Plant, y: np.ndarray, t: float) -> Solver:
+        """Return the same with its rows chosen at a state (13 n + k,)."""
+        solver = self.solver_of(plant)
+        solver.settle(solver.slots.state_to_lanes(y), t)
+        return solver
+
+    def flow(self, plant: Plant, state: State, t: float) -> Flow | SparseFlow:
+        """Return the vector field of a plant and the manifold on which it lives."""
+        settings, fixed = self.settings, self.settings.fixed > 0
+        on_constraints, rates = settings.interval > 0, (settings.alpha, settings.beta)
+        if self.solver == "sparse":
+            return SparseFlow(self.solver_of(plant), state, t, on_constraints=on_constraints, baumgarte=rates)
+        farthest = np.inf if self.method in STIFF_METHODS else FARTHEST_CORRECTION if fixed else LARGEST_CORRECTION
+        options: dict[str, Any] = {"baumgarte": rates, "largest_correction": farthest}
+        chooser = plant.solver()
+        return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
+
+    def make(self, plant: Plant, guards: Sequence[Guard]) -> CompiledRun | SteppedRun:
+        """Return the run of a plant that watches events, and these guards."""
+        guards = [*self.guards, *guards]
+        if self.compiled:
+            tableau = TABLEAUX[self.method]
+            return CompiledRun(
+                self.solver_of(plant), tableau, self.settings, self.breaks, self.asked, self.statistics, guards
+            )
+        return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
+
+    def enter(
+        self, run: CompiledRun | SteppedRun, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace, plant: Plant
+    ) -> None:
+        """Let a run go on from a state (13 n + k,) on the constraints at time t, with angles (K, 3) of joints."""
+        flow: Any = self.flow(plant, plant.model.carried.state(y), t)
+        run.enter(flow, t, y, angles, pace)
+
+    def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, grid: int) -> Iterator[Sampled]:
+        """Yield steps from (t, y) to the end of the run, `grid` whole fixed steps being behind."""
+        settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
+        start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
+        values = asked_values(flow.model, flow.angles)
+        look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
+        steps: Iterator[Sampled]
+        if method in STIFF_METHODS:
+            steps = stiff_steps(flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look)
+            return guarded(steps, start, end)
+        assert isinstance(flow, Flow)
+        tableau = TABLEAUX[method]
+        if settings.fixed > 0:
+            return fixed_steps(
+                flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=grid
+            )
+        carried = flow.model.carried
+        tolerance = Tolerance(rtol, atol, carried.starts, carried.counted)
+        steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look)
+        return guarded(steps, start, end)

@@ -1,0 +1,257 @@
+"""What the actions of events do to the state of a run and to the parts of its system that are active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .body import Body
+from .configuration import Configuration
+from .constraints import Constraint, Distance, DistanceDrive, Drive, Joint
+from .dynamics.impulsive import Impulse, distance, jump, moved_onto, with_angular_momentum, with_change
+from .dynamics.plant import Plant
+from .dynamics.sparse.host.solver import Solver
+from .errors import InputError
+from .events.actions import (
+    Action,
+    Engage,
+    Follow,
+    Release,
+    Replace,
+    SetVelocity,
+    Stop,
+    Switch,
+    checked_actions,
+)
+from .forces import ForceElement
+from .frame import Frame
+from .rotation import conjugate, matrix, multiply
+from .system import System
+
+# How far bodies are moved onto a constraint that engages unless it says otherwise, in sizes of the system.
+NEAR = 1e-6
+# Below this part of the size of the system bodies have not moved.
+ROUND_OFF = 1e-13
+# Velocities that rows still miss after a jump, over the largest, where they contradict each other.
+CONTRADICTED = 1e-8
+
+
+class SwitchingError(RuntimeError):
+    """An action could not be done; the message says which part stands in the way."""
+
+
+@dataclass
+class Situation:
+    """Where a run stands while actions are done.
+
+    Attributes
+    ----------
+    t : s
+    y : (13 n + k,)
+    configuration : the parts that are active
+    impulse : what constraints have exerted, by name
+    stopped : whether the run is to end
+    """
+
+    t: float
+    y: np.ndarray
+    configuration: Configuration
+    impulse: dict[str, Impulse] = field(default_factory=dict)
+    stopped: bool = False
+
+
+class Switchboard:
+    """Does the actions of events in a system.
+
+    Parameters
+    ----------
+    system : System
+    solver_of : returns a compiled solver of a plant, with its rows chosen at a state (13 n + k,) and time
+    """
+
+    def __init__(self, system: System, solver_of: Callable[[Plant, np.ndarray, float], Solver]) -> None:
+        self.system, self._solver_of = system, solver_of
+
+    def check(self, title: str, action: Any) -> None:
+        """Raise InputError if an action names what the system does not have, or what it cannot be done to."""
+        kinds: tuple[tuple[Any, Any, str], ...] = (
+            (Engage, Constraint, "constraint"),
+            (Release, Constraint, "constraint"),
+            (Switch, ForceElement, "force"),
+            (Replace, ForceElement, "force"),
+            (Follow, (Drive, DistanceDrive), "drive"),
+            (SetVelocity, Body, "body"),
+        )
+        for kind, of, what in kinds:
+            if isinstance(action, kind):
+                for name in action.names if hasattr(action, "names") else (action.name,):
+                    part = self.system[name]
+                    if not isinstance(part, of):
+                        raise InputError(f"{title}: {part} is no {what}")
+        if isinstance(action, Replace):
+            self._check_replacement(title, action)
+
+    def _check_replacement(self, title: str, action: Replace) -> None:
+        old, new = self.system[action.name], action.force
+        assert isinstance(old, ForceElement)
+        bodies = {id(body) for body in self.system.bodies}
+        alien = [body for body in new.bodies if isinstance(body, Body) and id(body) not in bodies]
+        if alien:
+            raise InputError(f"{title}: {new} acts on {alien[0]}, which is not in the system")
+        if len(new.ends) != len(old.ends) or new.internal != old.internal or new.coordinates != old.coordinates:
+            raise InputError(
+                f"{title}: {new} must have as many ends, and internal variables and coordinates of the same names, as "
+                f"{old}, in whose place it comes"
+            )
+
+    def do(self, action: Action, now: Situation) -> Situation:
+        """Return the situation after an action.
+
+        Raises
+        ------
+        SwitchingError
+            If poses or velocities that the parts then active allow are not found.
+        """
+        if isinstance(action, Stop):
+            return replace(now, stopped=True)
+        if isinstance(action, Engage):
+            return self._engaged(action, now)
+        if isinstance(action, Release):
+            return replace(now, configuration=now.configuration.with_constraints(off=frozenset(action.names)))
+        if isinstance(action, Switch):
+            on, off = (frozenset(action.names) if action.on is flag else frozenset[str]() for flag in (True, False))
+            return replace(now, configuration=now.configuration.with_forces(on, off))
+        if isinstance(action, Replace):
+            return replace(now, configuration=now.configuration.with_others({action.name: action.force}))
+        if isinstance(action, Follow):
+            driver: Any = dict(now.configuration.others).get(action.name, self.system[action.name])
+            changed = driver.following(action.motion)
+            now = replace(now, configuration=now.configuration.with_others({action.name: changed}))
+            return self._onto(now, (action.name,)) if action.name in now.configuration.active else now
+        return self._jumped(self._with_velocity(action, now))
+
+    def _engaged(self, action: Engage, now: Situation) -> Situation:
+        fresh = frozenset(action.names) - now.configuration.active
+        if not fresh:
+            return now
+        configuration = now.configuration.with_constraints(on=fresh)
+        if action.keep_offset:
+            state = self.system.plant_for(now.configuration).model.carried.state(now.y)
+            configuration = configuration.with_others(
+                {name: as_it_stands(self.system, self.system[name], state) for name in sorted(fresh)}
+            )
+        return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
+
+    def _onto(self, now: Situation, names: Sequence[str], tolerance: float | None = None) -> Situation:
+        """The situation with all bodies on the constraints now active, those named having been added or changed."""
+        plant = self.system.plant_for(now.configuration)
+        solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
+        moved = moved_onto(solver, before, now.t)
+        tolerance = NEAR * length if tolerance is None else tolerance
+        off = np.inf if moved is None else distance(plant.model, before, moved)
+        if moved is None or off > tolerance:
+            far = "no poses are near that satisfy all constraints"
+            if moved is not None:
+                far = f"bodies would have to move by {off:.3g} m to satisfy all constraints"
+            raise SwitchingError(
+                f"{', '.join(f'{self.system[name]}' for name in names)} cannot engage: {far}, and the tolerance is "
+                f"{tolerance:.3g} m: let it engage where the poses fit, give engage(..., tolerance=), or "
+                "keep_offset=True to let it hold what there is"
+            )
+        now = self._jumped(replace(now, y=moved), solver)
+        free = self._free_to_turn(plant, names)
+        if off > ROUND_OFF * length and free.any():
+            now = replace(now, y=with_angular_momentum(plant, now.y, before, free))
+        return now
+
+    def _free_to_turn(self, plant: Plant, names: Iterable[str]) -> np.ndarray:
+        """Which bodies (n,) constraints connect with those of the ones named; none if they are held by the ground."""
+        n = len(plant.model.mass)
+        group = np.arange(n + 1)
+        for constraint, _ in plant.model.joint_bodies:
+            rows = [
+                n if body not in self.system.bodies else self.system.bodies.index(body) for body in constraint.bodies
+            ]
+            group[np.isin(group, group[rows])] = group[rows].min()
+        ends = [pair for one, pair in plant.model.joint_bodies if one.name in set(names)]
+        if any(group[i] == group[n] for i, _ in ends):
+            return np.zeros(n, dtype=bool)
+        return np.isin(group[:n], [group[i] for i, _ in ends])
+
+    def _jumped(self, now: Situation, solver: Solver | None = None) -> Situation:
+        """The situation with the nearest velocities that the active constraints allow."""
+        plant = self.system.plant_for(now.configuration)
+        solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
+        y, impulse = jump(solver, now.y, now.t)
+        model = plant.model
+        if model.rows:
+            rates = np.abs(solver.residuals(solver.slots.state_to_lanes(y), now.t)[:, 1])
+            state = model.carried.state(np.where(np.isfinite(y), y, 0.0))
+            scale = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
+            old = model.carried.state(now.y)
+            scale = max(scale, np.abs(old.velocity).max() + model.length * np.abs(old.angular_velocity).max())
+            worst = int(np.argmax(rates))
+            if not rates[worst] <= CONTRADICTED * scale * max(1.0, 1.0 / model.length):
+                missed = self.system[model.owner(worst)]
+                raise SwitchingError(
+                    f"velocities that constraints ask for contradict each other: {missed} misses its own by "
+                    f"{rates[worst]:.3g}"
+                )
+        added = {name: _sum(now.impulse.get(name), one) for name, one in impulse.items()}
+        return replace(now, y=y, impulse={**now.impulse, **added})
+
+    def _with_velocity(self, action: SetVelocity, now: Situation) -> Situation:
+        body: Any = self.system[action.name]
+        state = self.system.model.carried.state(now.y)
+        row, change = self.system.bodies.index(body), np.zeros((len(self.system.bodies), 6))
+        if action.velocity is not None:
+            change[row, :3] = action.velocity - state.velocity[row]
+        if action.angular_velocity is not None:
+            change[row, 3:] = action.angular_velocity - state.angular_velocity[row]
+        return replace(now, y=with_change(now.y, change))
+
+
+def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
+    """Return a copy of a joint whose frame i is where its frame j is at a state.
+
+    Raises
+    ------
+    SwitchingError
+        If it is no joint of two frames.
+    """
+    if not isinstance(constraint, Joint | Distance):
+        raise SwitchingError(f"{constraint} has no two frames between which an offset could be kept")
+
+    def pose(body: Any) -> tuple[np.ndarray, np.ndarray]:
+        if not isinstance(body, Body):
+            return body.position, body.orientation
+        row = system.bodies.index(body)
+        return state.position[row], state.orientation[row]
+
+    (r_i, q_i), (r_j, q_j) = pose(constraint.body_i), pose(constraint.body_j)
+    point = r_j + matrix(q_j) @ constraint.frame_j.origin
+    if isinstance(constraint, Distance):
+        length = float(np.linalg.norm(point - r_i - matrix(q_i) @ constraint.frame_i.origin))
+        one, two = constraint.frame_i.origin, constraint.frame_j.origin
+        bodies = constraint.body_i, constraint.body_j
+        return Distance(constraint.name, *bodies, point_i=one, point_j=two, length=length)
+    turn = multiply(conjugate(q_i), multiply(q_j, constraint.frame_j.rotation))
+    frame = Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn))
+    made = object.__new__(type(constraint))
+    vars(made).update({**vars(constraint), "frame_i": frame})
+    return made
+
+
+def _sum(one: Impulse | None, other: Impulse) -> Impulse:
+    return other if one is None else Impulse(one.force + other.force, one.torque + other.torque)
+
+
+def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
+    """Return the actions that a function of a user returned, checked."""
+    listed = list(checked_actions(title, found))
+    for one in listed:
+        check(title, one)
+    return listed

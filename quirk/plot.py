@@ -16,6 +16,7 @@ from .constraints import Constraint
 from .dynamics.sparse.host.derivatives import highest_order
 from .errors import InputError
 from .figures import drawing, finish, shown
+from .plot_group import draw_centre_of_mass, draw_momentum
 from .plot_paths import checked_paths, checked_points, coordinates, draw_paths
 from .plot_power import draw_balance, draw_power
 from .result import BodyView, JointView, Result
@@ -117,6 +118,21 @@ class Plotter:
         """
         with drawing("plot.balance", path, (9, 7)) as figure:
             draw_balance(figure, self.result)
+        return figure
+
+    def momentum(self, bodies: Any = None, about: Any = None, *, path: str | Path | None = None) -> Figure:
+        """Draw linear and angular momentum of some of the bodies, by default of all, over time.
+
+        `about` is a point (3,) in N, m, by default their centre of mass; see `Result.momentum_of`.
+        """
+        with drawing("plot.momentum", path, (9, 7)) as figure:
+            draw_momentum(figure, self.result, bodies, about)
+        return figure
+
+    def centre_of_mass(self, bodies: Any = None, *, path: str | Path | None = None) -> Figure:
+        """Draw position, velocity and acceleration of the centre of mass of some bodies, by default of all."""
+        with drawing("plot.centre_of_mass", path, (9, 9)) as figure:
+            draw_centre_of_mass(figure, self.result, bodies)
         return figure
 
     def residuals(self, *, path: str | Path | None = None) -> Figure:

@@ -22,10 +22,10 @@ FLOORS = [
     {"quantities", "parts", "at_state", "system", "assembly", "joint_coordinates", "mobility", "contradiction"},
     {"paths"},
     {"views", "view_of_forces"},
-    {"result", "power", "segment"},
+    {"result", "power", "segment", "group"},
     {"health"},
     {"simulate", "kinematics", "schedule"},
-    {"figures", "scene", "scene_forces", "plot", "plot_paths", "plot_power", "animate", "summary"},
+    {"figures", "scene", "scene_forces", "plot", "plot_paths", "plot_power", "plot_group", "animate", "summary"},
     {"cli", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -16,10 +16,12 @@ from .dynamics.plant import Plant
 from .errors import InputError
 from .forces import ForceElement
 from .parts import Parts
-from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives
+from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
 from .state import Kinematics, State, initial_state
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from .mobility import Mobility
 
 # Below these, distances of rows are round-off; above, rows at right angles are not far.
@@ -181,6 +183,55 @@ class System:
         from .mobility import mobility
 
         return mobility(self.plant.solver(), self._initial if state is None else self.checked(state), self._time(t))
+
+    def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
+        """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.
+
+        Of each body a translation of the centre of mass in N, m, and a rotation vector in body axes, rad: the
+        `null_motions` of `mobility`, orthonormal in the mass metric. Default: the initial state.
+
+        Raises
+        ------
+        InconsistentStateError
+            If the poses violate a constraint.
+        """
+        from .allowed import virtual_displacements
+
+        return virtual_displacements(self, self._initial if state is None else self.checked(state), self._time(t))
+
+    def virtual_work(self, state: State, t: float, displacement: Any) -> VirtualWork:
+        """Return the work of all loads, applied and of constraints, along a virtual displacement.
+
+        Parameters
+        ----------
+        state : State
+        t : s
+        displacement : (n, 6) or (k, n, 6)
+            Of each body a translation of the centre of mass in N, m, and a small rotation vector in body axes, rad;
+            one of `virtual_displacements` or any other; or several. The loads are those at the state, so the work is
+            of first order.
+        """
+        from .virtual_work import virtual_work
+
+        return virtual_work(self, self.checked(state), self._time(t), displacement)
+
+    def remove_disallowed_velocity(self, state: State | None = None, t: float = 0.0) -> State:
+        """Return the state with the nearest velocities that all active constraints allow, and the same poses.
+
+        Nearest in the mass metric: what is taken off has the least kinetic energy, and leaves the momentum of all
+        motions that are allowed as it is. That is what a plastic impact of all constraints at once does. Default: the
+        initial state, which stays as it is.
+
+        Raises
+        ------
+        InconsistentStateError
+            If the poses violate a constraint.
+        AssemblyError
+            If constraints, such as drivers, ask for velocities that contradict each other.
+        """
+        from .allowed import allowed_velocity
+
+        return allowed_velocity(self, self.initial_state() if state is None else self.checked(state), self._time(t))
 
     def assemble(
         self,

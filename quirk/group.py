@@ -76,7 +76,7 @@ def rows_of(system: System, owner: str, bodies: Any) -> list[int]:
     """Return the rows of bodies in arrays: of one or several, by their names or themselves; of all if there is None."""
     if bodies is None:
         return list(range(len(system.bodies)))
-    given = [bodies] if isinstance(bodies, str | Body) else bodies
+    given: Any = [bodies] if isinstance(bodies, str | Body) else bodies
     try:
         parts = [system[part] for part in given]
     except TypeError:

@@ -282,17 +282,73 @@ class System:
             self._initial = assemble_coordinates(self, start, t, coordinates or {}, rates or {})
         return self.initial_state()
 
+    def groups(self, forces: bool = False) -> list[list[str]]:
+        """Return lists of the names of bodies that active constraints join to each other, directly or through others.
+
+        What is fixed to the ground at two places is not joined by it. With `forces`, elements that act between bodies
+        join them, too. Each body is in one list, alone if need be; both are in the order of `bodies`.
+        """
+        from .topology import groups
+
+        return groups(self, validate.flag("System.groups", "forces", forces))
+
+    def orphans(self) -> list[str]:
+        """Return the names of bodies that no active constraint and no force joins to another body or to the ground.
+
+        Forces on a body alone, and fields, join nothing; nor does the plane of a planar body.
+        """
+        from .topology import orphans
+
+        return orphans(self)
+
+    def with_parts(self, *items: Body | Constraint | ForceElement) -> System:
+        """Return a system with further parts, in which those of this one are as they are.
+
+        Bodies keep their present initial state and constraints stay switched on or off; new ones start as declared.
+        """
+        return self._with([*self, *items])
+
+    def without(self, *names: str, dependents: bool = False) -> System:
+        """Return a system without some of the parts, in which all others are as they are.
+
+        Parameters
+        ----------
+        names : of bodies, constraints and forces
+        dependents : bool
+            Whether what cannot be without these goes, too: constraints and forces on a body, and drivers and forces of
+            a joint.
+
+        Raises
+        ------
+        InputError
+            If parts that stay cannot be without those that go; it names them. If no body is left.
+        """
+        from .recomposed import remaining
+
+        dependents = validate.flag("System.without", "dependents", dependents)
+        return self._with(remaining(self, names, dependents))
+
     def with_constraints(self, constraints: Iterable[Constraint]) -> System:
-        """Return a system with further constraints, and with the same ones switched on."""
+        """Return a system with further constraints, all of which are switched on."""
         more = list(constraints)
+        system = self._with([*self, *more])
+        system._build(set(system.model.joint_rows) | {constraint.name for constraint in more})
+        return system
+
+    def _with(self, items: Iterable[Body | Constraint | ForceElement]) -> System:
+        """Return a system of these parts with the same settings; what it shares with this one is in the same state."""
+        from .recomposed import carried_over
+
         system = System(
-            [*self, *more],
+            items,
             gravity=self.gravity,
             load_length=self._load_length,
             rank_tolerance=self._rank_tolerance,
         )
-        system._initial = self.initial_state()
-        system._build(set(self.model.joint_rows) | {constraint.name for constraint in more})
+        system._initial = carried_over(self, system)
+        off = {constraint.name for constraint in self.constraints} - set(self.model.joint_rows)
+        on = {name for name in self.model.joint_rows if name in system}
+        system._build(set(system.model.joint_rows) - off | on)
         return system
 
     def checked(self, state: State) -> State:

@@ -30,6 +30,8 @@ FLOORS = [
         "contradiction",
         "allowed",
         "virtual_work",
+        "topology",
+        "recomposed",
     },
     {"paths"},
     {"views", "view_of_forces"},

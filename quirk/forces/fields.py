@@ -26,6 +26,7 @@ class _OnBodies(ForceElement):
     """
 
     drawing = ""
+    between = False
 
     aside: tuple[str, ...] = ("everywhere",)
     masses: Any
@@ -44,6 +45,11 @@ class _OnBodies(ForceElement):
         """Return the attributes that depend on the bodies: frames at their centres of mass, and masses."""
         ends = tuple((body, Frame()) for body in bodies)
         return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
+
+    @property
+    def needs(self) -> tuple[Body | Ground, ...]:
+        """The bodies that were given; none, if it acts on all that there are."""
+        return () if self.everywhere else self.bodies
 
     def placed(self, bodies: Sequence[Body]) -> Self:
         """Return the element for a system: one that acts on all its bodies, if no bodies were given."""

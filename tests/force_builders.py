@@ -49,6 +49,17 @@ def of_body(u, p):
     return f
 
 
+def energy_at(u, p):
+    """The energy of a body by its place, for any units and any N."""
+    J, m, R, offset = u.Nm, u.m, p.R, p.offset
+
+    def f(t, r):
+        x = R.T @ (r / m) - R.T @ offset
+        return J * (np.cos(t) * x[0] ** 2 * x[1] + np.exp(0.3 * x[2]))
+
+    return f
+
+
 def of_pair(scale, m):
     def f(t, displacement, velocity, rotation, angular_velocity):
         return scale * (np.cross(displacement / m, rotation) - 0.3 * velocity / m + np.cos(t) * angular_velocity)
@@ -116,6 +127,12 @@ BUILDERS = {
         lambda a, b, joint, u, p: quirk.Force("f", b, of_body(u, p), point=[0.2 * u.m, 0, 0]),
         lambda a, b, joint, u, p: quirk.Force("f", b, [motion(u.N), 0.5 * u.N, motion(-u.N)], frame="body"),
     ],
+    "ForceField": [
+        lambda a, b, joint, u, p: quirk.ForceField("f", force=of_body(u, p)),
+        lambda a, b, joint, u, p: quirk.ForceField("f", b, torque=lambda t, r, q, v, w: u.Nm * np.sin(w), frame="body"),
+        lambda a, b, joint, u, p: quirk.ForceField("f", [b, a], force=of_body(u, p),
+                                                   torque=p.direction([1, 2, 3]) * u.Nm),
+    ],
     "GravityGradient": [
         lambda a, b, joint, u, p: quirk.GravityGradient("f", a, b, mu=5.0 * u.m**3),
     ],
@@ -145,6 +162,10 @@ BUILDERS = {
     ],
     "Potential": [
         lambda a, b, joint, u, p: quirk.Potential("f", [a, b], energy_of(u, p)),
+    ],
+    "PotentialField": [
+        lambda a, b, joint, u, p: quirk.PotentialField("f", energy=energy_at(u, p)),
+        lambda a, b, joint, u, p: quirk.PotentialField("f", b, energy=energy_at(u, p)),
     ],
     "ReactionWheel": [
         lambda a, b, joint, u, p: quirk.ReactionWheel("f", b, [1, 2, 0], 0.2 * u.Nm, motion(30.0)),

@@ -4,7 +4,7 @@ from .actuator import Actuator, Controller
 from .bushing import Bushing
 from .drag import Drag
 from .element import ForceElement
-from .fields import Damping, Potential, UniformField
+from .fields import Damping, ForceField, Potential, PotentialField, UniformField
 from .gravity import GravityGradient, PointGravity
 from .interaction import Interaction
 from .joint_actuation import JointForce, JointTorque
@@ -23,6 +23,7 @@ __all__ = [
     "Drag",
     "Force",
     "ForceElement",
+    "ForceField",
     "GravityGradient",
     "Interaction",
     "JointForce",
@@ -30,6 +31,7 @@ __all__ = [
     "JointTorque",
     "PointGravity",
     "Potential",
+    "PotentialField",
     "ReactionWheel",
     "Spring",
     "Thruster",

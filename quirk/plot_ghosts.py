@@ -12,7 +12,7 @@ from .errors import InputError
 from .figures import wrapped
 from .result import Result
 from .scene import LETTERS, Scene
-from .still import draw_bodies, moving
+from .still import draw_mechanism, moving
 
 # How many there are unless times are given, and how much the first is seen through.
 USUAL, FAINTEST = 6, 0.15
@@ -48,7 +48,7 @@ def draw_ghosts(
     directions = [0, 1, 2] if view is not None else moving(scene.extent)
     ax: Any = figure.add_subplot(projection="3d" if len(directions) == 3 else None)
     for number, opacity in enumerate(np.linspace(1.0, FAINTEST, len(times))[::-1]):
-        draw_bodies(ax, scene, number, directions, opacity)
+        draw_mechanism(ax, scene, number, directions, opacity)
     for path in scene.trails:
         ax.plot(*path[:, directions].T, color=TRAIL, linewidth=1.2, zorder=3)
     if len(directions) == 3:

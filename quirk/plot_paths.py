@@ -16,7 +16,7 @@ from .errors import InputError
 from .figures import shown, wrapped
 from .result import BodyView, Result
 from .scene import LETTERS, Scene
-from .still import draw_bodies, moving
+from .still import draw_mechanism, moving
 
 # What paths can be coloured by.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
@@ -48,7 +48,7 @@ def draw_paths(
     ax: Any = figure.add_subplot(projection="3d" if solid else None)
     if at is not None:
         scene = Scene(result, np.array([at]), points)
-        draw_bodies(ax, scene, 0, directions)
+        draw_mechanism(ax, scene, 0, directions)
         rings = np.concatenate(scene.trails)[:, directions]
         ax.plot(*rings.T, "o", color="black", markerfacecolor="white", markersize=8, zorder=4)
     if color is None:

@@ -73,12 +73,13 @@ class Scene:
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails + self.forces.points])
         self.low, self.high = every.min(axis=0), every.max(axis=0)
+        self.half = float(0.55 * (self.high - self.low).max() or 1.0)
         # How far points of bodies move along each axis.
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
-    def fit(self, ax: Any, view: tuple[float, float] | None) -> float:
-        """Set up equal axes that hold everything; return half their length, m."""
-        middle, half = 0.5 * (self.low + self.high), 0.55 * (self.high - self.low).max() or 1.0
+    def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
+        """Set up equal axes that hold everything, of twice the length `half`, m."""
+        middle, half = 0.5 * (self.low + self.high), self.half
         for letter, m in zip(LETTERS, middle, strict=True):
             getattr(ax, f"set_{letter}lim")(m - half, m + half)
             getattr(ax, f"set_{letter}label")(f"{letter} (m)")
@@ -87,11 +88,11 @@ class Scene:
         vertical = int(np.argmax(np.abs(self.gravity))) if self.gravity.any() else 2
         elevation, azimuth = view or (20.0, -60.0)
         ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
-        return float(half)
 
     def prepare(self, ax: Any, view: tuple[float, float] | None) -> None:
         """Set up equal axes and the artists that `draw` moves."""
-        half = self.fit(ax, view)
+        self.fit(ax, view)
+        half = self.half
         self.solids = {}
         for name, faces in self.faces.items():
             colors = self.colors[name]

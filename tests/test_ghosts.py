@@ -69,6 +69,18 @@ def test_trails_go_from_the_first_time_to_the_last(swinging):
     np.testing.assert_allclose(drawn[[0, -1]], tip[[5, 16]], atol=1e-9)
 
 
+def test_springs_are_drawn_and_arrows_are_not():
+    ball = Body.sphere("ball", 1.0, 0.1, position=[0, 0, -1])
+    forces = quirk.Spring("spring", GROUND, ball, stiffness=30.0), quirk.Force("push", ball, [0.5, 0, 0])
+    result = quirk.simulate(quirk.System([ball, *forces], gravity=[0, 0, -9.81]), 0.5, output=0.05)
+    (axes,) = result.plot.ghosts([0.0, 0.25, 0.5]).axes
+    coils = [line for line in axes.lines if line.get_linestyle() == "-"]
+    assert len(coils) == 3
+    for coil, row in zip(coils, (0, 5, 10), strict=True):
+        np.testing.assert_allclose(coil.get_xydata()[0], [0, 0], atol=1e-9)
+        np.testing.assert_allclose(coil.get_xydata()[-1], result["ball"].position[row, [0, 2]], atol=1e-9)
+
+
 def test_turning_out_of_a_plane_is_drawn_in_space(tumbling):
     """The centre of mass stays on a line, but the corners do not."""
     (axes,) = tumbling.plot.ghosts().axes

@@ -38,7 +38,19 @@ FLOORS = [
     {"result", "power", "segment", "group"},
     {"health"},
     {"simulate", "kinematics", "schedule"},
-    {"figures", "scene", "scene_forces", "plot", "plot_paths", "plot_power", "plot_group", "plot_ghosts", "still", "animate", "summary"},
+    {
+        "figures",
+        "scene",
+        "scene_forces",
+        "plot",
+        "plot_paths",
+        "plot_power",
+        "plot_group",
+        "plot_ghosts",
+        "still",
+        "animate",
+        "summary",
+    },
     {"cli", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

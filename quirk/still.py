@@ -27,7 +27,7 @@ def moving(extent: np.ndarray) -> list[int]:
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
-    """Draw bodies, joints and lines of forces, but no arrows, as they are at one time, along two or three coordinates."""
+    """Draw bodies, joints and lines of forces, but no arrows, at a time of a scene, along two or three coordinates."""
     kind = PolyCollection if len(directions) == 2 else Poly3DCollection
     for name, faces in scene.faces.items():
         if not faces:

@@ -77,6 +77,11 @@ def energy_of(u, p):
     return f
 
 
+def magnet(u, direction):
+    """A moment, A m^2, so strong that forces at distances of metres are of some newtons."""
+    return np.sqrt(u.Nm * u.m**3) * 3e4 * np.array(direction)
+
+
 A6 = np.random.default_rng(8).normal(size=(6, 6))
 K6, C6 = A6 @ A6.T + np.eye(6), A6.T @ A6
 
@@ -121,6 +126,12 @@ BUILDERS = {
         lambda a, b, joint, u, p: quirk.Drag(
             "f", b, 0.3 * u.m**2, density=lambda t, r: u.kg / u.m**3 * np.exp(-(p.R.T @ (r / u.m) - p.R.T @ p.offset)[2]),
             wind=lambda t, r: 5 * u.m * np.cos(t) * p.R[:, 0]),
+    ],
+    "FluxPinning": [
+        lambda a, b, joint, u, p: quirk.FluxPinning("f", a, b, magnet(u, [1, 2, 3]), point_i=[0, 0, -4 * u.m]),
+        lambda a, b, joint, u, p: quirk.FluxPinning(
+            "f", a, b, magnet(u, [3, 2, -1]), point_i=u.m * np.array([-3, -2, -1]), normal=[3, 2, 1],
+            point_j=u.m * np.array([0.1, 0, 0.2]), cooled=quirk.Frame([0, 0.3 * u.m, 0], [0.8, 0, 0.6, 0])),
     ],
     "Force": [
         lambda a, b, joint, u, p: quirk.Force("f", b, p.direction([1, 2, 3]) * u.N, point=[0.2 * u.m, 0, 0]),

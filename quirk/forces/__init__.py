@@ -5,6 +5,7 @@ from .bushing import Bushing
 from .drag import Drag
 from .element import ForceElement
 from .fields import Damping, ForceField, Potential, PotentialField, UniformField
+from .flux_pinning import FluxPinning
 from .gravity import GravityGradient, PointGravity
 from .interaction import Interaction
 from .joint_actuation import JointForce, JointTorque
@@ -21,6 +22,7 @@ __all__ = [
     "Damper",
     "Damping",
     "Drag",
+    "FluxPinning",
     "Force",
     "ForceElement",
     "ForceField",

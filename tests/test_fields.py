@@ -63,6 +63,14 @@ def test_a_force_field_of_some_bodies():
     np.testing.assert_allclose(linear[:, 2], [1 / a.mass, 0, 1 / c.mass])
 
 
+def test_a_field_of_all_bodies_acts_on_those_that_there_are():
+    a, b, c = bodies()
+    system = quirk.System([a, b, quirk.ForceField("field", force=lambda t, r, q, v, w: [0, 0, 1.0])])
+    for changed in (system.with_parts(c), system.with_parts(c).without("a")):
+        linear = changed.acceleration(changed.initial_state()).linear
+        np.testing.assert_allclose(linear[:, 2], [1 / body.mass for body in changed.bodies], rtol=1e-12)
+
+
 def well(t, r):
     return 3.0 * np.exp(-(r @ r)) * np.cos(t) + r[0] * r[1]
 

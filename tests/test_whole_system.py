@@ -181,6 +181,16 @@ class TestRemoveDisallowedVelocity:
         np.testing.assert_allclose(other.linear[0], one.linear[0], atol=1e-13)
         np.testing.assert_allclose(other.angular[0], one.angular[0], atol=1e-13)
 
+    def test_a_skate_keeps_what_goes_along_its_edge(self):
+        """A relation of velocities: sideways motion of the blade's point is taken off, by an impulse there."""
+        skate = Body("skate", 2.0, [0.3, 0.3, 0.5], velocity=[1, 3, 0])
+        edge = quirk.KnifeEdge("edge", GROUND, skate, point=[0.5, 0, 0], axis=[0, 1, 0])
+        state = quirk.System([skate, edge]).remove_disallowed_velocity()
+        # p (1/m + a^2/J) = -v_y: the impulse p over mass and lever.
+        p = -3.0 / (1 / 2.0 + 0.5**2 / 0.5)
+        np.testing.assert_allclose(state.velocity, [[1, 3 + p / 2.0, 0]], atol=1e-12)
+        np.testing.assert_allclose(state.angular_velocity, [[0, 0, 0.5 * p / 0.5]], atol=1e-12)
+
     def test_drivers_ask_for_their_rates_and_states_keep_what_else_they_hold(self):
         rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
         hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])

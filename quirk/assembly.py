@@ -31,6 +31,8 @@ REST = 1e-12
 # Round-off of positions is allowed for by this part of the distance from the origin.
 FAR = 1e-6
 
+CURE = "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints"
+
 # Velocities that are missed by more than this part of the largest contradict each other.
 CONTRADICTED = 1e-6
 
@@ -87,33 +89,41 @@ def check_consistent(system: System, state: State, t: float) -> None:
     """Raise InconsistentStateError if poses or velocities violate a constraint."""
     if not system.model.rows:
         return
+    check_poses(system, state, t, "initial poses")
     length, reach, spin = system.model.length, np.abs(state.position).max(), np.abs(state.angular_velocity).max()
-    undefined = without_value(system.model, state, t)
-    if undefined is not None:
-        raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the initial poses")
-    amount, rate, angular = violations(system, state, t)
-    cure = "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints"
-    over = turned_over(system, state)
-    if over is not None:
-        raise InconsistentStateError(
-            f"{over[0]}: the initial poses violate it by {over[1]:.3g} rad, its frames point against each other: "
-            f"correct the initial poses or the frames, {cure}"
-        )
+    _, rate, angular = violations(system, state, t)
     # Positions far from the origin carry that much more round-off.
     speed = np.abs(state.velocity).max() + length * spin
     speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
-    for what, miss, size, unit in (
-        ("poses", amount, np.where(angular, 1.0, length + FAR * reach), ("m", "rad")),
-        ("velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s")),
-    ):
-        excess = miss - CONSISTENCY_TOLERANCE * size
-        worst = int(np.argmax(excess))
-        if excess[worst] > 0:
-            raise InconsistentStateError(
-                f"{constraint_of(system, worst)}: the initial {what} violate it by "
-                f"{miss[worst]:.3g} {unit[int(angular[worst])]} (row {system.model.labels[worst]}): "
-                f"correct the initial {what}, {cure}"
-            )
+    _check(system, "initial velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s"))
+
+
+def check_poses(system: System, state: State, t: float, poses: str) -> None:
+    """Raise InconsistentStateError if poses violate a constraint; `poses` is what messages call them."""
+    undefined = without_value(system.model, state, t)
+    if undefined is not None:
+        raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
+    over = turned_over(system, state)
+    if over is not None:
+        raise InconsistentStateError(
+            f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point against each other: "
+            f"correct the {poses} or the frames, {CURE}"
+        )
+    amount, _, angular = violations(system, state, t)
+    size = system.model.length + FAR * np.abs(state.position).max()
+    _check(system, poses, amount, np.where(angular, 1.0, size), ("m", "rad"))
+
+
+def _check(system: System, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
+    """Raise InconsistentStateError if rows miss (m,) more than the tolerance of their sizes (m,)."""
+    excess = miss - CONSISTENCY_TOLERANCE * size
+    worst = int(np.argmax(excess))
+    if excess[worst] > 0:
+        unit = units[int(system.model.row_torque[worst])]
+        raise InconsistentStateError(
+            f"{constraint_of(system, worst)}: the {what} violate it by {miss[worst]:.3g} {unit} "
+            f"(row {system.model.labels[worst]}): correct the {what}, {CURE}"
+        )
 
 
 def assemble(system: System, start: State, t: float) -> State:

@@ -31,13 +31,13 @@ SOLVERS = ("sparse", "dense")
 
 def acceleration(system: System, state: State, t: float, solver: str) -> Acceleration:
     """Return the accelerations of all bodies; see `System.acceleration`."""
-    kin, motion = _solved(system, state, t, solver)
+    kin, motion = solved(system, state, t, solver)
     return Acceleration(motion.acceleration[:, :3], angular_acceleration(motion, kin), motion.acceleration[:, 3:])
 
 
 def constraint_forces(system: System, state: State, t: float, solver: str) -> ConstraintForces:
     """Return the sum of all constraint loads on each body; see `System.constraint_forces`."""
-    kin, motion = _solved(system, state, t, solver)
+    kin, motion = solved(system, state, t, solver)
     Q = motion.constraint_force
     # Q_q = T^T tau plus a part along q, and T T^T = 4 for unit quaternions.
     torque = 0.25 * np.einsum("nij,nj->ni", T_matrix(kin.orientation[:-1]), Q[:, 3:])
@@ -46,7 +46,7 @@ def constraint_forces(system: System, state: State, t: float, solver: str) -> Co
 
 def joint_loads(system: System, state: State, t: float, solver: str) -> dict[str, JointLoad]:
     """Return the load of every active constraint by name; see `System.joint_loads`."""
-    kin, motion = _solved(system, state, t, solver)
+    kin, motion = solved(system, state, t, solver)
     loads = loads_of(system.model, kin, t, motion.multipliers)
     return {name: JointLoad(force, torque) for name, (force, torque) in loads.items()}
 
@@ -87,7 +87,7 @@ def constraint_derivatives(
     return right_hand_sides(system.model, Kinematics.of(state), t, *given)
 
 
-def _solved(system: System, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
+def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
     """Solve the equations of motion; InconsistentStateError if constraints contradict each other."""
     validate.choice("System", "solver", solver, SOLVERS)
     model, compiled = system.model, system.plant.solver()

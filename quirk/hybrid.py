@@ -237,8 +237,8 @@ class HybridRun:
         if t - since <= AT_ONCE * self._span:
             most = Counter(own for _, own in self._recent).most_common(1)[0][0]
             raise IntegrationError(
-                f'{MOST_AT_ONCE} events within {t - since:.1e} s, most of them "{most}": what they do leads to the next '
-                "at once; let it change more, or give the event a direction",
+                f'{MOST_AT_ONCE} events within {t - since:.1e} s, most of them "{most}": what they do leads to the '
+                "next at once; let it change more, or give the event a direction",
                 t,
             )
         del self._recent[:1]

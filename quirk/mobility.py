@@ -130,9 +130,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
     """Analyse the constraint rows at a state; see `System.mobility`."""
     model, verdict = solver.model, solver.verdict(state, t)
     n, rank, kin = len(model.mass), verdict.rank, Kinematics.of(state)
-    metric = Metric.of_masses(model)
-    free = _complement(factorise(model, metric, kin, t, verdict.kept, limit=rank).Vt, 6 * n)
-    motions, alike = _motions(metric, free), Metric.uniform(model)
+    motions, alike = _free_motions(model, kin, t, verdict), Metric.uniform(model)
     free_alike = _complement(factorise(model, alike, kin, t, verdict.kept, limit=rank).Vt, 6 * n)
     # Multipliers that exert nothing: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
     uniform = factorise(model, alike, kin, t, limit=rank)
@@ -155,6 +153,17 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
         loads=loads,
         held_motors=_held_motors(model, state, motions),
     )
+
+
+def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
+    """Return the velocities (f, n, 6) that all constraints allow, were they at rest; see `Mobility.null_motions`."""
+    return _free_motions(solver.model, Kinematics.of(state), t, solver.verdict(state, t))
+
+
+def _free_motions(model: Model, kin: Kinematics, t: float, verdict: Verdict) -> np.ndarray:
+    metric = Metric.of_masses(model)
+    rows = factorise(model, metric, kin, t, verdict.kept, limit=verdict.rank).Vt
+    return _motions(metric, _complement(rows, 6 * len(model.mass)))
 
 
 def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:

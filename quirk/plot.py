@@ -16,6 +16,8 @@ from .constraints import Constraint
 from .dynamics.sparse.host.derivatives import highest_order
 from .errors import InputError
 from .figures import drawing, finish, shown
+from .plot_ghosts import checked_times, draw_ghosts
+from .plot_group import draw_centre_of_mass, draw_momentum
 from .plot_paths import checked_paths, checked_points, coordinates, draw_paths
 from .plot_power import draw_balance, draw_power
 from .result import BodyView, JointView, Result
@@ -119,6 +121,21 @@ class Plotter:
             draw_balance(figure, self.result)
         return figure
 
+    def momentum(self, bodies: Any = None, about: Any = None, *, path: str | Path | None = None) -> Figure:
+        """Draw linear and angular momentum of some of the bodies, by default of all, over time.
+
+        `about` is a point (3,) in N, m, by default their centre of mass; see `Result.momentum_of`.
+        """
+        with drawing("plot.momentum", path, (9, 7)) as figure:
+            draw_momentum(figure, self.result, bodies, about)
+        return figure
+
+    def centre_of_mass(self, bodies: Any = None, *, path: str | Path | None = None) -> Figure:
+        """Draw position, velocity and acceleration of the centre of mass of some bodies, by default of all."""
+        with drawing("plot.centre_of_mass", path, (9, 9)) as figure:
+            draw_centre_of_mass(figure, self.result, bodies)
+        return figure
+
     def residuals(self, *, path: str | Path | None = None) -> Figure:
         """Draw the largest constraint residuals over time."""
         with drawing("plot.residuals", path, (7, 4.5)) as figure:
@@ -209,6 +226,35 @@ class Plotter:
         pairs = checked_paths(self.result, points, color, at)
         with drawing("plot.paths", path, (7 if color is None else 8, 7)) as figure:
             draw_paths(figure, self.result, pairs, color, at)
+        return figure
+
+    def ghosts(
+        self,
+        times: Sequence[float] | None = None,
+        *,
+        trails: Sequence[tuple[str, Any]] = (),
+        view: tuple[float, float] | None = None,
+        path: str | Path | None = None,
+    ) -> Figure:
+        """Draw the mechanism at several times in one picture, the earlier the fainter.
+
+        A motion that stays in a coordinate plane is drawn in that plane.
+
+        Parameters
+        ----------
+        times : s; default: six from the start to the end
+        trails : ((body name, point (3,) in body coordinates), ...)
+            Points whose paths from the first to the last of these times are drawn.
+        view : (elevation, azimuth), degrees, optional
+            From where it is seen in space, as in `result.animate`.
+        """
+        owner = "plot.ghosts"
+        when, points = checked_times(self.result, times), checked_points(owner, "trails", trails)
+        for name, _ in points:
+            self._view(name, BodyView, owner, "a body")
+        seen = None if view is None else validate.array(owner, "view", view, (2,))
+        with drawing(owner, path, (8, 7)) as figure:
+            draw_ghosts(figure, self.result, when, points, None if seen is None else (float(seen[0]), float(seen[1])))
         return figure
 
     def _view(self, name: str, kind: type, method: str, what: str) -> Any:

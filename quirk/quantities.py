@@ -69,3 +69,27 @@ class MotionDerivatives:
     angular: np.ndarray
     multipliers: np.ndarray
     loads: dict[str, JointLoad]
+
+
+@dataclass(frozen=True)
+class VirtualWork:
+    """Work, J, of all loads along a virtual displacement, a number each; or (k,) along k of them.
+
+    Attributes
+    ----------
+    applied : by name, of each force element and of "gravity"
+    constraints : by name, of each active constraint; zero in sum along what all of them allow, if they are ideal
+    """
+
+    applied: dict[str, np.ndarray]
+    constraints: dict[str, np.ndarray]
+
+    @property
+    def total(self) -> np.ndarray:
+        """Work of all applied loads; along a basis of virtual displacements these are the generalised forces."""
+        return np.sum(list(self.applied.values()), axis=0)
+
+    @property
+    def of_constraints(self) -> np.ndarray:
+        """Work of all constraint loads."""
+        return np.sum([np.zeros_like(self.total), *self.constraints.values()], axis=0)

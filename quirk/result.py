@@ -30,6 +30,7 @@ from .view_of_forces import ForceView
 from .views import BodyView, JointView, PlanarBodyView
 
 if TYPE_CHECKING:
+    from .group import CentreOfMass
     from .health import Health
     from .mobility import Mobility
     from .plot import Plotter
@@ -64,7 +65,7 @@ class Energy:
 
 @dataclass(frozen=True)
 class Momentum:
-    """Momenta of all bodies over time (nt, 3) in N: linear kg m/s, angular kg m^2/s about the origin."""
+    """Momenta of bodies over time (nt, 3) in N: linear kg m/s, angular kg m^2/s, about the origin unless asked for."""
 
     linear: np.ndarray
     angular: np.ndarray
@@ -236,8 +237,37 @@ class Result:
 
     @cached_property
     def momentum(self) -> Momentum:
-        """Linear and angular momentum over time."""
+        """Linear and angular momentum of all bodies over time, about the origin of N."""
         return Momentum(energy.linear_momentum(self.model, self.state), energy.angular_momentum(self.model, self.state))
+
+    def momentum_of(self, bodies: Any = None, about: Any = None) -> Momentum:
+        """Return linear and angular momentum over time of some of the bodies.
+
+        Parameters
+        ----------
+        bodies : names of bodies, or one alone, optional
+            Default: all.
+        about : (3,), optional
+            A point that rests in N, m, about which the angular momentum is taken; default: the centre of mass of these
+            bodies, as it moves.
+
+        Raises
+        ------
+        InputError
+            If what is named is not a body, or one of them twice.
+        """
+        from .group import momentum_of
+
+        return momentum_of(self, bodies, about)
+
+    def centre_of_mass(self, bodies: Any = None) -> CentreOfMass:
+        """Return the centre of mass of some of the bodies, by default of all: mass, position, velocity, acceleration.
+
+        Arrays are (nt, 3) in N. `bodies` are names, or one alone; InputError if what is named is not a body.
+        """
+        from .group import centre_of_mass
+
+        return centre_of_mass(self, bodies)
 
     @cached_property
     def residual(self) -> Residual:

@@ -31,11 +31,18 @@ TRAIL_POINTS = 8
 class Scene:
     """What is drawn, with the poses of all bodies at the times of the pictures.
 
-    `trails` are body points, as (body name, point (3,) in body coordinates).
+    `trails` are body points, as (body name, point (3,) in body coordinates), with `fineness` points of their paths
+    between two times.
     """
 
-    def __init__(self, result: Result, times: np.ndarray, trails: list[tuple[str, np.ndarray]]) -> None:
-        self.times = times
+    def __init__(
+        self,
+        result: Result,
+        times: np.ndarray,
+        trails: list[tuple[str, np.ndarray]],
+        fineness: int = TRAIL_POINTS,
+    ) -> None:
+        self.times, self.fineness = times, fineness
         self.bodies = result.system.bodies
         self.constraints = [
             c
@@ -60,16 +67,19 @@ class Scene:
         for faces in self.faces.values():
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
         self.forces = ForceLines(result, times, self._end)
-        fine = np.linspace(times[0], times[-1], TRAIL_POINTS * (len(times) - 1) + 1)
+        fine = np.linspace(times[0], times[-1], fineness * (len(times) - 1) + 1)
         self.trails = [_point_path(result, name, local, fine) for name, local in trails]
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails + self.forces.points])
         self.low, self.high = every.min(axis=0), every.max(axis=0)
+        self.half = float(0.55 * (self.high - self.low).max() or 1.0)
+        # How far points of bodies move along each axis.
+        self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
-    def prepare(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up equal axes and the artists that `draw` moves."""
-        middle, half = 0.5 * (self.low + self.high), 0.55 * (self.high - self.low).max() or 1.0
+    def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
+        """Set up equal axes that hold everything, of twice the length `half`, m."""
+        middle, half = 0.5 * (self.low + self.high), self.half
         for letter, m in zip(LETTERS, middle, strict=True):
             getattr(ax, f"set_{letter}lim")(m - half, m + half)
             getattr(ax, f"set_{letter}label")(f"{letter} (m)")
@@ -78,6 +88,11 @@ class Scene:
         vertical = int(np.argmax(np.abs(self.gravity))) if self.gravity.any() else 2
         elevation, azimuth = view or (20.0, -60.0)
         ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
+
+    def prepare(self, ax: Any, view: tuple[float, float] | None) -> None:
+        """Set up equal axes and the artists that `draw` moves."""
+        self.fit(ax, view)
+        half = self.half
         self.solids = {}
         for name, faces in self.faces.items():
             colors = self.colors[name]
@@ -114,7 +129,7 @@ class Scene:
             line.set_data_3d(*(ends @ R.T + r).T)
         self.forces.draw(frame)
         for trail, line in zip(self.trails, self.trail_lines, strict=True):
-            line.set_data_3d(*trail[: TRAIL_POINTS * frame + 1].T)
+            line.set_data_3d(*trail[: self.fineness * frame + 1].T)
         self.caption.set_text(f"t = {self.times[frame]:.2f} s")
 
     def joint_point(self, constraint: Constraint) -> np.ndarray:

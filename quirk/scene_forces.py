@@ -55,16 +55,23 @@ class ForceLines:
 
     def draw(self, frame: int) -> None:
         """Move all lines to their places in picture number `frame`."""
-        for element, ends, loads, line in zip(self._shown, self._ends, self._loads, self._lines, strict=True):
+        for (_, points), line in zip(self.curves(frame, self._half), self._lines, strict=True):
+            line.set_data_3d(*points.T)
+
+    def curves(self, frame: int, half: float) -> list[tuple[ForceElement, np.ndarray]]:
+        """Return each element with the points (k, 3) of its line, in a scene of half this size, m."""
+        found = []
+        for element, ends, loads in zip(self._shown, self._ends, self._loads, strict=True):
             first, last = ends[0][frame], ends[-1][frame]
             if loads is not None:
                 largest = np.linalg.norm(loads, axis=1).max()
-                shown = arrow(last, loads[frame] * (LONGEST_ARROW * self._half / largest if largest > 0 else 0.0))
+                points = arrow(last, loads[frame] * (LONGEST_ARROW * half / largest if largest > 0 else 0.0))
             elif element.drawing == "coil":
-                shown = coil(first, last, COIL_RADIUS * self._half)
+                points = coil(first, last, COIL_RADIUS * half)
             else:
-                shown = np.array([first, last])
-            line.set_data_3d(*shown.T)
+                points = np.array([first, last])
+            found.append((element, points))
+        return found
 
 
 def _has_length(element: ForceElement) -> bool:

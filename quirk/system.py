@@ -20,10 +20,12 @@ from .errors import InputError
 from .events import Event
 from .forces import ForceElement
 from .parts import Parts
-from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives
+from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
 from .state import Kinematics, State, initial_state
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from .mobility import Mobility
 
 # So many plants are kept; a mechanism that engages its parts as they happen to stand makes a new one each time.
@@ -203,6 +205,55 @@ class System:
 
         return mobility(self.plant.solver(), self._initial if state is None else self.checked(state), self._time(t))
 
+    def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
+        """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.
+
+        Of each body a translation of the centre of mass in N, m, and a rotation vector in body axes, rad: the
+        `null_motions` of `mobility`, orthonormal in the mass metric. Default: the initial state.
+
+        Raises
+        ------
+        InconsistentStateError
+            If the poses violate a constraint.
+        """
+        from .allowed import virtual_displacements
+
+        return virtual_displacements(self, self._initial if state is None else self.checked(state), self._time(t))
+
+    def virtual_work(self, state: State, t: float, displacement: Any) -> VirtualWork:
+        """Return the work of all loads, applied and of constraints, along a virtual displacement.
+
+        Parameters
+        ----------
+        state : State
+        t : s
+        displacement : (n, 6) or (k, n, 6)
+            Of each body a translation of the centre of mass in N, m, and a small rotation vector in body axes, rad;
+            one of `virtual_displacements` or any other; or several. The loads are those at the state, so the work is
+            of first order.
+        """
+        from .virtual_work import virtual_work
+
+        return virtual_work(self, self.checked(state), self._time(t), displacement)
+
+    def remove_disallowed_velocity(self, state: State | None = None, t: float = 0.0) -> State:
+        """Return the state with the nearest velocities that all active constraints allow, and the same poses.
+
+        Nearest in the mass metric: what is taken off has the least kinetic energy, and leaves the momentum of all
+        motions that are allowed as it is. That is what a plastic impact of all constraints at once does. Default: the
+        initial state, which stays as it is.
+
+        Raises
+        ------
+        InconsistentStateError
+            If the poses violate a constraint.
+        AssemblyError
+            If constraints, such as drivers, ask for velocities that contradict each other.
+        """
+        from .allowed import allowed_velocity
+
+        return allowed_velocity(self, self.initial_state() if state is None else self.checked(state), self._time(t))
+
     def assemble(
         self,
         state: State | None = None,
@@ -252,17 +303,73 @@ class System:
             self._initial = assemble_coordinates(self, start, t, coordinates or {}, rates or {})
         return self.initial_state()
 
+    def groups(self, forces: bool = False) -> list[list[str]]:
+        """Return lists of the names of bodies that active constraints join to each other, directly or through others.
+
+        What is fixed to the ground at two places is not joined by it. With `forces`, elements that act between bodies
+        join them, too. Each body is in one list, alone if need be; both are in the order of `bodies`.
+        """
+        from .topology import groups
+
+        return groups(self, validate.flag("System.groups", "forces", forces))
+
+    def orphans(self) -> list[str]:
+        """Return the names of bodies that no active constraint and no force joins to another body or to the ground.
+
+        Forces on a body alone, and fields, join nothing; nor does the plane of a planar body.
+        """
+        from .topology import orphans
+
+        return orphans(self)
+
+    def with_parts(self, *items: Body | Constraint | ForceElement | Event) -> System:
+        """Return a system with further parts, in which those of this one are as they are.
+
+        Bodies keep their present initial state and constraints stay switched on or off; new ones start as declared.
+        """
+        return self._with([*self, *items])
+
+    def without(self, *names: str, dependents: bool = False) -> System:
+        """Return a system without some of the parts, in which all others are as they are.
+
+        Parameters
+        ----------
+        names : of bodies, constraints and forces
+        dependents : bool
+            Whether what cannot be without these goes, too: constraints and forces on a body, and drivers and forces of
+            a joint.
+
+        Raises
+        ------
+        InputError
+            If parts that stay cannot be without those that go; it names them. If no body is left.
+        """
+        from .recomposed import remaining
+
+        dependents = validate.flag("System.without", "dependents", dependents)
+        return self._with(remaining(self, names, dependents))
+
     def with_constraints(self, constraints: Iterable[Constraint]) -> System:
-        """Return a system with further constraints, and with the same ones switched on."""
+        """Return a system with further constraints, all of which are switched on."""
         more = list(constraints)
+        system = self._with([*self, *more])
+        system._build(set(system.model.joint_rows) | {constraint.name for constraint in more})
+        return system
+
+    def _with(self, items: Iterable[Body | Constraint | ForceElement]) -> System:
+        """Return a system of these parts with the same settings; what it shares with this one is in the same state."""
+        from .recomposed import carried_over
+
         system = System(
-            [*self, *more],
+            items,
             gravity=self.gravity,
             load_length=self._load_length,
             rank_tolerance=self._rank_tolerance,
         )
-        system._initial = self.initial_state()
-        system._build(set(self.model.joint_rows) | {constraint.name for constraint in more})
+        system._initial = carried_over(self, system)
+        off = {constraint.name for constraint in self.constraints} - set(self.model.joint_rows)
+        on = {name for name in self.model.joint_rows if name in system}
+        system._build(set(system.model.joint_rows) - off | on)
         return system
 
     def checked(self, state: State) -> State:

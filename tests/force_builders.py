@@ -49,6 +49,17 @@ def of_body(u, p):
     return f
 
 
+def energy_at(u, p):
+    """The energy of a body by its place, for any units and any N."""
+    J, m, R, offset = u.Nm, u.m, p.R, p.offset
+
+    def f(t, r):
+        x = R.T @ (r / m) - R.T @ offset
+        return J * (np.cos(t) * x[0] ** 2 * x[1] + np.exp(0.3 * x[2]))
+
+    return f
+
+
 def of_pair(scale, m):
     def f(t, displacement, velocity, rotation, angular_velocity):
         return scale * (np.cross(displacement / m, rotation) - 0.3 * velocity / m + np.cos(t) * angular_velocity)
@@ -64,6 +75,11 @@ def energy_of(u, p):
         return J * ((d @ d) ** 2 + R_1[:, 0] @ R_2[:, 1] + np.sin(t) * (R.T @ (r_1 / m) - R.T @ offset)[2])
 
     return f
+
+
+def magnet(u, direction):
+    """A moment, A m^2, so strong that forces at distances of metres are of some newtons."""
+    return np.sqrt(u.Nm * u.m**3) * 3e4 * np.array(direction)
 
 
 A6 = np.random.default_rng(8).normal(size=(6, 6))
@@ -111,10 +127,22 @@ BUILDERS = {
             "f", b, 0.3 * u.m**2, density=lambda t, r: u.kg / u.m**3 * np.exp(-(p.R.T @ (r / u.m) - p.R.T @ p.offset)[2]),
             wind=lambda t, r: 5 * u.m * np.cos(t) * p.R[:, 0]),
     ],
+    "FluxPinning": [
+        lambda a, b, joint, u, p: quirk.FluxPinning("f", a, b, magnet(u, [1, 2, 3]), point_i=[0, 0, -4 * u.m]),
+        lambda a, b, joint, u, p: quirk.FluxPinning(
+            "f", a, b, magnet(u, [3, 2, -1]), point_i=u.m * np.array([-3, -2, -1]), normal=[3, 2, 1],
+            point_j=u.m * np.array([0.1, 0, 0.2]), cooled=quirk.Frame([0, 0.3 * u.m, 0], [0.8, 0, 0.6, 0])),
+    ],
     "Force": [
         lambda a, b, joint, u, p: quirk.Force("f", b, p.direction([1, 2, 3]) * u.N, point=[0.2 * u.m, 0, 0]),
         lambda a, b, joint, u, p: quirk.Force("f", b, of_body(u, p), point=[0.2 * u.m, 0, 0]),
         lambda a, b, joint, u, p: quirk.Force("f", b, [motion(u.N), 0.5 * u.N, motion(-u.N)], frame="body"),
+    ],
+    "ForceField": [
+        lambda a, b, joint, u, p: quirk.ForceField("f", force=of_body(u, p)),
+        lambda a, b, joint, u, p: quirk.ForceField("f", b, torque=lambda t, r, q, v, w: u.Nm * np.sin(w), frame="body"),
+        lambda a, b, joint, u, p: quirk.ForceField("f", [b, a], force=of_body(u, p),
+                                                   torque=p.direction([1, 2, 3]) * u.Nm),
     ],
     "GravityGradient": [
         lambda a, b, joint, u, p: quirk.GravityGradient("f", a, b, mu=5.0 * u.m**3),
@@ -145,6 +173,10 @@ BUILDERS = {
     ],
     "Potential": [
         lambda a, b, joint, u, p: quirk.Potential("f", [a, b], energy_of(u, p)),
+    ],
+    "PotentialField": [
+        lambda a, b, joint, u, p: quirk.PotentialField("f", energy=energy_at(u, p)),
+        lambda a, b, joint, u, p: quirk.PotentialField("f", b, energy=energy_at(u, p)),
     ],
     "ReactionWheel": [
         lambda a, b, joint, u, p: quirk.ReactionWheel("f", b, [1, 2, 0], 0.2 * u.Nm, motion(30.0)),

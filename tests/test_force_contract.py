@@ -19,7 +19,8 @@ T, MOTION = 0.3, 19
 
 
 # What takes or gives momentum from outside: the load on all bodies is not zero.
-FROM_OUTSIDE = {"Damping", "Drag", "Force", "Potential", "ReactionWheel", "Thruster", "Torque", "UniformField"}
+FROM_OUTSIDE = {"Damping", "Drag", "Force", "ForceField", "Potential", "PotentialField", "ReactionWheel", "Thruster",
+                "Torque", "UniformField"}  # fmt: skip
 VARIANTS = [pytest.param(kind, n, id=f"{kind}-{n}") for kind in KINDS for n in range(len(BUILDERS.get(kind, [0])))]
 
 

@@ -4,7 +4,8 @@ from .actuator import Actuator, Controller
 from .bushing import Bushing
 from .drag import Drag
 from .element import ForceElement
-from .fields import Damping, Potential, UniformField
+from .fields import Damping, ForceField, Potential, PotentialField, UniformField
+from .flux_pinning import FluxPinning
 from .gravity import GravityGradient, PointGravity
 from .interaction import Interaction
 from .joint_actuation import JointForce, JointTorque
@@ -21,8 +22,10 @@ __all__ = [
     "Damper",
     "Damping",
     "Drag",
+    "FluxPinning",
     "Force",
     "ForceElement",
+    "ForceField",
     "GravityGradient",
     "Interaction",
     "JointForce",
@@ -30,6 +33,7 @@ __all__ = [
     "JointTorque",
     "PointGravity",
     "Potential",
+    "PotentialField",
     "ReactionWheel",
     "Spring",
     "Thruster",

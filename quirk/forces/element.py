@@ -62,6 +62,7 @@ class ForceElement(Sealed):
     coordinates : names of what `coordinate` returns, for views and plots
     undefined : what messages say where its law gives no numbers
     turning : which of the coordinates are angles whose turns count, by their numbers; see `turns_near`
+    between : whether it acts between its bodies, and not on each of them by itself
     """
 
     parameters: tuple[str, ...] = ()
@@ -71,6 +72,7 @@ class ForceElement(Sealed):
     aside: tuple[str, ...] = ()
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
+    between: bool = True
     undefined: str = "its loads, rates of internal variables, or derivatives of them that are needed, are not finite"
 
     name: str
@@ -158,6 +160,11 @@ class ForceElement(Sealed):
     def bodies(self) -> tuple[Body | Ground, ...]:
         """The bodies on which it acts, one for each frame."""
         return tuple(body for body, _ in self.ends)
+
+    @property
+    def needs(self) -> tuple[Body | Ground, ...]:
+        """The bodies without which it cannot be in a system."""
+        return self.bodies
 
     @property
     def conservative(self) -> bool:

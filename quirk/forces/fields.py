@@ -1,56 +1,25 @@
-"""Elements on many bodies at once: a field of acceleration, damping, and any potential of their poses."""
+"""Elements on many bodies at once: fields of acceleration, force and energy, damping, and any potential of poses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from quirk import validate
-from quirk.body import Body, Ground
+from quirk.body import Body
 from quirk.errors import InputError
 from quirk.frame import Frame
 
 from .element import ForceElement
+from .on_bodies import OnBodies, as_list
+from .on_body import CALL, FRAMES, SIZES, value_for
 from .place import Place
 from .value import Value, motions_of
 
 
-class _OnBodies(ForceElement):
-    """Base of elements that act at the centres of mass of given bodies, or of all bodies of a system.
-
-    Attributes
-    ----------
-    masses : of the bodies, kg
-    """
-
-    drawing = ""
-
-    aside: tuple[str, ...] = ("everywhere",)
-    masses: Any
-
-    def __init__(self, name: str, bodies: Any) -> None:
-        owner = f'{type(self).__name__} "{validate.name(type(self).__name__, name)}"'
-        self.everywhere = bodies is None
-        listed = checked_bodies(owner, bodies or ())
-        if not listed and not self.everywhere:
-            raise InputError(f"{owner}: bodies must be one body or more, or None for all of the system; got {bodies!r}")
-        self.name = name
-        vars(self).update(self._on(listed))
-
-    @staticmethod
-    def _on(bodies: Sequence[Body]) -> dict[str, Any]:
-        """Return the attributes that depend on the bodies: frames at their centres of mass, and masses."""
-        ends = tuple((body, Frame()) for body in bodies)
-        return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
-
-    def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element for a system: one that acts on all its bodies, if no bodies were given."""
-        return self.with_values(self._on(bodies)) if self.everywhere else self
-
-
-class UniformField(_OnBodies):
+class UniformField(OnBodies):
     """The same acceleration for several bodies, as gravity is: force m a at each centre of mass.
 
     Parameters
@@ -84,7 +53,7 @@ class UniformField(_OnBodies):
         return not self.motions
 
 
-class Damping(_OnBodies):
+class Damping(OnBodies):
     """Linear damping of the motion of bodies in N: force -c v at the centre of mass, torque -d omega.
 
     Parameters
@@ -110,6 +79,82 @@ class Damping(_OnBodies):
         return [(-self.translational * body.centre_velocity, -self.rotational * body.spin) for body in bodies]
 
 
+class ForceField(OnBodies):
+    """The same force and torque law for several bodies, each by its own motion: force at the centre of mass.
+
+    The functions are called for each body as ``f(t, position, orientation, velocity, angular_velocity)`` with s, m,
+    quaternion (4,), m/s, both vectors in the inertial frame, and rad/s in body axes.
+
+    Parameters
+    ----------
+    bodies : list of Body, optional
+        Default: all bodies of the system.
+    force : (3,) or function, optional
+        N.
+    torque : (3,) or function, optional
+        N m.
+    frame : "inertial" or "body"
+        In which axes both are given.
+    """
+
+    aside = ("everywhere", "masses", "force", "torque")
+
+    def __init__(
+        self, name: str, bodies: Any = None, *, force: Any = None, torque: Any = None, frame: str = "inertial"
+    ) -> None:
+        owner = f'ForceField "{validate.name("ForceField", name)}"'
+        if force is None and torque is None:
+            raise InputError(f"{owner}: it does nothing: give force, torque or both")
+        self.force = None if force is None else Value(owner, "force", force, (3,), CALL, SIZES)
+        self.torque = None if torque is None else Value(owner, "torque", torque, (3,), CALL, SIZES)
+        self.frame = validate.choice(owner, "frame", frame, FRAMES)
+        super().__init__(name, bodies)
+
+    def _on(self, bodies: Sequence[Body]) -> dict[str, Any]:
+        return super()._on(bodies) | for_each(bodies, force=self.force, torque=self.torque)
+
+    def load(self, t: Any, *bodies: Place) -> Any:
+        """Return force and torque on each body."""
+        return [(self._given("force", k, t, body), self._given("torque", k, t, body)) for k, body in enumerate(bodies)]
+
+    def _given(self, what: str, number: int, t: Any, body: Place) -> Any:
+        value = getattr(self, f"{what}_{number}", None)
+        if value is None:
+            return 0
+        given = value_for(value, t, body)
+        return body.rotation @ given if self.frame == "body" else given
+
+
+class PotentialField(OnBodies):
+    """The same potential energy for several bodies, each by where its centre of mass is: forces minus its gradient.
+
+    Parameters
+    ----------
+    bodies : list of Body, optional
+        Default: all bodies of the system.
+    energy : function
+        ``f(t, r)`` returns the energy of one body, J: s, and its centre of mass (3,) in N, m. It is differentiated, and
+        so must use + - * / ** @, numpy's functions and `quirk.where` alone.
+    """
+
+    aside = ("everywhere", "masses", "energy")
+
+    def __init__(self, name: str, bodies: Any = None, *, energy: Any) -> None:
+        owner = f'PotentialField "{validate.name("PotentialField", name)}"'
+        self.energy = Value(owner, "energy", checked_energy(owner, energy), (), "f(t, r)", (3,))
+        super().__init__(name, bodies)
+
+    def _on(self, bodies: Sequence[Body]) -> dict[str, Any]:
+        return super()._on(bodies) | for_each(bodies, energy=self.energy)
+
+    def potential(self, t: Any, *bodies: Place) -> Any:
+        """Return the sum of the energies."""
+        total: Any = 0.0
+        for k, body in enumerate(bodies):
+            total = total + getattr(self, f"energy_{k}")(t, body.position)
+        return total
+
+
 class Potential(ForceElement):
     """Forces and torques of a potential energy of the poses of one or more bodies: its exact negative gradient.
 
@@ -128,11 +173,9 @@ class Potential(ForceElement):
 
     def __init__(self, name: str, bodies: Any, energy: Any) -> None:
         owner = f'Potential "{validate.name("Potential", name)}"'
-        listed = [bodies] if isinstance(bodies, Body | Ground) else list(bodies)
-        if not callable(energy):
-            raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
+        listed = as_list(bodies)
         call = "f(t, r, R)" if len(listed) == 1 else "f(t, r_1, R_1, r_2, R_2, ...)"
-        self.energy = Value(owner, "energy", energy, (), call, (3, (3, 3)) * len(listed))
+        self.energy = Value(owner, "energy", checked_energy(owner, energy), (), call, (3, (3, 3)) * len(listed))
         super().__init__(name, *((body, Frame()) for body in listed))
 
     def potential(self, t: Any, *bodies: Place) -> Any:
@@ -140,12 +183,14 @@ class Potential(ForceElement):
         return self.energy(t, *(part for body in bodies for part in (body.position, body.rotation)))
 
 
-def checked_bodies(owner: str, bodies: Any) -> list[Body]:
-    """Return bodies, given as a list or one alone."""
-    listed = [bodies] if isinstance(bodies, Body) else list(bodies)
-    for body in listed:
-        if not isinstance(body, Body):
-            raise InputError(f"{owner}: bodies must be quirk.Body objects; got {body!r}")
-    if len({id(body) for body in listed}) < len(listed):
-        raise InputError(f"{owner}: bodies must differ; got one of them twice")
-    return listed
+def for_each(bodies: Sequence[Body], **values: Value | None) -> dict[str, Any]:
+    """Return a parameter for each body and value, in which its function has room for arguments of its own."""
+    made = {f"{name}_{k}": value for name, value in values.items() if value is not None for k in range(len(bodies))}
+    return {"parameters": tuple(made), **made}
+
+
+def checked_energy(owner: str, energy: Any) -> Any:
+    """Return a function of an energy, or raise InputError."""
+    if not callable(energy):
+        raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
+    return energy

@@ -1,0 +1,104 @@
+"""A magnet pinned by a type-II superconductor: the frozen-image model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import rotation, validate
+from quirk.body import Body, Ground
+from quirk.constraints.constraint import checked_ends
+from quirk.errors import InputError
+from quirk.frame import Frame, axes_with_z
+from quirk.jets import where
+
+from .element import ForceElement
+from .place import Place
+
+# mu_0 / (4 pi), N/A^2, CODATA 2018.
+PERMEABILITY = 1.25663706212e-6 / (4 * np.pi)
+# Of positions and moments in the axes of the surface, whose normal is z.
+MIRROR = np.array([1.0, 1.0, -1.0])
+
+
+class FluxPinning(ForceElement):
+    """A type-II superconductor in body i pins the flux of a magnet in body j, a dipole, above its flat surface.
+
+    The field at cooling stays in the superconductor, as that of an image behind its surface (frozen image); what
+    changes from then on is kept out, as by an image that moves with the magnet (mobile image). At the pose of cooling
+    both cancel. The potential is the interaction with the first, and half of that with the second, since that image is
+    induced: forces and torques are those of the two dipoles on the magnet, and the opposite on the superconductor
+    (Kordyuk, J. Appl. Phys. 83 (1998) 610; of spacecraft Jones, Wilson, Gorman and Peck, 2012).
+
+    The superconductor is taken to be large over the distance, and the magnet small.
+
+    Parameters
+    ----------
+    body_i, body_j : Body or GROUND
+        Of the superconductor and of the magnet.
+    moment : (3,)
+        Of the magnet, A m^2, in body axes of j.
+    point_i : (3,)
+        A point of the surface, in the coordinates of body i, m.
+    normal : "x", "y", "z" or (3,)
+        Of the surface, out of the superconductor, in body axes of i.
+    point_j : (3,)
+        Where the magnet is, in the coordinates of body j, m.
+    cooled : Frame, optional
+        The pose of body j in the coordinates of body i when the superconductor was cooled; default: that of the
+        initial poses.
+    """
+
+    parameters = ("moment", "image", "image_moment")
+    undefined = "the magnet has come to the surface of the superconductor"
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        moment: Any,
+        *,
+        point_i: Any = (0, 0, 0),
+        normal: Any = "z",
+        point_j: Any = (0, 0, 0),
+        cooled: Frame | None = None,
+    ) -> None:
+        owner = checked_ends("FluxPinning", name, body_i, body_j)
+        self.moment = validate.array(owner, "moment", moment, (3,))
+        if not self.moment.any():
+            raise InputError(f"{owner}: moment must not be zero; give that of the magnet in A m^2, in body axes")
+        axes = axes_with_z(validate.direction(owner, "normal", normal))
+        surface = Frame(validate.array(owner, "point_i", point_i, (3,)), rotation.from_matrix(axes))
+        magnet = Frame(validate.array(owner, "point_j", point_j, (3,)))
+        if cooled is None:
+            cooled = _relative(body_i, body_j)
+        elif not isinstance(cooled, Frame):
+            raise InputError(f"{owner}: cooled must be a quirk.Frame in the coordinates of {body_i}; got {cooled!r}")
+        at = surface.matrix.T @ (cooled.origin + cooled.matrix @ magnet.origin - surface.origin)
+        if at[2] <= 0:
+            raise InputError(
+                f"{owner}: the magnet must be in front of the surface when it is cooled; it is {-at[2]:.3g} m behind: "
+                "turn the normal over, or check point_i, point_j and the poses"
+            )
+        self.image = MIRROR * at
+        self.image_moment = -MIRROR * (surface.matrix.T @ cooled.matrix @ self.moment)
+        super().__init__(name, (body_i, surface), (body_j, magnet))
+
+    def potential(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the energy of the magnet with both images, J."""
+        at = i.rotation.T @ (j.position - i.position)
+        moment = i.rotation.T @ (j.rotation @ self.moment)
+        d, height = at - self.image, where(at[2] > 0.0, at[2], np.nan)
+        square = d @ d
+        frozen = moment @ self.image_moment - 3.0 * (moment @ d) * (self.image_moment @ d) / square
+        # Half of the same with the mirrored moment, at twice the height.
+        mobile = (moment @ moment + moment[2] ** 2) / 16.0
+        return PERMEABILITY * (frozen / (square * np.sqrt(square)) + mobile / height**3)
+
+
+def _relative(body_i: Body | Ground, body_j: Body | Ground) -> Frame:
+    """The initial pose of body j in the coordinates of body i."""
+    turn = rotation.multiply(rotation.conjugate(body_i.orientation), body_j.orientation)
+    return Frame(body_i.local(body_j.position), turn)

@@ -1,0 +1,69 @@
+"""The base of elements on many bodies at once, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+
+from .element import ForceElement
+
+
+class OnBodies(ForceElement):
+    """Base of elements that act at the centres of mass of given bodies, or of all bodies of a system.
+
+    Attributes
+    ----------
+    masses : of the bodies, kg
+    """
+
+    drawing = ""
+    between = False
+
+    aside: tuple[str, ...] = ("everywhere",)
+    masses: Any
+
+    def __init__(self, name: str, bodies: Any) -> None:
+        owner = f'{type(self).__name__} "{validate.name(type(self).__name__, name)}"'
+        self.everywhere = bodies is None
+        listed = checked_bodies(owner, bodies or ())
+        if not listed and not self.everywhere:
+            raise InputError(f"{owner}: bodies must be one body or more, or None for all of the system; got {bodies!r}")
+        self.name = name
+        vars(self).update(self._on(listed))
+
+    def _on(self, bodies: Sequence[Body]) -> dict[str, Any]:
+        """Return the attributes that depend on the bodies: frames at their centres of mass, and masses."""
+        ends = tuple((body, Frame()) for body in bodies)
+        return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
+
+    @property
+    def needs(self) -> tuple[Body | Ground, ...]:
+        """The bodies that were given; none, if it acts on all that there are."""
+        return () if self.everywhere else self.bodies
+
+    def placed(self, bodies: Sequence[Body]) -> Self:
+        """Return the element for a system: one that acts on all its bodies, if no bodies were given."""
+        return self.with_values(self._on(bodies)) if self.everywhere else self
+
+
+def as_list(bodies: Any) -> list[Any]:
+    """Return one thing or several as a list; what is in it is not checked."""
+    return list(bodies) if isinstance(bodies, Iterable) else [bodies]
+
+
+def checked_bodies(owner: str, bodies: Any) -> list[Body]:
+    """Return bodies, given as a list or one alone."""
+    listed = as_list(bodies)
+    for body in listed:
+        if not isinstance(body, Body):
+            raise InputError(f"{owner}: bodies must be quirk.Body objects; got {body!r}")
+    if len({id(body) for body in listed}) < len(listed):
+        raise InputError(f"{owner}: bodies must differ; got one of them twice")
+    return listed

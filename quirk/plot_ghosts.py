@@ -1,0 +1,61 @@
+"""The mechanism at several times in one picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from . import validate
+from .errors import InputError
+from .figures import wrapped
+from .result import Result
+from .scene import LETTERS, Scene
+from .still import draw_mechanism, moving
+
+# How many there are unless times are given, and how much the first is seen through.
+USUAL, FAINTEST = 6, 0.15
+TRAIL = "#cc3311"
+# Points of a path between two times.
+FINENESS = 200
+
+
+def checked_times(result: Result, times: Any) -> np.ndarray:
+    """Return the times of the ghosts, in order; evenly spaced ones if there is None."""
+    start, end = result.time[0], result.time[-1]
+    if times is None:
+        return np.linspace(start, end, USUAL) if end > start else np.array([start])
+    given = validate.numbers(times)
+    if given is None or given.ndim != 1 or not given.size:
+        raise InputError(f"plot.ghosts: times must be a list of numbers, s; got {times!r}")
+    given = validate.array("plot.ghosts", "times", given, given.shape)
+    outside = given[(given < start) | (given > end)]
+    if outside.size:
+        raise InputError(f"plot.ghosts: times must be from {start:g} to {end:g} s; got {outside[0]:g}")
+    return np.unique(given)
+
+
+def draw_ghosts(
+    figure: Figure,
+    result: Result,
+    times: np.ndarray,
+    trails: list[tuple[str, np.ndarray]],
+    view: tuple[float, float] | None,
+) -> None:
+    """Draw the mechanism at several times, the earlier the fainter, with the paths of points from first to last."""
+    scene = Scene(result, times, trails, FINENESS)
+    directions = [0, 1, 2] if view is not None else moving(scene.extent)
+    ax: Any = figure.add_subplot(projection="3d" if len(directions) == 3 else None)
+    for number, opacity in enumerate(np.linspace(1.0, FAINTEST, len(times))[::-1]):
+        draw_mechanism(ax, scene, number, directions, opacity)
+    for path in scene.trails:
+        ax.plot(*path[:, directions].T, color=TRAIL, linewidth=1.2, zorder=3)
+    if len(directions) == 3:
+        scene.fit(ax, view)
+    else:
+        for axis, c in zip("xy", directions, strict=True):
+            getattr(ax, f"set_{axis}label")(f"{LETTERS[c]} (m)")
+        ax.set_aspect("equal")
+        ax.grid(alpha=0.3)
+    ax.set_title(wrapped("t = " + ", ".join(f"{t:.4g}" for t in times) + " s"))

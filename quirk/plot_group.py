@@ -1,0 +1,60 @@
+"""Pictures of several bodies taken together: their centre of mass and their momenta."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .figures import finish, shown
+from .group import rows_of
+
+if TYPE_CHECKING:
+    from .result import Result
+
+LETTERS = "xyz"
+# Names that a title has room for.
+MOST_NAMES = 3
+
+
+def draw_centre_of_mass(figure: Figure, result: Result, bodies: Any) -> None:
+    """Draw position, velocity and acceleration of the centre of mass, one below the other."""
+    centre, whose = result.centre_of_mass(bodies), names_of(result, "plot.centre_of_mass", bodies)
+    axes = figure.subplots(3, 1, sharex=True)
+    figure.suptitle(f"centre of mass of {whose}, inertial axes")
+    for ax, values, title, unit in (
+        (axes[0], centre.position, "position", "m"),
+        (axes[1], centre.velocity, "velocity", "m/s"),
+        (axes[2], centre.acceleration, "acceleration", "m/s$^2$"),
+    ):
+        _draw(ax, result.time, values)
+        finish(ax, title, unit, "time (s)" if ax is axes[-1] else "")
+
+
+def draw_momentum(figure: Figure, result: Result, bodies: Any, about: Any) -> None:
+    """Draw linear and angular momentum, one below the other."""
+    momentum, whose = result.momentum_of(bodies, about), names_of(result, "plot.momentum", bodies)
+    axes = figure.subplots(2, 1, sharex=True)
+    figure.suptitle(f"momentum of {whose}, inertial axes")
+    point = "the centre of mass" if about is None else "(" + ", ".join(f"{x:g}" for x in about) + ")"
+    _draw(axes[0], result.time, momentum.linear)
+    finish(axes[0], "linear", "kg m/s", "")
+    _draw(axes[1], result.time, momentum.angular)
+    finish(axes[1], f"angular, about {point}", "kg m$^2$/s")
+
+
+def names_of(result: Result, owner: str, bodies: Any) -> str:
+    """Return bodies as titles name them."""
+    rows = rows_of(result.system, owner, bodies)
+    if len(rows) == len(result.system.bodies):
+        return "all bodies"
+    names = [shown(result.system.bodies[row].name) for row in rows]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _draw(ax: Axes, time: np.ndarray, values: np.ndarray) -> None:
+    for column, letter in enumerate(LETTERS):
+        ax.plot(time, values[:, column], label=letter)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import at_state, validate
-from .body import Body
 from .configuration import Configuration
 from .constraints import Constraint
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
@@ -17,9 +16,7 @@ from .dynamics.dense.rows import ConstraintRows, constraint_rows
 from .dynamics.model import RANK_TOLERANCE, Arrangement, Model, flatten
 from .dynamics.plant import Plant
 from .errors import InputError
-from .events import Event
-from .forces import ForceElement
-from .parts import Parts
+from .parts import Part, Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
 from .state import Kinematics, State, initial_state
 
@@ -58,7 +55,7 @@ class System:
 
     def __init__(
         self,
-        items: Iterable[Body | Constraint | ForceElement | Event],
+        items: Iterable[Part],
         *more: Any,
         gravity: Any = (0, 0, 0),
         load_length: float | None = None,
@@ -131,11 +128,11 @@ class System:
         """Whether the constraint of that name is switched on."""
         return self._parts.names_of_constraints("is_active", [name]) <= set(self.model.joint_rows)
 
-    def __getitem__(self, name: str) -> Body | Constraint | ForceElement | Event:
+    def __getitem__(self, name: str) -> Part:
         """Return the object of that name."""
         return self._parts[name]
 
-    def __iter__(self) -> Iterator[Body | Constraint | ForceElement | Event]:
+    def __iter__(self) -> Iterator[Part]:
         return iter(self._parts)
 
     def __contains__(self, name: object) -> bool:
@@ -322,7 +319,7 @@ class System:
 
         return orphans(self)
 
-    def with_parts(self, *items: Body | Constraint | ForceElement | Event) -> System:
+    def with_parts(self, *items: Part) -> System:
         """Return a system with further parts, in which those of this one are as they are.
 
         Bodies keep their present initial state and constraints stay switched on or off; new ones start as declared.
@@ -356,7 +353,7 @@ class System:
         system._build(set(system.model.joint_rows) | {constraint.name for constraint in more})
         return system
 
-    def _with(self, items: Iterable[Body | Constraint | ForceElement]) -> System:
+    def _with(self, items: Iterable[Part]) -> System:
         """Return a system of these parts with the same settings; what it shares with this one is in the same state."""
         from .recomposed import carried_over
 

@@ -12,7 +12,7 @@ Those that push are rows of the equation of motion until their multiplier falls 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from .configuration import Configuration
 from .constraints.unilateral import Unilateral
 from .dynamics.applied import coordinate_at
-from .dynamics.complementarity import pushes
+from .dynamics.complementarity import INDEPENDENT, completed, pushes
 from .dynamics.impulsive import Impulse, impulses, with_change
 from .dynamics.model import Model
 from .dynamics.sparse.host.solver import Solver
@@ -45,6 +45,8 @@ SLACK = 1e-9
 REST = 1e-6
 # Rates and accelerations of contacts below this part of the largest speeds are round-off.
 ROUND_OFF = 1e-12
+# A contact without load opens where its multiplier is negative by this part of the largest load.
+UNLOADED = 1e-9
 # Impulses are corrected for what round-off leaves of the first time.
 TIMES = 2
 
@@ -72,11 +74,12 @@ class Resting:
 
     Attributes
     ----------
-    pushing : by name of those that push the number of the gap
-    idle : those that are closed and do not push, as others carry the load
+    pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero, or
+        a little less where there is no load
+    idle : those that are closed and have no row, as it would follow from others
     """
 
-    pushing: dict[str, int] = field(default_factory=dict)
+    pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
     idle: frozenset[tuple[str, int]] = frozenset()
 
 
@@ -124,7 +127,7 @@ class Contacts:
         if not resting.pushing:
             return base
         names = {touch.constraint.name: touch.constraint for touch in self._touches}
-        rows = {name: names[name].closed[k] for name, k in sorted(resting.pushing.items())}
+        rows = {name: names[name].closed[k] for name, (k, _) in sorted(resting.pushing.items())}
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, resting: Resting) -> list[Guard]:
@@ -133,14 +136,20 @@ class Contacts:
         for touch in self._touches:
             name, key = touch.constraint.name, (touch.constraint.name, touch.number)
             title = f"{touch.constraint}"
-            if resting.pushing.get(name) == touch.number:
-                multiplier = Reading(touch.constraint, "multiplier", None, 0.0)
+            number, least = resting.pushing.get(name, (-1, 0.0))
+            if number == touch.number:
+                multiplier = Reading(touch.constraint, "multiplier", None, least)
                 found.append(Guard((*key, "push"), title, multiplier, -1, True, True))
                 continue
             length = self._unit(touch)
             gap = Gap(touch.constraint, touch.number, SLACK * length) if key in resting.idle else touch.gap
             found.append(Guard((*key, "gap"), title, gap, -1, True, True))
         return found
+
+    def first_of(self, names: Iterable[str]) -> str:
+        """Return the first unilateral constraint among these names."""
+        own = {touch.constraint.name for touch in self._touches}
+        return next(name for name in names if name in own)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray) -> None:
         """Raise InputError if bodies are in each other at the start."""
@@ -170,7 +179,7 @@ class Contacts:
         """
         plant = self._system.plant_for(base)
         solver, model = self._phases.settled(plant, y, t), plant.model
-        known = {*resting.pushing.items(), *resting.idle, *hit}
+        known = {*((name, k) for name, (k, _) in resting.pushing.items()), *resting.idle, *hit}
         jets = self._jets(t, y, angles)
         closed = [
             touch
@@ -193,30 +202,31 @@ class Contacts:
         limits = np.array([self._rest_speed(touch, solver.model) for touch in closed])
         noise = np.array([ROUND_OFF * speed / self._unit(touch) for touch in closed])
         if not (rates < -noise).any():
-            return y, {}, list(rates > np.maximum(noise, REST * limits))
+            return y, {}, list(rates > np.maximum(noise, limits))
         W, pushed = self._response(t, y, closed, jets, solver)
         e = np.array([touch.constraint.restitution for touch in closed])
-        e = np.where(rates < -limits, e, 0.0)
-        x, wanted = self._bounced(W, rates, e)
+        x, wanted = self._bounced(W, rates, np.where(rates < -limits, e, 0.0))
         if x is None:
             names = ", ".join(f"{touch.constraint}" for touch in closed)
             raise SwitchingError(f"no impulses are found that keep all of these from passing through: {names}")
-        total, multipliers = np.zeros_like(pushed[0]), np.zeros(solver.model.rows)
-        held, lanes, change = x > 0, solver.slots.state_to_lanes(y), np.zeros_like(pushed[0])
+        held, after = x > 0, rates + W @ x
+        # What would move apart more slowly than contacts do that are at rest stays.
+        slow = (after > noise) & (after <= limits)
+        if slow.any():
+            held, wanted = held | slow, np.where(slow, 0.0, wanted)
+            x = np.zeros_like(x)
+            x[held] = np.linalg.lstsq(W[np.ix_(held, held)], (wanted - rates)[held], rcond=INDEPENDENT)[0]
+        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
         for turn in range(TIMES):
-            more = x
-            if turn > 0:
-                now = np.array([float(jet.taylor[1]) for jet in self._jets(t, with_change(y, change), angles, closed)])
-                more = np.zeros_like(x)
-                more[held] = np.linalg.lstsq(W[np.ix_(held, held)], (wanted - now)[held], rcond=None)[0]
-                x = x + more
-            total = total + np.einsum("c,cni->ni", more, pushed)
-            change, multipliers = solver.respond(lanes, t, np.zeros(solver.model.rows), total)
+            change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, pushed))
+            after = np.array([float(jet.taylor[1]) for jet in self._jets(t, with_change(y, change), angles, closed)])
+            if turn + 1 < TIMES:
+                missed = (wanted - after)[held]
+                x[held] += np.linalg.lstsq(W[np.ix_(held, held)], missed, rcond=INDEPENDENT)[0]
         y = with_change(y, change)
         impulse = impulses(solver, y, multipliers)
         impulse.update(self._impulses(y, closed, jets, x))
-        after = np.array([float(jet.taylor[1]) for jet in self._jets(t, y, angles, closed)])
-        return y, impulse, list(after > np.maximum(noise, REST * limits))
+        return y, impulse, list(after > np.maximum(noise, limits))
 
     def _bounced(self, W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
         """Impulses by Newton's law and the rates that they leave; restitution is lowered where energy would grow."""
@@ -243,14 +253,14 @@ class Contacts:
             names = ", ".join(f"{touch.constraint}" for touch in closed)
             raise SwitchingError(f"no loads are found that keep all of these from passing through: {names}")
         after = accelerations + W @ x
-        scale = np.abs(accelerations).max() + np.abs(rates).max() * ROUND_OFF
-        pushing: dict[str, int] = {}
-        idle = set()
-        for touch, push, away in zip(closed, x, after, strict=True):
-            if push > 0:
-                pushing[touch.constraint.name] = touch.number
-            elif away <= CLOSED * scale:
-                idle.add((touch.constraint.name, touch.number))
+        staying = after <= CLOSED * np.abs(accelerations).max()
+        # Where nothing pushes there is no load that rows could share.
+        held = completed(W, x > 0, staying) if (x > 0).any() else np.zeros(len(x), dtype=bool)
+        pushing: dict[str, tuple[int, float]] = {}
+        for c in np.flatnonzero(held):
+            least = 0.0 if x[c] > 0 else -UNLOADED * x.max(initial=0.0)
+            pushing[closed[c].constraint.name] = closed[c].number, float(least)
+        idle = ((closed[c].constraint.name, closed[c].number) for c in np.flatnonzero(staying & ~held))
         return Resting(pushing, frozenset(idle))
 
     def _response(

@@ -12,8 +12,20 @@ import numpy as np
 
 # Eigenvalues of W, scaled to a unit diagonal, below this part of the largest are those of dependent columns.
 DEPENDENT = 1e-12
+# A column is independent of others if so much of it, over the whole, is not explained by them.
+INDEPENDENT = 1e-8
 # What is missed by more than this part of the largest rate cannot be met.
 MISSED = 1e-9
+
+
+def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return which of the columns in `first` and `more`, both (c,) bool, are independent: all of `first`, then others."""
+    held = first.copy()
+    for k in np.flatnonzero(more & ~first):
+        A = W[np.ix_(held, held)]
+        left = W[k, k] - (W[k, held] @ np.linalg.solve(A, W[held, k]) if held.any() else 0.0)
+        held[k] = left > INDEPENDENT * W[k, k]
+    return held
 
 
 def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:

@@ -21,6 +21,7 @@ from .control import shortest
 from .run import (
     BETWEEN,
     CAP,
+    CAPPED,
     DENSE,
     EVENT,
     GONE_ON,
@@ -64,6 +65,8 @@ GOLDEN = 0.3819660112501051
 MOST_RETAKEN = 4
 # Events closer together than so many of the shortest steps are at one time.
 TOGETHER = 2.0
+# A step that ends so many times as near to an event ends at it.
+ABOUT = 4.0
 # What a quantity moves in this part of a run is as good as nothing where it starts.
 AT_ONCE = 1e-13
 
@@ -294,7 +297,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     break
                 side, since = -side, t
                 if watched.direction[e] * side >= 0.0:
-                    first = t
+                    first, run.counts[CAPPED] = t, e
                     break
         return first
 
@@ -318,11 +321,13 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     note(run, e, t, side, total)
                 else:
                     watched.hit[e], reason = AT_ZERO, EVENT
-            # What is about to cross within the shortest step does so now.
-            g, side = at(watched.end, 2 * e), watched.side[e]
-            rate = at(watched.end, 2 * e + 1)
-            about = watched.acts[e] != 0 and watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
-            if about and side * rate < 0.0 and side * g + side * rate * together <= 0.0:
+            # What is about to cross in no time does so now: where steps are as short as they can be, round-off may keep
+            # it from ever being there.
+            g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
+            open_to = watched.acts[e] != 0 and watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
+            about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= 0.0
+            about = about or (run.counts[CAPPED] == e and clock[T_NEW] - clock[T] <= ABOUT * together)
+            if open_to and run.counts[RETAKEN] > 0 and about:
                 watched.side[e], watched.hit[e], reason = -side, AT_ZERO, EVENT
         return reason
 
@@ -345,7 +350,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             return STOPPED
         if not known:
             return UNDEFINED
-        together, any_may = TOGETHER * shortest(settings, run), False
+        together, any_may = TOGETHER * shortest(settings, run), counts[RETAKEN] > 0
         for e in range(count):
             any_may = any_may or suspicious(watched, e, h)
         reason = GONE_ON

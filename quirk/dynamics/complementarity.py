@@ -19,7 +19,7 @@ MISSED = 1e-9
 
 
 def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return which of the columns in `first` and `more`, both (c,) bool, are independent: all of `first`, then others."""
+    """Return which columns are independent, (c,) bool: all in `first`, (c,) bool, then others of those in `more`."""
     held = first.copy()
     for k in np.flatnonzero(more & ~first):
         A = W[np.ix_(held, held)]

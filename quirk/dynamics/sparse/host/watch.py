@@ -19,8 +19,8 @@ from ..plan.tables_of_readings import flat_readings
 from .forces import Applied
 from .solver import Solver
 
-# Of guards by key: the side of zero, and whether it has just crossed.
-Sides = Mapping[Hashable, tuple[float, int]]
+# Of guards by key: the side of zero, whether it has just crossed, and the largest magnitude so far.
+Sides = Mapping[Hashable, tuple[float, int, float]]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class Watch:
             acts=np.array([guard.acts for guard in self.guards], dtype=np.int64),
             positive=np.array([guard.positive for guard in self.guards], dtype=np.int64),
             side=np.zeros(count),
+            scale=np.zeros(count),
             start=np.zeros(2 * count),
             middle=np.zeros(2 * count),
             end=np.zeros(2 * count),
@@ -83,14 +84,15 @@ class Watch:
 
     @property
     def sides(self) -> Sides:
-        """On which side of zero each guard is, and whether it has just crossed, by key."""
+        """On which side of zero each guard is, whether it has just crossed, and its scale, by key."""
         table = self.table
-        return {g.key: (side, at) for g, side, at in zip(self.guards, table.side, table.at_zero, strict=True)}
+        known = zip(table.side.tolist(), table.at_zero.tolist(), table.scale.tolist(), strict=True)
+        return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
         """Begin with these sides; others are not known."""
         for e, guard in enumerate(self.guards):
-            self.table.side[e], self.table.at_zero[e] = sides.get(guard.key, (0.0, 0))
+            self.table.side[e], self.table.at_zero[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
         """Return why a quantity is not a number at time t."""

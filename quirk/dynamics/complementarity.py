@@ -33,10 +33,12 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 
     Its positive entries belong to independent columns of W.
     """
-    from scipy.optimize import nnls  # takes a quarter of a second to import
-
     if not (q < 0).any():
         return np.zeros_like(q)
+    if len(q) == 1:
+        return -q / W[0] if W[0, 0] > 0 else None
+    from scipy.optimize import nnls  # takes a quarter of a second to import
+
     scale = 1 / np.sqrt(np.where(np.diag(W) > 0, np.diag(W), 1.0))
     A, b = W * scale * scale[:, None], q * scale
     D, V = np.linalg.eigh(A)

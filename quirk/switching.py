@@ -17,6 +17,7 @@ from .dynamics.sparse.host.solver import Solver
 from .errors import InputError
 from .events.actions import (
     Action,
+    After,
     Engage,
     Follow,
     Release,
@@ -93,6 +94,8 @@ class Switchboard:
                         raise InputError(f"{title}: {part} is no {what}")
         if isinstance(action, Replace):
             self._check_replacement(title, action)
+        for one in action.actions if isinstance(action, After) else ():
+            self.check(title, one)
 
     def _check_replacement(self, title: str, action: Replace) -> None:
         old, new = self.system[action.name], action.force

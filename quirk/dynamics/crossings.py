@@ -108,14 +108,14 @@ class Crossings:
                     self._crossed(e, t, self._step.sample(t), hits)
                     self._at_zero[e] = self._acts(e)
             looked_at = last or (self._cut and self._acts(e))
-            if looked_at and not self._at_zero[e] and self._about(e, *ends[e], self._together(step)):
+            if looked_at and not self._at_zero[e] and self._about(e, ends[e], self._together(step)):
                 self._side[e], self._at_zero[e] = -self._side[e], int(self._acts(e))
                 self._crossed(e, step.t_new, step.y_new, hits)
         return hits
 
-    def _about(self, e: int, g: float, rate: float, together: float) -> bool:
-        """Whether a quantity crosses at the end of a step that was cut there, but for round-off."""
-        side = self._side[e]
+    def _about(self, e: int, end: np.ndarray, together: float) -> bool:
+        """Whether a quantity, with value and rate at the end of a step, crosses there but for round-off."""
+        side, (g, rate) = self._side[e], end
         if self._direction(e) * side > 0:
             return False
         moving = side * rate < 0 and side * g + side * rate * ABOUT * together <= self._noise(e)

@@ -39,7 +39,7 @@ def test_a_latch_does_not_close_when_turned_or_too_fast(limit, closes):
 
 def test_a_latch_breaks():
     system = modules(strength=0.4)
-    tug = quirk.Force("tug", system["b"], lambda t, r, q, v, w: np.array([0.1 * max(t - 6.0, 0.0), 0.0, 0.0]))
+    tug = quirk.Force("tug", system["b"], lambda t, r, q, v, w: np.array([max(t - 6.0, 0.0), 0.0, 0.0]))
     result = quirk.simulate(system.with_parts(tug), 12.0, output=0.25, rtol=1e-11)
     assert result.events.name == ["latch", "latch breaks"]
     at = result["latch breaks"].time[0]

@@ -68,9 +68,14 @@ class Watch:
             readings=flat_readings(readings, solver.model, solver.tables, solver.applied.table),
             direction=np.array([guard.direction for guard in self.guards], dtype=np.int64),
             acts=np.array([guard.acts for guard in self.guards], dtype=np.int64),
+            built_in=np.array(
+                [isinstance(g.quantity, Reading) or g.quantity.built_in for g in self.guards], dtype=np.int64
+            ),
             positive=np.array([guard.positive for guard in self.guards], dtype=np.int64),
             side=np.zeros(count),
             scale=np.zeros(count),
+            change=np.full(count, np.inf),
+            turning=np.array([e for e, one in enumerate(quantities) if one.turning], dtype=np.int64),
             start=np.zeros(2 * count),
             middle=np.zeros(2 * count),
             end=np.zeros(2 * count),

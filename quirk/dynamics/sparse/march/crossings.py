@@ -15,7 +15,6 @@ from typing import Any
 from quirk.compiled import kernel
 from quirk.lanes import at, put
 
-from ..kernels.applied import refer
 from ..kernels.mechanism import Mechanism
 from .control import shortest
 from .run import (
@@ -50,6 +49,7 @@ from .watched import (
     Watched,
     energy,
     prepare,
+    refer_to,
     value_of,
     values,
 )
@@ -67,6 +67,8 @@ MOST_RETAKEN = 4
 TOGETHER = 2.0
 # A step that ends so many times as near to an event ends at it.
 ABOUT = 4.0
+# A quantity that is so many times as far from zero as it moves in a step does not cross within it.
+FAR = 4.0
 # Crossings by less than this part of the largest magnitude of a quantity are round-off.
 NOISE = 1e-14
 # What a quantity moves in this part of a run is as good as nothing where it starts.
@@ -77,6 +79,19 @@ AT_ONCE = 1e-13
 def noise(watched: Watched, e: int) -> float:
     """How far a quantity may be beyond zero by round-off."""
     return NOISE * watched.scale[e]
+
+
+@kernel
+def far(watched: Watched, e: int, h: float) -> bool:
+    """Whether a quantity is much farther from zero, at both ends of a step of size h, than it moves in such a step."""
+    g0, r0, g1, r1 = (
+        at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
+    )  # fmt: skip
+    moves = max(abs(g1 - g0), watched.change[e])
+    if not math.isnan(r0):
+        moves = max(moves, max(abs(r0), abs(r1)) * h)
+    side = watched.side[e]
+    return watched.built_in[e] != 0 and side != 0.0 and min(side * g0, side * g1) > FAR * moves
 
 
 @kernel
@@ -126,7 +141,7 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
     run.counts[UNSETTLED] = 0
     if not values(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta, watched.start):
         return UNDEFINED
-    refer(watched.laws, clock[T])
+    refer_to(watched, clock[T], watched.start)
     for e in range(watched.side.shape[0]):
         g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
         watched.scale[e] = max(watched.scale[e], abs(g))
@@ -361,9 +376,13 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         if count == 0:
             return GONE_ON
         alpha, beta = settings.alpha, settings.beta
-        middle(stepper, run, h, watched.state)
-        known = values(mechanism, watched, clock[T] + 0.5 * h, watched.state, alpha, beta, watched.middle)
-        known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end) and known
+        known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
+        any_near = False
+        for e in range(count):
+            any_near = any_near or not far(watched, e, h)
+        if any_near:
+            middle(stepper, run, h, watched.state)
+            known = values(mechanism, watched, clock[T] + 0.5 * h, watched.state, alpha, beta, watched.middle) and known
         if run.stop[0] != 0:
             counts[WITHIN] = BETWEEN
             return STOPPED
@@ -372,7 +391,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         together = TOGETHER * shortest(settings, run)
         any_may = counts[RETAKEN] > 0 or clock[T_NEW] >= settings.end
         for e in range(count):
-            any_may = any_may or suspicious(watched, e, h)
+            any_may = any_may or (any_near and suspicious(watched, e, h))
         reason = GONE_ON
         if any_may:
             sample(mechanism, stepper, settings, run)
@@ -387,7 +406,9 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
             # States within the step are to be those of a run that looks at nothing, to the last digit.
             counts[WITHIN] = TAKEN
-        refer(watched.laws, clock[T_NEW])
+        refer_to(watched, clock[T_NEW], watched.end)
+        for e in range(count):
+            watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
         for o in range(2 * count):
             put(watched.start, o, at(watched.end, o))
         for e in range(count):

@@ -98,6 +98,8 @@ class Crossings:
         """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
         hits: list[tuple[Hashable, int]] = []
         self._at_zero[:] = 0
+        if not self._count:
+            return hits
         last = step.t_new >= self._settings.end
         ends = self._values(step.t_new, step.y_new) if self._cut or last else self._samples[:0]
         for e in range(self._count):

@@ -6,9 +6,9 @@ mpl.use("Agg")
 
 import numpy as np
 import pytest
-from quirk.scene import Scene
 
 import quirk
+from quirk.scene import Scene
 
 
 def pendulum_that_is_cut(*more):
@@ -110,3 +110,18 @@ def test_the_balance_counts_drivers_that_were_released(tmp_path):
     result = quirk.simulate(driven, 1.0, output=0.1)
     assert np.abs(result.power.balance).max() < 1e-12
     result.plot.balance(path=tmp_path / "balance.png")
+
+
+def test_loads_of_forces_that_are_switched_off_or_replaced():
+    system = sliding()
+    slider = system["slider"]
+    turned = quirk.Torque("turned", slider, [0.0, 0.0, 1.0])
+    pushed = quirk.Force("pushed", slider, [1.0, 0, 0], point=[0, 0.1, 0], frame="body")
+    other = quirk.Force("pushed", slider, [1.0, 0, 0], point=[0, 0.2, 0], frame="body")
+    change = quirk.Event(
+        "change", "time", level=0.5, action=[quirk.switch_off("turned"), quirk.replace("pushed", other)]
+    )
+    result = quirk.simulate(quirk.System([slider, turned, pushed, change]), 1.0, output=[0.0, 1.0])
+    np.testing.assert_allclose(result["turned"].torque("i")[:, 2], [1, 1, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(result["pushed"].torque(), np.zeros((4, 3)), atol=1e-12)
+    np.testing.assert_allclose(result["pushed"].force("i"), np.tile([1.0, 0, 0], (4, 1)), atol=1e-12)

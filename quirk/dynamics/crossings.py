@@ -10,7 +10,7 @@ from quirk.integrators import IntegrationError, Sampled
 from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 from .sparse.host.solver import Solver
-from .sparse.host.watch import Sides, Watch
+from .sparse.host.watch import AT_ZERO_STILL, Sides, Watch
 from .sparse.march.crossings import AT_ONCE, DESCENTS, GOLDEN, MOST_ITERATIONS, TOGETHER
 from .sparse.march.run import Settings
 from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at
@@ -34,7 +34,7 @@ class Crossings:
     def enter(self, sides: Sides) -> None:
         """Begin where another set of active parts ends."""
         self._watch.take(sides)
-        self._side, self._at_zero = self._watch.table.side, self._watch.table.at_zero
+        self._side, self._near = self._watch.table.side, self._watch.table.near
         self._unsettled = True
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
@@ -67,13 +67,13 @@ class Crossings:
                 self._side[e] = 1.0
                 continue
             before, way = self._side[e], np.sign(rate) if np.isfinite(rate) else 0.0
-            if self._at_zero[e] or abs(g) <= abs(rate) * AT_ONCE * span:
+            if abs(g) <= self._near[e] or abs(g) <= abs(rate) * AT_ONCE * span:
                 self._side[e] = way or before
                 continue
             self._side[e] = np.sign(g)
-            if before * g < 0 and self._direction(e) * g >= 0:
+            if self._near[e] == 0 and before * g < 0 and self._direction(e) * g >= 0:
                 self._crossed(e, t, y, hits)
-        self._at_zero[:] = 0
+        self._near[:] = 0
         return hits
 
     def first_in(self, step: Sampled) -> float | None:
@@ -88,14 +88,15 @@ class Crossings:
     def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
         """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
         hits: list[tuple[Hashable, int]] = []
-        self._at_zero[:] = 0
+        self._near[:] = 0
         for e in range(self._count):
             since = step.t
             while (t := self._next(e, self._side[e], since)) <= step.t_new:
                 self._side[e], since = -self._side[e], t
                 if self._direction(e) * self._side[e] >= 0:
                     self._crossed(e, t, self._step.sample(t), hits)
-                    self._at_zero[e] = self._acts(e)
+                    if self._acts(e):
+                        self._near[e] = AT_ZERO_STILL * np.abs(self._samples[:, e]).max()
         return hits
 
     def _crossed(self, e: int, t: float, y: np.ndarray, hits: list[tuple[Hashable, int]]) -> None:

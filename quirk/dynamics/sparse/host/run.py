@@ -60,12 +60,12 @@ from ..march.run import (
     T,
 )
 from ..march.runge_kutta import RungeKutta, march_runge_kutta
-from ..march.watched import AT_ZERO, NOTED, WHEN
+from ..march.watched import AT_ZERO, NOTED, SAMPLES, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
 from .probed import Functions, Stretch
 from .solver import Solver
-from .watch import Guard, Sides, Watch
+from .watch import AT_ZERO_STILL, Guard, Sides, Watch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
 ENTRY_TIME = 0.1
@@ -289,7 +289,8 @@ class CompiledRun:
             raise self._error(outcome)
         table = self.watch.table
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
-        table.at_zero[:] = table.hit == AT_ZERO
+        reach = np.abs(table.samples.reshape(SAMPLES + 1, len(table.near))).max(axis=0)
+        table.near[:] = np.where(table.hit == AT_ZERO, AT_ZERO_STILL * reach, 0.0)
         table.hit[:] = 0
         # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
         return outcome != DONE

@@ -19,8 +19,10 @@ from ..plan.tables_of_readings import flat_readings
 from .forces import Applied
 from .solver import Solver
 
-# Of guards by key: the side of zero, and whether it has just crossed.
-Sides = Mapping[Hashable, tuple[float, int]]
+# Of guards by key: the side of zero, and within what it counts as at zero if it has just crossed.
+Sides = Mapping[Hashable, tuple[float, float]]
+# That is this part of what it has gone through in the step that ended there.
+AT_ZERO_STILL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,19 +80,19 @@ class Watch:
             slope=aligned(solver.size),
             noted=np.zeros(NOTED * ROOM if count else 0),
             hit=np.zeros(count, dtype=np.int64),
-            at_zero=np.zeros(count, dtype=np.int64),
+            near=np.zeros(count),
         )
 
     @property
     def sides(self) -> Sides:
-        """On which side of zero each guard is, and whether it has just crossed, by key."""
+        """On which side of zero each guard is, and within what it is at zero if it has just crossed, by key."""
         table = self.table
-        return {g.key: (side, at) for g, side, at in zip(self.guards, table.side, table.at_zero, strict=True)}
+        return {g.key: (side, near) for g, side, near in zip(self.guards, table.side, table.near, strict=True)}
 
     def take(self, sides: Sides) -> None:
         """Begin with these sides; others are not known."""
         for e, guard in enumerate(self.guards):
-            self.table.side[e], self.table.at_zero[e] = sides.get(guard.key, (0.0, 0))
+            self.table.side[e], self.table.near[e] = sides.get(guard.key, (0.0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
         """Return why a quantity is not a number at time t."""

@@ -112,8 +112,8 @@ def sign(x: float) -> float:
 def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
     """Find on which side of zero each quantity is at the start of a step; returns the reason, EVENT or GONE_ON.
 
-    Those that were on the other side have crossed by a jump of the state. Those that are at zero, within what they move
-    in a time that counts as none, are on the side to which they move.
+    Those that were on the other side have crossed by a jump of the state, unless it is what their own crossing has led
+    to. Those that are at zero, within what they move in a time that counts as none, are on the side to which they move.
     """
     watched, clock, reason = run.watched, run.clock, GONE_ON
     run.counts[UNSETTLED] = 0
@@ -125,12 +125,12 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
         if watched.positive[e] != 0:
             watched.side[e] = 1.0
             continue
-        if watched.at_zero[e] != 0 or abs(g) <= abs(rate) * AT_ONCE * (settings.end - settings.start):
-            watched.at_zero[e] = 0
+        near, watched.near[e] = watched.near[e], 0.0
+        if abs(g) <= near or abs(g) <= abs(rate) * AT_ONCE * (settings.end - settings.start):
             watched.side[e] = sign(rate) if sign(rate) != 0.0 else before
             continue
         watched.side[e] = sign(g)
-        if before * g < 0.0 and watched.direction[e] * g >= 0.0:
+        if near == 0.0 and before * g < 0.0 and watched.direction[e] * g >= 0.0:
             if watched.acts[e] == 0:
                 note(
                     run,

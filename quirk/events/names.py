@@ -13,7 +13,7 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.jets import Jet
 
-from .quantity import Function, Quantity
+from .quantity import Quantity
 
 AXES = {"x": 0, "y": 1, "z": 2}
 VECTORS_OF_BODIES = ("position", "velocity", "spin", "angular_velocity")
@@ -51,6 +51,43 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Read:
+    """The function of a built-in quantity: an attribute of one part, or a component of it, or its rate.
+
+    Those that are equal share machine code.
+    """
+
+    name: str
+    what: str
+    axis: int | None = None
+    rate: bool = False
+
+    def __call__(self, t: Any, state: Any) -> Any:
+        """Return the value."""
+        found = getattr(state[self.name], self.what)
+        found = found if self.axis is None else found[self.axis]
+        return found.rate if self.rate and isinstance(found, Jet) else found
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The function of the distance of two points, (3,) in the coordinates of their bodies."""
+
+    names: tuple[str, str]
+    points: tuple[tuple[float, ...], tuple[float, ...]]
+
+    def __call__(self, t: Any, state: Any) -> Any:
+        """Return the distance."""
+        one, two = (state[name].point(point) for name, point in zip(self.names, self.points, strict=True))
+        return ((two - one) @ (two - one)).sqrt()
+
+
+def clock(t: Any, state: Any) -> Any:
+    """Return the time."""
+    return t
+
+
+@dataclass(frozen=True)
 class Separation:
     """The distance of two points, as a quantity for events; made by `distance_between`."""
 
@@ -78,7 +115,7 @@ def distance_between(body_i: Any, body_j: Any, point_i: Any = (0, 0, 0), point_j
 def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Reading:
     """Return the quantity of a name, for the event of that name; `parts` are all of a system by name."""
     if text == "time":
-        return Quantity(event, title, lambda t, state: t, level, {}, of_user=False)
+        return Quantity(event, title, clock, level, {}, of_user=False)
     owner, rest = _split(text, parts)
     if owner == "energy" and owner not in parts:
         if len(rest) == 1 and rest[0] in ENERGIES:
@@ -99,12 +136,9 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
 
 def separation(title: str, event: str, of: Separation, level: float) -> Quantity:
     """Return the quantity of a distance of two points."""
-
-    def distance(t: Any, state: Any) -> Any:
-        one, two = (state[b.name].point(p) for b, p in ((of.body_i, of.point_i), (of.body_j, of.point_j)))
-        return ((two - one) @ (two - one)).sqrt()
-
-    return Quantity(event, title, distance, level, {b.name: b for b in (of.body_i, of.body_j)}, of_user=False)
+    bodies = of.body_i, of.body_j
+    apart = Apart((bodies[0].name, bodies[1].name), (tuple(of.point_i), tuple(of.point_j)))
+    return Quantity(event, title, apart, level, {body.name: body for body in bodies}, of_user=False)
 
 
 def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -119,13 +153,9 @@ def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
 def _of_body(title: str, event: str, text: str, level: float, body: Body, rest: list[str]) -> Quantity:
     name = body.name
     if len(rest) == 1 and rest[0] in NUMBERS_OF_BODIES:
-        what = rest[0]
-        return Quantity(event, title, lambda t, state: getattr(state[name], what), level, {name: body}, of_user=False)
+        return Quantity(event, title, Read(name, rest[0]), level, {name: body}, of_user=False)
     if len(rest) == 2 and rest[0] in VECTORS_OF_BODIES and rest[1] in AXES:
-        what, axis = rest[0], AXES[rest[1]]
-        return Quantity(
-            event, title, lambda t, state: getattr(state[name], what)[axis], level, {name: body}, of_user=False
-        )
+        return Quantity(event, title, Read(name, rest[0], AXES[rest[1]]), level, {name: body}, of_user=False)
     choices = [f"{name}.{n}" for n in NUMBERS_OF_BODIES] + [f"{name}.{n}.x" for n in VECTORS_OF_BODIES]
     raise _unknown(title, text, choices)
 
@@ -142,23 +172,13 @@ def _of_constraint(
         if what == "distance" or _free(constraint, what) is not None:
             joint = constraint if isinstance(constraint, Joint) and what == "angle" and not rate else None
             parts = {name: constraint}
-            return Quantity(event, title, _reader(name, what, rate), level, parts, joint, of_user=False)
+            return Quantity(event, title, Read(name, what, rate=rate), level, parts, joint, of_user=False)
     if len(rest) == 2 and rest[0] in ("displacement", "rotation") and rest[1] in AXES:
-        what, axis = rest[0], AXES[rest[1]]
-        return Quantity(
-            event, title, lambda t, state: getattr(state[name], what)[axis], level, {name: constraint}, of_user=False
-        )
+        parts = {name: constraint}
+        return Quantity(event, title, Read(name, rest[0], AXES[rest[1]]), level, parts, of_user=False)
     free = [f"{name}.{kind}" for kind in OF_JOINTS if _free(constraint, OF_JOINTS[kind][0]) is not None]
     others = ["distance", "displacement.x", "rotation.x", "force", "force.x", "torque", "torque.x"]
     raise _unknown(title, text, [*free, *(f"{name}.{what}" for what in others)])
-
-
-def _reader(name: str, what: str, rate: bool) -> Function:
-    def value(t: Any, state: Any) -> Any:
-        found = getattr(state[name], what)
-        return found.rate if rate and isinstance(found, Jet) else found
-
-    return value
 
 
 def _free(constraint: Constraint, kind: str) -> int | None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from quirk.body import GROUND, Body
+from quirk.body import GROUND, Body, Ground
 from quirk.constraints import Joint
+from quirk.constraints.relation import frame_numbers
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
@@ -112,6 +113,13 @@ class Quantity(ForceElement):
         """Whether nothing in it was written by a user."""
         return not self.written_by_user
 
+    @property
+    def structure(self) -> tuple[Any, ...]:
+        """All on which the law depends: the frames of constraints, too, which are constants in it."""
+        constraints = [part for part in self.parts.values() if not isinstance(part, Body | Ground)]
+        frames = [frame for part in constraints for frame in (part.frame_i, part.frame_j)]
+        return *super().structure, *(frame_numbers(frame).tobytes() for frame in frames)
+
     def as_law(self, traced: bool) -> Quantity:
         """Return itself: of what a user wrote, `coordinate` takes a copy."""
         return self
@@ -212,7 +220,7 @@ def _texts(code: Any) -> set[str]:
 
 
 def _bodies_of(part: Any) -> tuple[Any, ...]:
-    if isinstance(part, Body):
+    if isinstance(part, Body | Ground):
         return (part,)
     return (part.body_i, part.body_j)
 

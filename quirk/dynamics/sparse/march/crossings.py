@@ -359,6 +359,8 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 return GONE_ON
             reason = settle(mechanism, stepper, settings, run, together)
             values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
+            # States within the step are to be those of a run that looks at nothing, to the last digit.
+            counts[WITHIN] = TAKEN
         refer(watched.laws, clock[T_NEW])
         for o in range(2 * count):
             put(watched.start, o, at(watched.end, o))

@@ -1,0 +1,282 @@
+"""Events: where quantities cross, and what happens then."""
+
+import numpy as np
+import pytest
+from scipy.special import ellipk
+
+import quirk
+from quirk.errors import InputError, SimulationError, UnknownNameError
+
+G = 9.81
+
+
+def pendulum(angle=1.0, *events, length=1.0, moment=1e-3):
+    """A pendulum that starts at rest, and its period."""
+    x, z = length * np.sin(angle), -length * np.cos(angle)
+    bob = quirk.Body("bob", mass=1.0, inertia=[moment] * 3, position=[x, 0, z])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, bob, point=[0, 0, 0], axis=[0, 1, 0])
+    omega = np.sqrt(G * length / (length**2 + moment))
+    return quirk.System([bob, hinge, *events], gravity=[0, 0, -G]), 4 / omega * ellipk(np.sin(angle / 2) ** 2)
+
+
+VERTICAL = quirk.Event("vertical", "bob.position.x")
+
+
+@pytest.mark.parametrize(
+    ("options", "tolerance"),
+    [
+        ({"rtol": 1e-13, "atol": 1e-15}, 1e-12),
+        ({"method": "DOP853", "rtol": 1e-13, "atol": 1e-15}, 1e-12),
+        ({"method": "RK4", "step": 1e-3}, 1e-10),
+        ({"method": "Tsit5", "rtol": 1e-11}, 1e-9),
+        ({"solver": "dense", "rtol": 1e-12}, 1e-11),
+        ({"method": "Radau", "rtol": 1e-8}, 1e-5),
+    ],
+    ids=lambda options: options.get("method", options.get("solver", "Vern9")) if isinstance(options, dict) else "",
+)
+def test_passages_of_a_pendulum(options, tolerance):
+    """Through the vertical at T/4, 3T/4, ..., with T the complete elliptic integral."""
+    system, period = pendulum(1.0, VERTICAL)
+    result = quirk.simulate(system, 5.0, output=0.5, **options)
+    np.testing.assert_allclose(result.events.time, period * np.array([0.25, 0.75, 1.25, 1.75, 2.25]), rtol=tolerance)
+    assert [event.direction for event in result.events] == [-1, 1, -1, 1, -1]
+    assert result.status == "completed"
+    assert len(result["vertical"]) == 5
+
+
+def test_recording_changes_nothing():
+    bare, _ = pendulum()
+    watched, _ = pendulum(1.0, VERTICAL, quirk.Event("function", lambda t, state: state["bob"].velocity[2] - 0.1))
+    one, two = (quirk.simulate(system, 3.0, output=0.1) for system in (bare, watched))
+    np.testing.assert_array_equal(one["bob"].position, two["bob"].position)
+    assert len(two.events.of("function")) > 2
+
+
+@pytest.mark.parametrize("solver", ["sparse", "dense"])
+def test_stops_where_it_is_to(solver):
+    event = quirk.Event("third", "hinge.angle", level=0.3, direction=-1, action="stop")
+    system, _ = pendulum(1.0)
+    result = quirk.simulate(system, 5.0, output=0.1, events=[event], solver=solver, rtol=1e-11)
+    assert result.status == "stopped"
+    assert result.events[-1].time == result.time[-1]
+    assert abs(result["hinge"].rotation[-1, 2] - 0.3) < 1e-12
+    assert result.events[-1].direction == -1
+
+
+def test_names_and_functions_agree():
+    by_name = {
+        "bob.position.z": lambda t, state: state["bob"].position[2],
+        "bob.velocity.x": lambda t, state: state["bob"].velocity[0],
+        "bob.speed": lambda t, state: state["bob"].speed,
+        "bob.angular_velocity.y": lambda t, state: state["bob"].angular_velocity[1],
+        "bob.angular_speed": lambda t, state: np.sqrt(state["bob"].spin @ state["bob"].spin),
+        "hinge.angle": lambda t, state: state["hinge"].angle,
+        "time": lambda t, state: t,
+    }
+    system, _ = pendulum(1.0)
+    probe = quirk.simulate(system, 0.7, output=[0.7])
+    body, hinge = probe["bob"], probe["hinge"]
+    values = [
+        body.position[0, 2], body.velocity[0, 0], np.linalg.norm(body.velocity[0]), body.angular_velocity[0, 1],
+        np.linalg.norm(body.angular_velocity[0]), hinge.rotation[0, 2], 0.7,
+    ]  # fmt: skip
+    events = []
+    for (name, function), level in zip(by_name.items(), values, strict=True):
+        events.append(quirk.Event(f"{name} by name", name, level=level))
+        events.append(quirk.Event(f"{name} by function", lambda t, s, f=function, x=level: f(t, s) - x))
+    result = quirk.simulate(system, 0.9, output=0.1, events=events)
+    for name in by_name:
+        for how in ("name", "function"):
+            assert np.abs(result.events.of(f"{name} by {how}").time - 0.7).min() < 1e-9, (name, how)
+
+
+def test_loads_and_energies_by_name():
+    """Where each reading has the value that the result shows there."""
+    rod = quirk.Body.box("rod", mass=2.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    tip = quirk.Body.sphere("tip", mass=0.5, radius=0.1, position=[1.2, 0, 0])
+    wrist = quirk.Universal("wrist", rod, tip, point=[1, 0, 0], axis_i=[0, 1, 0], axis_j=[0, 0, 1])
+    spring = quirk.Spring("spring", quirk.GROUND, tip, point_i=[0, 0, 1], stiffness=3.0)
+    system = quirk.System([rod, hinge, tip, wrist, spring], gravity=[0.3, 1, -G])
+    probe = quirk.simulate(system, 0.4, output=[0.37], rtol=1e-12)
+    want = {
+        "hinge.force": np.linalg.norm(probe["hinge"].force()[0]),
+        "hinge.force.z": probe["hinge"].force()[0, 2],
+        "hinge.torque": np.linalg.norm(probe["hinge"].torque()[0]),
+        "wrist.force.x": probe["wrist"].force()[0, 0],
+        "wrist.torque.x": probe["wrist"].torque()[0, 0],
+        "spring.force": np.linalg.norm(probe["spring"].force()[0]),
+        "spring.force.x": probe["spring"].force()[0, 0],
+        "spring.length": probe["spring"].coordinate()[0],
+        "spring.energy": probe["spring"].energy[0],
+        "energy.kinetic": probe.energy.kinetic[0],
+        "energy.potential": probe.energy.potential[0],
+    }
+    events = [quirk.Event(name, name, level=level) for name, level in want.items()]
+    result = quirk.simulate(system, 0.4, output=0.1, rtol=1e-12, events=events)
+    for name in want:
+        assert np.abs(result.events.of(name).time - 0.37).min() < 1e-8, (name, result.events.of(name).time)
+
+
+def free(z=0.0, velocity=(0, 0, 0), *events):
+    ball = quirk.Body.sphere("ball", mass=1.0, radius=0.1, position=[0, 0, z], velocity=velocity)
+    return quirk.System([ball, *events], gravity=[0, 0, -G])
+
+
+def test_two_crossings_in_one_step():
+    """A throw that just passes its level and comes back: both are found, though a step is much longer."""
+    top = 5.0**2 / (2 * G)
+    for below in (1e-2, 1e-6, 1e-9):
+        system = free(0.0, (0, 0, 5.0), quirk.Event("height", "ball.position.z", level=top - below))
+        result = quirk.simulate(system, 1.0, output=0.5)
+        dt = np.sqrt(2 * below / G)
+        assert result.statistics.steps < 60
+        np.testing.assert_allclose(result.events.time, 5.0 / G + np.array([-dt, dt]), atol=1e-15 / dt + 1e-14)
+    system = free(0.0, (0, 0, 5.0), quirk.Event("height", "ball.position.z", level=top * (1 + 1e-12)))
+    assert len(quirk.simulate(system, 1.0, output=0.5).events) == 0
+
+
+def test_turning_point():
+    """A spring at its turning point: a velocity that passes zero at half periods."""
+    ball = quirk.Body.sphere("ball", mass=2.0, radius=0.1, position=[1.3, 0, 0])
+    guide = quirk.Prismatic("guide", quirk.GROUND, ball, axis=[1, 0, 0])
+    spring = quirk.JointForce("spring", guide, lambda t, x, rate: -50.0 * x - 65.0)
+    system = quirk.System([ball, guide, spring, quirk.Event("turn", "guide.travel_rate")])
+    result = quirk.simulate(system, 4.0, output=1.0, rtol=1e-13, atol=1e-15)
+    want = np.pi / 5 * np.arange(1, len(result.events) + 1)
+    np.testing.assert_allclose(result.events.time, want, rtol=1e-12)
+    assert len(want) == 6
+
+
+def test_turns_count():
+    wheel = quirk.Body.cylinder("wheel", mass=1.0, radius=0.2, length=0.1, axis="z", angular_velocity=[0, 0, 7.0])
+    axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[0, 0, 0], axis=[0, 0, 1])
+    turns = [quirk.Event(f"{k}", "axle.angle", level=2 * np.pi * k + 0.5, direction=1) for k in range(-1, 9)]
+    system = quirk.System([wheel, axle, *turns])
+    for solver in ("sparse", "dense"):
+        result = quirk.simulate(system, 7.5, output=2.5, solver=solver)
+        np.testing.assert_allclose(result.events.time, (2 * np.pi * np.arange(9) + 0.5)[:9][: len(result.events)] / 7.0,
+                                   rtol=1e-12)  # fmt: skip
+        assert result.events.name == [str(k) for k in range(len(result.events))]
+        assert len(result.events) == 9
+
+
+def test_a_quantity_that_starts_at_zero():
+    """It has not crossed yet; it does when it comes back."""
+    system = free(0.0, (0, 0, 3.0), quirk.Event("level", "ball.position.z"))
+    result = quirk.simulate(system, 1.0, output=0.5)
+    np.testing.assert_allclose(result.events.time, [6.0 / G], rtol=1e-13)
+    assert result.events[0].direction == -1
+
+
+def test_simultaneous_events_come_in_the_order_of_declaration():
+    seen = []
+
+    def noted(name):
+        return lambda t, state: seen.append((name, t))
+
+    events = [
+        quirk.Event(name, quantity, level=level, action=noted(name))
+        for name, quantity, level in (("b", "time", 0.5), ("a", "time", 0.5), ("c", "ball.position.x", 1.0))
+    ]
+    quirk.simulate(free(0.0, (2.0, 0, 0), *events), 1.0)
+    assert [name for name, _ in seen] == ["b", "a", "c"]
+    assert len({t for _, t in seen}) == 1
+
+
+def test_both_sides_of_what_changes_are_kept():
+    event = quirk.Event("kick", "time", level=0.25, action=quirk.set_velocity("ball", velocity=[0, 0, 2.0]))
+    result = quirk.simulate(free(0.0, (1.0, 0, 0), event), 1.0, output=0.5)
+    np.testing.assert_allclose(result.time, [0, 0.25, 0.25, 0.5, 1.0])
+    np.testing.assert_allclose(result["ball"].velocity[1:3], [[1, 0, -0.25 * G], [0, 0, 2.0]], atol=1e-14)
+    (happened,) = result.events
+    np.testing.assert_allclose(happened.energy_loss, 0.5 * (1 + (0.25 * G) ** 2 - 4), rtol=1e-12)
+
+
+def test_forces_are_switched_and_replaced():
+    ball = quirk.Body.sphere("ball", mass=2.0, radius=0.1)
+    push = quirk.Force("push", ball, [4.0, 0, 0])
+    harder = quirk.Force("push", ball, [10.0, 0, 0])
+    events = [
+        quirk.Event("off", "time", level=1.0, action=quirk.switch_off("push")),
+        quirk.Event("on", "time", level=2.0, action=quirk.switch_on("push")),
+        quirk.Event("more", "time", level=3.0, action=quirk.replace("push", harder)),
+    ]
+    result = quirk.simulate(quirk.System([ball, push, *events]), 4.0, output=0.5)
+    np.testing.assert_allclose(result["ball"].velocity[-1, 0], 2 + 0 + 2 + 5, rtol=1e-13)
+    np.testing.assert_allclose(result["push"].force()[[0, 4, -1], 0], [4, 0, 10], rtol=1e-13)
+    np.testing.assert_allclose(result.power.balance, 0, atol=1e-11)
+
+
+def test_a_driver_follows_another_motion():
+    wheel = quirk.Body.cylinder("wheel", mass=1.0, radius=0.2, length=0.1, axis="z")
+    axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[0, 0, 0], axis=[0, 0, 1])
+    motor = quirk.Drive("motor", axle, quirk.Motion.constant_rate(2.0))
+    event = quirk.Event("faster", "time", level=1.0,
+                        action=quirk.follow("motor", quirk.Motion.polynomial([-1.0, 3.0])))  # fmt: skip
+    system = quirk.System([wheel, axle, motor, event])
+    system.assemble()
+    result = quirk.simulate(system, 2.0, output=0.5)
+    np.testing.assert_allclose(result["axle"].rotation[-1, 2], 5.0, rtol=1e-12)
+    inertia = wheel.inertia[2, 2]
+    np.testing.assert_allclose(result.events[0].impulse["motor"].torque, [0, 0, inertia * 1.0], atol=1e-13)
+    np.testing.assert_allclose(result.events[0].energy_after, 0.5 * inertia * 9, rtol=1e-12)
+
+
+def test_functions_return_actions():
+    def decide(t, state):
+        assert state.position.shape == (1, 3)
+        return [quirk.set_velocity("ball", velocity=[0, 0, 0]), None] if t > 0.3 else None
+
+    events = [quirk.Event(f"{t}", "time", level=t, action=decide) for t in (0.2, 0.4)]
+    result = quirk.simulate(free(0.0, (1.0, 0, 0), *events), 0.4, output=0.1)
+    np.testing.assert_allclose(result["ball"].velocity[-1], 0, atol=1e-15)
+    np.testing.assert_allclose(result["ball"].position[-1, 0], 0.4, rtol=1e-13)
+
+
+class TestErrors:
+    def test_a_function_that_is_not_a_number(self):
+        event = quirk.Event("bad", lambda t, state: np.sqrt(state["ball"].position[2] + 0.5))
+        with pytest.raises(SimulationError, match=r'Event "bad": its function is not a number at t = 0\.') as caught:
+            quirk.simulate(free(0.0, (0, 0, 0), event), 1.0, output=0.1)
+        assert caught.value.result.time[-1] > 0.2
+
+    @pytest.mark.parametrize(
+        ("function", "message"),
+        [
+            (lambda t, state: state["bal"].position[2], 'has no body or constraint|no body or constraint "bal"'),
+            (lambda t, state: True, "must return a number"),
+            (lambda t, state: state["ball"].position, "must return a number"),
+            (lambda t: 0.0, r"f\(t, state\), failed"),
+            ("ball.hight", 'no quantity is called "ball.hight"'),
+            ("bell.speed", "begins with no name of this system"),
+            (3.0, "must be a function of"),
+        ],
+    )
+    def test_what_is_no_quantity(self, function, message):
+        with pytest.raises(InputError, match=message):
+            quirk.simulate(free(0.0, (0, 0, 0), quirk.Event("bad", function)), 1.0)
+
+    def test_actions(self):
+        with pytest.raises(InputError, match='Event "e": action must be "record", "stop"'):
+            quirk.Event("e", "time", action="stpo")
+        with pytest.raises(UnknownNameError, match="nothing"):
+            quirk.simulate(free(0.0, (0, 0, 0), quirk.Event("e", "time", action=quirk.engage("nothing"))), 1.0)
+        with pytest.raises(InputError, match='Event "e": Body "ball" is no constraint'):
+            quirk.simulate(free(0.0, (0, 0, 0), quirk.Event("e", "time", action=quirk.release("ball"))), 1.0)
+
+    def test_events_without_end(self):
+        """Each event throws the ball back to where it crosses at once."""
+        event = quirk.Event("again", "ball.position.z", level=-0.5, direction=-1,
+                            action=lambda t, s: quirk.set_velocity("ball", velocity=[0, 0, 1e-12]))  # fmt: skip
+        with pytest.raises(SimulationError, match='1000 events within .* most of them "again"') as caught:
+            quirk.simulate(free(0.0, (0, 0, 0), event), 1.0, output=0.1)
+        np.testing.assert_allclose(caught.value.time, np.sqrt(1 / G), rtol=1e-6)
+        assert len(caught.value.result.events) == 999
+
+    def test_an_action_that_fails(self):
+        event = quirk.Event("broken", "time", level=0.5, action=lambda t, s: 1 / 0)
+        with pytest.raises(SimulationError, match='Event "broken": its action failed: ZeroDivisionError') as caught:
+            quirk.simulate(free(0.0, (0, 0, 0), event), 1.0, output=0.1)
+        assert caught.value.time == 0.5
+        assert caught.value.result.time[-1] == 0.5

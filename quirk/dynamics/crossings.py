@@ -10,7 +10,7 @@ from quirk.integrators import IntegrationError, Sampled
 from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 from .sparse.host.solver import Solver
-from .sparse.host.watch import AT_ZERO_STILL, Sides, Watch
+from .sparse.host.watch import Sides, Watch, still_at_zero
 from .sparse.march.crossings import AT_ONCE, DESCENTS, GOLDEN, MOST_ITERATIONS, TOGETHER
 from .sparse.march.run import Settings
 from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at
@@ -96,7 +96,7 @@ class Crossings:
                 if self._direction(e) * self._side[e] >= 0:
                     self._crossed(e, t, self._step.sample(t), hits)
                     if self._acts(e):
-                        self._near[e] = AT_ZERO_STILL * np.abs(self._samples[:, e]).max()
+                        self._near[e] = still_at_zero(self._samples)[e]
         return hits
 
     def _crossed(self, e: int, t: float, y: np.ndarray, hits: list[tuple[Hashable, int]]) -> None:

@@ -65,7 +65,7 @@ from .closer_look import closer_look
 from .flow import SparseFlow
 from .probed import Functions, Stretch
 from .solver import Solver
-from .watch import AT_ZERO_STILL, Guard, Sides, Watch
+from .watch import Guard, Sides, Watch, still_at_zero
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
 ENTRY_TIME = 0.1
@@ -289,8 +289,8 @@ class CompiledRun:
             raise self._error(outcome)
         table = self.watch.table
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
-        reach = np.abs(table.samples.reshape(SAMPLES + 1, len(table.near))).max(axis=0)
-        table.near[:] = np.where(table.hit == AT_ZERO, AT_ZERO_STILL * reach, 0.0)
+        samples = table.samples.reshape(SAMPLES + 1, len(table.near))
+        table.near[:] = np.where(table.hit == AT_ZERO, still_at_zero(samples), 0.0)
         table.hit[:] = 0
         # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
         return outcome != DONE

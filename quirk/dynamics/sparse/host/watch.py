@@ -22,7 +22,7 @@ from .solver import Solver
 # Of guards by key: the side of zero, and within what it counts as at zero if it has just crossed.
 Sides = Mapping[Hashable, tuple[float, float]]
 # That is this part of what it has gone through in the step that ended there.
-AT_ZERO_STILL = 1e-6
+AT_ZERO = 1e-6
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,13 @@ class Watch:
         if bad.size:
             return InputError(f"{self.guards[bad[0]].title}: its function is not a number at t = {t:.9g} s")
         return None
+
+
+def still_at_zero(samples: np.ndarray) -> np.ndarray:
+    """Within what quantities that have just crossed, with these values (k, Q) along the step, count as at zero."""
+    values = np.abs(samples)
+    # Where the step was short, what is left at its end is as large as all of them.
+    return np.maximum(AT_ZERO * values.max(axis=0), 2.0 * values[-1])
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:

@@ -11,7 +11,7 @@ from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 from .sparse.host.solver import Solver
 from .sparse.host.watch import Sides, Watch, still_at_zero
-from .sparse.march.crossings import AT_ONCE, DESCENTS, GOLDEN, MOST_ITERATIONS, TOGETHER
+from .sparse.march.crossings import AS_GOOD_AS_ZERO, AT_ONCE, DESCENTS, GOLDEN, MOST_ITERATIONS, TOGETHER
 from .sparse.march.run import Settings
 from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at
 
@@ -165,7 +165,9 @@ class Crossings:
 
     def _root(self, e: int, side: float, a: float, b: float) -> float:
         """The first time between a and b at which a quantity is not on `side`, by bisection and false position."""
-        ga, gb = abs(side * self._at(e, a)), side * self._at(e, b)
+        ga, gb = side * self._at(e, a), side * self._at(e, b)
+        if ga <= AS_GOOD_AS_ZERO * abs(gb):
+            ga = abs(gb)
         for n in range(MOST_ITERATIONS):
             if gb >= 0 or np.nextafter(a, b) >= b:
                 break

@@ -25,6 +25,7 @@ from .run import (
     EVENT,
     GONE_ON,
     HAPPENED,
+    MISSED,
     RETAKEN,
     STOPPED,
     T_NEW,
@@ -60,6 +61,8 @@ MOST_ITERATIONS = 100
 # Steps of the search for the lowest point of a quantity that comes near to zero.
 DESCENTS = 40
 GOLDEN = 0.3819660112501051
+# At the start of a search a quantity is at zero if it is less than this part of what it is at the end.
+AS_GOOD_AS_ZERO = 1e-6
 # A step is taken again so often at most to end at the same event.
 MOST_RETAKEN = 4
 # Events closer together than so many of the shortest steps are at one time.
@@ -89,6 +92,15 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
     if b <= 0.0 or c <= 0.0:
         return True
     return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
+
+
+@kernel
+def on_side(side: float, ga: float, gb: float) -> float:
+    """Value with which the search between `ga`, on this side of zero, and `gb` begins.
+
+    What starts at zero and leaves it to this side comes back later: its own value would lead the search to the start.
+    """
+    return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 
 
 @kernel
@@ -250,7 +262,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             g = at(watched.samples, m * count + e)
             if side * g <= 0.0:
                 ga = at(watched.samples, (m - 1) * count + e) if a > since else side * abs(g)
-                return root(mechanism, stepper, settings, run, e, a, ga if side * ga > 0.0 else side * abs(g), b, g)
+                return root(mechanism, stepper, settings, run, e, a, on_side(side, ga, g), b, g)
             if m < SAMPLES:
                 before, after = at(watched.samples, (m - 1) * count + e), at(watched.samples, (m + 1) * count + e)
                 near = side * before > side * g and side * after >= side * g
@@ -260,7 +272,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     if there < math.inf:
                         gt = sampled(mechanism, stepper, settings, run, e, there)
                         ga = before if a > since else side * abs(g)
-                        return root(mechanism, stepper, settings, run, e, a, ga, there, gt)
+                        return root(mechanism, stepper, settings, run, e, a, on_side(side, ga, gt), there, gt)
         return math.inf
 
     @kernel
@@ -345,7 +357,8 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             return STOPPED
         if not known:
             return UNDEFINED
-        together, any_may = TOGETHER * shortest(settings, run), False
+        # What moves so slowly that round-off hides where it crosses is looked for ever further ahead.
+        together, any_may = TOGETHER * shortest(settings, run) * 2.0 ** counts[MISSED], False
         for e in range(count):
             any_may = any_may or suspicious(watched, e, h)
         reason = GONE_ON
@@ -364,6 +377,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         refer(watched.laws, clock[T_NEW])
         for o in range(2 * count):
             put(watched.start, o, at(watched.end, o))
+        counts[MISSED] = counts[MISSED] + 1 if counts[RETAKEN] > 0 and reason == GONE_ON else 0
         clock[CAP], counts[RETAKEN] = math.inf, 0
         return reason
 

@@ -12,28 +12,22 @@ Those that push are rows of the equation of motion until their multiplier falls 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .configuration import Configuration
-from .constraints.unilateral import Unilateral
-from .dynamics.applied import coordinate_at
-from .dynamics.complementarity import pushes
+from .dynamics.complementarity import INDEPENDENT, completed, pushes
 from .dynamics.impulsive import Impulse, impulses, with_change
 from .dynamics.model import Model
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
-from .dynamics.towers import MotionTower
-from .dynamics.turns import angles_by_name
 from .errors import InputError
 from .events.names import Reading
 from .events.quantity import Gap
-from .jets import Jet
+from .gaps import Gaps, Opening, Touch
 from .phases import Phases
-from .rotation import matrix
-from .state import STATE_SIZE, Kinematics
 from .switching import SwitchingError
 from .system import System
 
@@ -45,25 +39,10 @@ SLACK = 1e-9
 REST = 1e-6
 # Rates and accelerations of contacts below this part of the largest speeds are round-off.
 ROUND_OFF = 1e-12
-# Impulses are corrected for what round-off leaves of the first time.
-TIMES = 2
-
-
-@dataclass(frozen=True)
-class Touch:
-    """A gap of a unilateral constraint.
-
-    Attributes
-    ----------
-    constraint, number : which
-    gap : the law of it
-    rows : of the bodies in a motion, the ground last
-    """
-
-    constraint: Unilateral
-    number: int
-    gap: Gap
-    rows: tuple[int, ...]
+# A contact without load opens where its multiplier is negative by this part of the largest load.
+UNLOADED = 1e-9
+# Restitution is lowered by so many parts where it would raise the energy.
+PARTS = 10
 
 
 @dataclass
@@ -72,11 +51,12 @@ class Resting:
 
     Attributes
     ----------
-    pushing : by name of those that push the number of the gap
-    idle : those that are closed and do not push, as others carry the load
+    pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero, or
+        a little less where there is no load
+    idle : those that are closed and have no row, as it would follow from others
     """
 
-    pushing: dict[str, int] = field(default_factory=dict)
+    pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
     idle: frozenset[tuple[str, int]] = frozenset()
 
 
@@ -106,15 +86,11 @@ class Contacts:
     """
 
     def __init__(self, system: System, phases: Phases) -> None:
-        self._system, self._phases = system, phases
-        n = len(system.bodies)
-        number = {id(body): k for k, body in enumerate(system.bodies)}
-        self._touches = [
-            Touch(one, k, gap := Gap(one, k), tuple(number.get(id(body), n) for body in gap.bodies))
-            for one in system.constraints
-            if isinstance(one, Unilateral)
-            for k in range(len(one.gaps))
-        ]
+        self._system, self._phases, self._gaps = system, phases, Gaps(system)
+        self._touches = self._gaps.touches
+        self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
+        self._limits = np.array([_rest_speed(touch, system.model) for touch in self._touches])
+        self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
 
     def __bool__(self) -> bool:
         return bool(self._touches)
@@ -124,31 +100,39 @@ class Contacts:
         if not resting.pushing:
             return base
         names = {touch.constraint.name: touch.constraint for touch in self._touches}
-        rows = {name: names[name].closed[k] for name, k in sorted(resting.pushing.items())}
+        rows = {name: names[name].closed[k] for name, (k, _) in sorted(resting.pushing.items())}
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, resting: Resting) -> list[Guard]:
         """Return what is to be watched while these rest."""
         found = []
-        for touch in self._touches:
-            name, key = touch.constraint.name, (touch.constraint.name, touch.number)
+        for touch, unit in zip(self._touches, self._units, strict=True):
             title = f"{touch.constraint}"
-            if resting.pushing.get(name) == touch.number:
-                multiplier = Reading(touch.constraint, "multiplier", None, 0.0)
-                found.append(Guard((*key, "push"), title, multiplier, -1, True, True))
+            number, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
+            if number == touch.number:
+                multiplier = Reading(touch.constraint, "multiplier", None, least)
+                found.append(Guard((*touch.key, "push"), title, multiplier, -1, True, True))
                 continue
-            length = self._unit(touch)
-            gap = Gap(touch.constraint, touch.number, SLACK * length) if key in resting.idle else touch.gap
-            found.append(Guard((*key, "gap"), title, gap, -1, True, True))
+            idle = touch.key in resting.idle
+            gap = Gap(touch.constraint, touch.number, SLACK * unit) if idle else touch.gap
+            found.append(Guard((*touch.key, "gap"), title, gap, -1, True, True))
         return found
+
+    def first_of(self, names: Iterable[str]) -> str:
+        """Return the first unilateral constraint among these names."""
+        own = {touch.constraint.name for touch in self._touches}
+        return next(name for name in names if name in own)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray) -> None:
         """Raise InputError if bodies are in each other at the start."""
-        for touch, jet in zip(self._touches, self._jets(t, y, angles), strict=True):
-            if float(jet.value) < -CLOSED * self._unit(touch) - ROUND_OFF * np.abs(y[:3]).max():
+        solver = self._phases.solver_of(self._system.plant)
+        opening = self._gaps.at(solver, t, y, angles)
+        far = np.abs(self._system.model.carried.state(y).position).max()
+        for touch, gap, unit in zip(self._touches, opening.value, self._units, strict=True):
+            if gap < -CLOSED * unit - ROUND_OFF * far:
                 raise InputError(
-                    f"{touch.constraint}: its gap ({touch.constraint.gaps[touch.number].labels[0]}) is "
-                    f"{float(jet.value):.3g} at the start, and cannot be negative: move the bodies apart"
+                    f"{touch.constraint}: its gap ({touch.constraint.gaps[touch.number].labels[0]}) is {gap:.3g} "
+                    "at the start, and cannot be negative: move the bodies apart"
                 )
 
     def settle(
@@ -168,158 +152,111 @@ class Contacts:
         resting : what was closed before
         hit : gaps that are known to close now
         """
-        plant = self._system.plant_for(base)
-        solver, model = self._phases.settled(plant, y, t), plant.model
-        known = {*resting.pushing.items(), *resting.idle, *hit}
-        jets = self._jets(t, y, angles)
-        closed = [
-            touch
-            for touch, jet in zip(self._touches, jets, strict=True)
-            if (touch.constraint.name, touch.number) in known or abs(float(jet.value)) <= CLOSED * self._unit(touch)
-        ]
+        solver = self._phases.settled(self._system.plant_for(base), y, t)
+        opening = self._gaps.at(solver, t, y, angles)
+        known = {*((name, k) for name, (k, _) in resting.pushing.items()), *resting.idle, *hit}
+        at_zero = np.abs(opening.value) <= CLOSED * self._units
+        closed = [c for c, touch in enumerate(self._touches) if at_zero[c] or touch.key in known]
         if not closed:
             return Settled(y, Resting(), {})
-        speed = self._speed(model, y)
-        y, impulse, rebounding = self._impact(t, y, angles, closed, solver, speed)
-        candidates = [touch for touch, away in zip(closed, rebounding, strict=True) if not away]
-        return Settled(y, self._at_rest(t, y, angles, candidates, solver), impulse)
+        opening = opening.of(closed)
+        W = _response(opening, solver, t, y)
+        y, impulse, rates = self._impact(t, y, closed, opening, W, solver)
+        still = rates <= np.maximum(self._noise(closed, solver.model, y), self._limits[closed])
+        staying = np.flatnonzero(still)
+        at_rest = self._at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
+        return Settled(y, at_rest, impulse)
 
     def _impact(
-        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[Touch], solver: Solver, speed: float
-    ) -> tuple[np.ndarray, dict[str, Impulse], list[bool]]:
-        """The state after an impact, the impulses, and which contacts move apart then."""
-        jets = self._jets(t, y, angles, closed)
-        rates = np.array([float(jet.taylor[1]) for jet in jets])
-        limits = np.array([self._rest_speed(touch, solver.model) for touch in closed])
-        noise = np.array([ROUND_OFF * speed / self._unit(touch) for touch in closed])
+        self, t: float, y: np.ndarray, closed: list[int], opening: Opening, W: np.ndarray, solver: Solver
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
+        """The state after an impact, the impulses, and the rates (c,) of the gaps then."""
+        rates, limits, noise = opening.rate, self._limits[closed], self._noise(closed, solver.model, y)
         if not (rates < -noise).any():
-            return y, {}, list(rates > np.maximum(noise, REST * limits))
-        W, pushed = self._response(t, y, closed, jets, solver)
-        e = np.array([touch.constraint.restitution for touch in closed])
-        e = np.where(rates < -limits, e, 0.0)
-        x, wanted = self._bounced(W, rates, e)
+            return y, {}, rates
+        x, wanted = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
-            names = ", ".join(f"{touch.constraint}" for touch in closed)
-            raise SwitchingError(f"no impulses are found that keep all of these from passing through: {names}")
-        total, multipliers = np.zeros_like(pushed[0]), np.zeros(solver.model.rows)
-        held, lanes, change = x > 0, solver.slots.state_to_lanes(y), np.zeros_like(pushed[0])
-        for turn in range(TIMES):
-            more = x
-            if turn > 0:
-                now = np.array([float(jet.taylor[1]) for jet in self._jets(t, with_change(y, change), angles, closed)])
-                more = np.zeros_like(x)
-                more[held] = np.linalg.lstsq(W[np.ix_(held, held)], (wanted - now)[held], rcond=None)[0]
-                x = x + more
-            total = total + np.einsum("c,cni->ni", more, pushed)
-            change, multipliers = solver.respond(lanes, t, np.zeros(solver.model.rows), total)
-        y = with_change(y, change)
-        impulse = impulses(solver, y, multipliers)
-        impulse.update(self._impulses(y, closed, jets, x))
-        after = np.array([float(jet.taylor[1]) for jet in self._jets(t, y, angles, closed)])
-        return y, impulse, list(after > np.maximum(noise, REST * limits))
+            raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
+        held, after = x > 0, rates + W @ x
+        # What would move apart more slowly than contacts do that are at rest stays.
+        slow = (after > noise) & (after <= limits)
+        if slow.any():
+            held, wanted = held | slow, np.where(slow, 0.0, wanted)
+            x = np.zeros_like(x)
+            x[held] = _solved(W, held, wanted - rates)
+        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+        change, _ = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
+        # Once more for what round-off has left.
+        x[held] += _solved(W, held, wanted - rates - opening.changed(change))
+        change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
+        impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
+        impulse.update(self._gaps.impulses(y, opening, closed, x))
+        return with_change(y, change), impulse, rates + opening.changed(change)
 
-    def _bounced(self, W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-        """Impulses by Newton's law and the rates that they leave; restitution is lowered where energy would grow."""
-        for part in (1.0, *np.linspace(0.9, 0.0, 10)):
-            wanted = -part * e * np.minimum(rates, 0.0)
-            x = pushes(W, rates - wanted)
-            if x is None:
-                continue
-            # The change of the kinetic energy.
-            if part == 0.0 or x @ (rates + 0.5 * W @ x) <= ROUND_OFF * float(np.abs(x) @ np.abs(rates)):
-                return x, wanted
-        return None, rates
-
-    def _at_rest(self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[Touch], solver: Solver) -> Resting:
+    def _at_rest(
+        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
+    ) -> Resting:
         """Which of the closed contacts stay closed, and which of these push."""
         if not closed:
             return Resting()
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
-        jets = self._jets(t, y, angles, closed, rates)
-        accelerations = np.array([2.0 * float(jet.taylor[2]) for jet in jets])
-        W, _ = self._response(t, y, closed, jets, solver)
+        accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
         x = pushes(W, accelerations)
         if x is None:
-            names = ", ".join(f"{touch.constraint}" for touch in closed)
-            raise SwitchingError(f"no loads are found that keep all of these from passing through: {names}")
-        after = accelerations + W @ x
-        scale = np.abs(accelerations).max() + np.abs(rates).max() * ROUND_OFF
-        pushing: dict[str, int] = {}
-        idle = set()
-        for touch, push, away in zip(closed, x, after, strict=True):
-            if push > 0:
-                pushing[touch.constraint.name] = touch.number
-            elif away <= CLOSED * scale:
-                idle.add((touch.constraint.name, touch.number))
-        return Resting(pushing, frozenset(idle))
+            raise SwitchingError(f"no loads are found that keep all of these apart: {self._listed(closed)}")
+        staying = accelerations + W @ x <= CLOSED * np.abs(accelerations).max()
+        # Where nothing pushes there is no load that rows could share.
+        held = completed(W, x > 0, staying) if (x > 0).any() else np.zeros(len(x), dtype=bool)
+        touches = [self._touches[c] for c in closed]
+        pushing: dict[str, tuple[int, float]] = {}
+        for c in np.flatnonzero(held):
+            least = 0.0 if x[c] > 0 else -UNLOADED * x.max()
+            pushing[touches[c].constraint.name] = touches[c].number, float(least)
+        return Resting(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
 
-    def _response(
-        self, t: float, y: np.ndarray, closed: list[Touch], jets: list[Jet], solver: Solver
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """W (c, c) of contacts, and the directions in which they push, (c, n, 6) in N."""
-        n = solver.slots.bodies
-        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
-        R = matrix(solver.model.carried.state(y).orientation)
-        pushed = np.zeros((len(closed), n + 1, 6))
-        for c, (touch, jet) in enumerate(zip(closed, jets, strict=True)):
-            for row, gradient in zip(touch.rows, jet.gradient, strict=True):
-                if gradient is not None:
-                    pushed[c, row] += np.asarray(gradient[0], dtype=float)[:6]
-        pushed = pushed[:, :n]
-        changes = np.array([solver.respond(lanes, t, none, one)[0] for one in pushed])
-        turned = np.concatenate([pushed[..., :3], np.einsum("nji,cnj->cni", R, pushed[..., 3:])], axis=2)
-        W = np.einsum("cni,dni->cd", turned, changes)
-        return 0.5 * (W + W.T), pushed
-
-    def _impulses(self, y: np.ndarray, closed: list[Touch], jets: list[Jet], x: np.ndarray) -> dict[str, Impulse]:
-        """The impulses of contacts on their bodies j, by name."""
-        found = {}
-        n = len(self._system.bodies)
-        R = matrix(y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 3:7])
-        for touch, jet, size in zip(closed, jets, x, strict=True):
-            gradient = jet.gradient[1]
-            if size > 0 and gradient is not None:
-                load = size * np.asarray(gradient[0], dtype=float)[:6]
-                origin, row = touch.constraint.ends[1][1].origin, touch.rows[1]
-                arm = R[row] @ origin if row < n else origin
-                found[touch.constraint.name] = Impulse(load[:3], load[3:] - np.cross(arm, load[:3]))
-        return found
-
-    def _jets(
-        self,
-        t: float,
-        y: np.ndarray,
-        angles: np.ndarray,
-        touches: list[Touch] | None = None,
-        accelerations: np.ndarray | None = None,
-    ) -> list[Jet]:
-        """Gaps with two derivatives and gradients at a state; accelerations (n, 6) in N and in body axes."""
-        model = self._system.model
-        state = model.carried.state(y)
-        kin = Kinematics.of(state)
-        motion = MotionTower.of(kin, 2)
-        if accelerations is not None:
-            motion.position[:-1, 2] = accelerations[:, :3]
-            motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations[:, 3:])
-        by_name = angles_by_name(model.joints, angles)
-        listed = self._touches if touches is None else touches
-        return [coordinate_at(touch.gap, touch.rows, motion, t, by_name) for touch in listed]
-
-    def _unit(self, touch: Touch) -> float:
-        """Size of the system, m, or 1 rad for an angle."""
-        return 1.0 if touch.constraint.turning is not None else self._system.model.length
-
-    def _rest_speed(self, touch: Touch, model: Model) -> float:
-        """The rate below which a contact comes to rest."""
-        given = touch.constraint.rest_speed
-        if given is not None:
-            return given
-        fall = float(np.sqrt(np.linalg.norm(model.gravity) * model.length))
-        return REST * fall * (1.0 / model.length if touch.constraint.turning is not None else 1.0)
-
-    @staticmethod
-    def _speed(model: Model, y: np.ndarray) -> float:
-        """The largest speed, m/s, of bodies and of points at the size of the system from their centres."""
+    def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
+        """Rates (c,) of gaps that are round-off."""
         state = model.carried.state(y)
         turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
-        return float(np.sqrt((state.velocity**2).sum(axis=1)).max() + turning)
+        speed = np.sqrt((state.velocity**2).sum(axis=1)).max() + turning
+        noise: np.ndarray = ROUND_OFF * speed * self._units[closed] / model.length
+        return noise
+
+    def _listed(self, closed: list[int]) -> str:
+        return ", ".join(f"{self._touches[c].constraint}" for c in closed)
+
+
+def _response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
+    """W (c, c): how the rate of each gap changes with a unit impulse of each."""
+    lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+    W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
+    return 0.5 * (W + W.T)
+
+
+def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Impulses by Newton's law and the rates that they leave; restitution is lowered where energy would grow."""
+    for part in np.linspace(1.0, 0.0, PARTS + 1):
+        wanted = -part * e * np.minimum(rates, 0.0)
+        x = pushes(W, rates - wanted)
+        if x is None:
+            continue
+        gained = x @ (rates + 0.5 * W @ x)
+        if part == 0.0 or gained <= ROUND_OFF * float(np.abs(x) @ np.abs(rates)):
+            return x, wanted
+    return None, rates
+
+
+def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The least impulses of some contacts that change their rates by these."""
+    if held.sum() == 1:
+        return np.asarray(rates[held] / W[held][:, held].ravel())
+    return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])
+
+
+def _rest_speed(touch: Touch, model: Model) -> float:
+    """The rate below which a contact comes to rest."""
+    given = touch.constraint.rest_speed
+    if given is not None:
+        return given
+    fall = float(np.sqrt(np.linalg.norm(model.gravity) * model.length))
+    return REST * fall * (1.0 / model.length if touch.angular else 1.0)

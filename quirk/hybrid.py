@@ -25,7 +25,7 @@ from .switching import Situation, Switchboard, SwitchingError, actions_of
 from .system import System
 
 # So many events of which all lie within this part of a run would go on for ever.
-MOST_AT_ONCE, AT_ONCE = 1000, 1e-9
+MOST_AT_ONCE, AT_ONCE = 200, 1e-9
 # Runs of so many sets of active parts are kept ready.
 MOST_PHASES = 16
 
@@ -73,7 +73,7 @@ class HybridRun:
         if settled.impulse:
             now = Situation(t, y, self._base)
             after = replace(now, y=settled.y)
-            name = next(iter(settled.impulse))
+            name = self._contacts.first_of(settled.impulse)
             energies = self._energy(now), self._energy(after)
             self.happenings.append(Happening(t, name, -1, *energies, settled.impulse))
         self._begin(t, settled.y, angles, Pace())

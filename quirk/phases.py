@@ -60,6 +60,7 @@ class Phases:
         """Find what is to be watched."""
         self.guards = guards_of(self.system, self.events)
         self._solvers: dict[Plant, Solver] = {}
+        self._settled: set[Plant] = set()
 
     @property
     def compiled(self) -> bool:
@@ -75,7 +76,10 @@ class Phases:
     def settled(self, plant: Plant, y: np.ndarray, t: float) -> Solver:
         """Return the same with its rows chosen at a state (13 n + k,)."""
         solver = self.solver_of(plant)
-        solver.settle(solver.slots.state_to_lanes(y), t)
+        # Without redundant rows there is nothing to choose, wherever the mechanism is.
+        if plant not in self._settled or solver.redundant:
+            solver.settle(solver.slots.state_to_lanes(y), t)
+            self._settled.add(plant)
         return solver
 
     def flow(self, plant: Plant, state: State, t: float) -> Flow | SparseFlow:

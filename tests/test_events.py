@@ -244,7 +244,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("function", "message"),
         [
-            (lambda t, state: state["bal"].position[2], 'has no body or constraint|no body or constraint "bal"'),
+            (lambda t, state: state["bal"].position[2], 'no body or constraint "bal"'),
             (lambda t, state: True, "must return a number"),
             (lambda t, state: state["ball"].position, "must return a number"),
             (lambda t: 0.0, r"f\(t, state\), failed"),
@@ -269,10 +269,10 @@ class TestErrors:
         """Each event throws the ball back to where it crosses at once."""
         event = quirk.Event("again", "ball.position.z", level=-0.5, direction=-1,
                             action=lambda t, s: quirk.set_velocity("ball", velocity=[0, 0, 1e-12]))  # fmt: skip
-        with pytest.raises(SimulationError, match=r'1000 events within .* most of them "again"') as caught:
+        with pytest.raises(SimulationError, match=r'200 events within .* most of them "again"') as caught:
             quirk.simulate(free(0.0, (0, 0, 0), event), 1.0, output=0.1)
         np.testing.assert_allclose(caught.value.time, np.sqrt(1 / G), rtol=1e-6)
-        assert len(caught.value.result.events) == 999
+        assert 199 <= len(caught.value.result.events) < 300
 
     def test_an_action_that_fails(self):
         event = quirk.Event("broken", "time", level=0.5, action=lambda t, s: 1 / 0)

@@ -39,7 +39,7 @@ FLOORS = [
     {"views", "view_of_forces"},
     {"result", "power", "segment", "happenings", "group"},
     {"health"},
-    {"simulate", "kinematics", "schedule", "hybrid", "phases", "switching", "watching", "contacts"},
+    {"simulate", "kinematics", "schedule", "hybrid", "phases", "switching", "watching", "contacts", "gaps"},
     {
         "figures",
         "scene",

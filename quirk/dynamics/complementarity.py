@@ -12,8 +12,20 @@ import numpy as np
 
 # Eigenvalues of W, scaled to a unit diagonal, below this part of the largest are those of dependent columns.
 DEPENDENT = 1e-12
+# A column is independent of others if so much of it, over the whole, is not explained by them.
+INDEPENDENT = 1e-8
 # What is missed by more than this part of the largest rate cannot be met.
 MISSED = 1e-9
+
+
+def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return which columns are independent, (c,) bool: all in `first`, (c,) bool, then others of those in `more`."""
+    held = first.copy()
+    for k in np.flatnonzero(more & ~first):
+        A = W[np.ix_(held, held)]
+        left = W[k, k] - (W[k, held] @ np.linalg.solve(A, W[held, k]) if held.any() else 0.0)
+        held[k] = left > INDEPENDENT * W[k, k]
+    return held
 
 
 def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
@@ -21,10 +33,12 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 
     Its positive entries belong to independent columns of W.
     """
-    from scipy.optimize import nnls  # takes a quarter of a second to import
-
     if not (q < 0).any():
         return np.zeros_like(q)
+    if len(q) == 1:
+        return -q / W[0] if W[0, 0] > 0 else None
+    from scipy.optimize import nnls  # takes a quarter of a second to import
+
     scale = 1 / np.sqrt(np.where(np.diag(W) > 0, np.diag(W), 1.0))
     A, b = W * scale * scale[:, None], q * scale
     D, V = np.linalg.eigh(A)

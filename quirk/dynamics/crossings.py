@@ -10,8 +10,18 @@ from quirk.integrators import IntegrationError, Sampled
 from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 from .sparse.host.solver import Solver
-from .sparse.host.watch import Sides, Watch, still_at_zero
-from .sparse.march.crossings import AS_GOOD_AS_ZERO, AT_ONCE, DESCENTS, GOLDEN, MOST_ITERATIONS, TOGETHER
+from .sparse.host.watch import Sides, Watch
+from .sparse.march.crossings import (
+    ABOUT,
+    AS_GOOD_AS_ZERO,
+    AT_ONCE,
+    AT_ZERO_STILL,
+    DESCENTS,
+    GOLDEN,
+    MOST_ITERATIONS,
+    NOISE,
+    TOGETHER,
+)
 from .sparse.march.run import Settings
 from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at
 
@@ -34,8 +44,9 @@ class Crossings:
     def enter(self, sides: Sides) -> None:
         """Begin where another set of active parts ends."""
         self._watch.take(sides)
-        self._side, self._near = self._watch.table.side, self._watch.table.near
-        self._unsettled = True
+        table = self._watch.table
+        self._side, self._at_zero, self._scale = table.side, table.at_zero, table.scale
+        self._unsettled, self._cut, self._capped = True, False, 0
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
         """Let angles in quantities go on from these (K, 3), at time t, at rates (K, 3)."""
@@ -63,17 +74,19 @@ class Crossings:
         self._unsettled = False
         span = self._settings.end - self._settings.start
         for e, (g, rate) in enumerate(self._values(t, y)):
+            self._scale[e] = max(self._scale[e], abs(g))
             if self._watch.guards[e].positive:
                 self._side[e] = 1.0
                 continue
             before, way = self._side[e], np.sign(rate) if np.isfinite(rate) else 0.0
-            if abs(g) <= self._near[e] or abs(g) <= abs(rate) * AT_ONCE * span:
+            still = abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)])
+            if still or (self._at_zero[e] and abs(g) <= AT_ZERO_STILL * self._scale[e]):
                 self._side[e] = way or before
                 continue
             self._side[e] = np.sign(g)
-            if self._near[e] == 0 and before * g < 0 and self._direction(e) * g >= 0:
+            if not self._at_zero[e] and before * g < 0 and self._direction(e) * g >= 0:
                 self._crossed(e, t, y, hits)
-        self._near[:] = 0
+        self._at_zero[:] = 0
         return hits
 
     def first_in(self, step: Sampled) -> float | None:
@@ -81,23 +94,43 @@ class Crossings:
         if not self._count:
             return None
         self._sample(step)
-        first = min((t for t in map(self._first_that_acts, range(self._count)) if t is not None), default=np.inf)
-        together = TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end)))
-        return max(first, step.t + together) if first < step.t_new - together else None
+        times = [self._first_that_acts(e) for e in range(self._count)]
+        self._capped = int(np.argmin(times))
+        together = self._together(step)
+        first = max(times[self._capped], step.t + together)
+        self._cut = first < step.t_new - together
+        return first if self._cut else None
+
+    def _together(self, step: Sampled) -> float:
+        """Events closer together than this are at one time."""
+        return float(TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end))))
 
     def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
         """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
         hits: list[tuple[Hashable, int]] = []
-        self._near[:] = 0
+        self._at_zero[:] = 0
+        last = step.t_new >= self._settings.end
+        ends = self._values(step.t_new, step.y_new) if self._cut or last else self._samples[:0]
         for e in range(self._count):
             since = step.t
             while (t := self._next(e, self._side[e], since)) <= step.t_new:
                 self._side[e], since = -self._side[e], t
                 if self._direction(e) * self._side[e] >= 0:
                     self._crossed(e, t, self._step.sample(t), hits)
-                    if self._acts(e):
-                        self._near[e] = still_at_zero(self._samples)[e]
+                    self._at_zero[e] = self._acts(e)
+            looked_at = last or (self._cut and self._acts(e))
+            if looked_at and not self._at_zero[e] and self._about(e, *ends[e], self._together(step)):
+                self._side[e], self._at_zero[e] = -self._side[e], int(self._acts(e))
+                self._crossed(e, step.t_new, step.y_new, hits)
         return hits
+
+    def _about(self, e: int, g: float, rate: float, together: float) -> bool:
+        """Whether a quantity crosses at the end of a step that was cut there, but for round-off."""
+        side = self._side[e]
+        if self._direction(e) * side > 0:
+            return False
+        moving = side * rate < 0 and side * g + side * rate * ABOUT * together <= self._noise(e)
+        return (self._cut and e == self._capped) or bool(moving)
 
     def _crossed(self, e: int, t: float, y: np.ndarray, hits: list[tuple[Hashable, int]]) -> None:
         key, way = self._watch.guards[e].key, int(self._side[e])
@@ -107,6 +140,10 @@ class Crossings:
         energy = np.zeros(1)
         self._ask(ENERGY, t, y, energy)
         self._noted.append((key, t, way, float(energy[0])))
+
+    def _noise(self, e: int) -> float:
+        """How far a quantity may be beyond zero by round-off."""
+        return float(NOISE * self._scale[e])
 
     def _direction(self, e: int) -> int:
         return self._watch.guards[e].direction
@@ -137,25 +174,26 @@ class Crossings:
     def _at(self, e: int, t: float) -> float:
         return float(self._values(t, self._step.sample(t))[e, 0])
 
-    def _first_that_acts(self, e: int) -> float | None:
+    def _first_that_acts(self, e: int) -> float:
+        """When a quantity first does something in the step; infinity if it does not."""
         side, since = self._side[e], self._times[0]
         while self._acts(e) and (t := self._next(e, side, since)) < np.inf:
             side, since = -side, t
             if self._direction(e) * side >= 0:
                 return t
-        return None
+        return np.inf
 
     def _next(self, e: int, side: float, since: float) -> float:
         """The first time after `since` at which quantity e, on this side of zero, is on the other; else infinity."""
         g, times = side * self._samples[:, e], self._times
         if side == 0:
-            self._side[e] = np.sign(self._samples[-1, e])
+            self._side[e] = np.sign(self._samples[-1, e]) if abs(self._samples[-1, e]) > self._noise(e) else 0.0
             return np.inf
         for m in range(1, len(times)):
             if times[m] <= since:
                 continue
             a = max(times[m - 1], since)
-            if g[m] <= 0:
+            if g[m] < -self._noise(e):
                 return self._root(e, side, a, times[m])
             if m + 1 < len(times) and g[m - 1] > g[m] <= g[m + 1] and g[m + 1] > 0:
                 there = self._lowest(e, side, a, times[m + 1], g[m - 1 : m + 2])
@@ -166,8 +204,8 @@ class Crossings:
     def _root(self, e: int, side: float, a: float, b: float) -> float:
         """The first time between a and b at which a quantity is not on `side`, by bisection and false position."""
         ga, gb = side * self._at(e, a), side * self._at(e, b)
-        if ga <= AS_GOOD_AS_ZERO * abs(gb):
-            ga = abs(gb)
+        # What starts at zero and comes back would by its own value lead the search to the start.
+        ga = ga if ga > AS_GOOD_AS_ZERO * abs(gb) else abs(gb)
         for n in range(MOST_ITERATIONS):
             if gb >= 0 or np.nextafter(a, b) >= b:
                 break
@@ -188,7 +226,7 @@ class Crossings:
         b = a + GOLDEN * (c - a)
         gb = side * self._at(e, b)
         for _ in range(DESCENTS):
-            if gb <= 0:
+            if gb < -self._noise(e):
                 return b
             t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
             g = side * self._at(e, t)
@@ -199,4 +237,4 @@ class Crossings:
                 c = t
             else:
                 a = t
-        return b if gb <= 0 else None
+        return b if gb < -self._noise(e) else None

@@ -60,12 +60,12 @@ from ..march.run import (
     T,
 )
 from ..march.runge_kutta import RungeKutta, march_runge_kutta
-from ..march.watched import AT_ZERO, NOTED, SAMPLES, WHEN
+from ..march.watched import AT_ZERO, NOTED, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
 from .probed import Functions, Stretch
 from .solver import Solver
-from .watch import Guard, Sides, Watch, still_at_zero
+from .watch import Guard, Sides, Watch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
 ENTRY_TIME = 0.1
@@ -289,8 +289,7 @@ class CompiledRun:
             raise self._error(outcome)
         table = self.watch.table
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
-        samples = table.samples.reshape(SAMPLES + 1, len(table.near))
-        table.near[:] = np.where(table.hit == AT_ZERO, still_at_zero(samples), 0.0)
+        table.at_zero[:] = table.hit == AT_ZERO
         table.hit[:] = 0
         # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
         return outcome != DONE

@@ -132,6 +132,7 @@ class Solver:
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
         )
         self._sharing: Sharing | None = None
+        self._inverse_root = inverse_root(model.inertia)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -299,7 +300,7 @@ class Solver:
         """
         model, n = self.model, self.slots.bodies
         state = model.carried.state(self.slots.state_from_lanes(y))
-        R, W = rotation.matrix(state.orientation), inverse_root(model.inertia)
+        R, W = rotation.matrix(state.orientation), self._inverse_root
         given = wrench.copy()
         given[:, 3:] = np.einsum("nji,nkj,nk->ni", W, R, wrench[:, 3:])
         self.work.wrench[:] = self.slots.to_lanes(given)

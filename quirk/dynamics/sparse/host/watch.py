@@ -19,10 +19,8 @@ from ..plan.tables_of_readings import flat_readings
 from .forces import Applied
 from .solver import Solver
 
-# Of guards by key: the side of zero, and within what it counts as at zero if it has just crossed.
-Sides = Mapping[Hashable, tuple[float, float]]
-# That is this part of what it has gone through in the step that ended there.
-AT_ZERO = 1e-6
+# Of guards by key: the side of zero, whether it has just crossed, and the largest magnitude so far.
+Sides = Mapping[Hashable, tuple[float, int, float]]
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,7 @@ class Watch:
             acts=np.array([guard.acts for guard in self.guards], dtype=np.int64),
             positive=np.array([guard.positive for guard in self.guards], dtype=np.int64),
             side=np.zeros(count),
+            scale=np.zeros(count),
             start=np.zeros(2 * count),
             middle=np.zeros(2 * count),
             end=np.zeros(2 * count),
@@ -80,19 +79,20 @@ class Watch:
             slope=aligned(solver.size),
             noted=np.zeros(NOTED * ROOM if count else 0),
             hit=np.zeros(count, dtype=np.int64),
-            near=np.zeros(count),
+            at_zero=np.zeros(count, dtype=np.int64),
         )
 
     @property
     def sides(self) -> Sides:
-        """On which side of zero each guard is, and within what it is at zero if it has just crossed, by key."""
+        """On which side of zero each guard is, whether it has just crossed, and its scale, by key."""
         table = self.table
-        return {g.key: (side, near) for g, side, near in zip(self.guards, table.side, table.near, strict=True)}
+        known = zip(table.side.tolist(), table.at_zero.tolist(), table.scale.tolist(), strict=True)
+        return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
         """Begin with these sides; others are not known."""
         for e, guard in enumerate(self.guards):
-            self.table.side[e], self.table.near[e] = sides.get(guard.key, (0.0, 0.0))
+            self.table.side[e], self.table.at_zero[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
         """Return why a quantity is not a number at time t."""
@@ -106,13 +106,6 @@ class Watch:
         if bad.size:
             return InputError(f"{self.guards[bad[0]].title}: its function is not a number at t = {t:.9g} s")
         return None
-
-
-def still_at_zero(samples: np.ndarray) -> np.ndarray:
-    """Within what quantities that have just crossed, with these values (k, Q) along the step, count as at zero."""
-    values = np.abs(samples)
-    # Where the step was short, what is left at its end is as large as all of them.
-    return np.maximum(AT_ZERO * values.max(axis=0), 2.0 * values[-1])
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:

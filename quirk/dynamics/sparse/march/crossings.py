@@ -21,11 +21,11 @@ from .control import shortest
 from .run import (
     BETWEEN,
     CAP,
+    CAPPED,
     DENSE,
     EVENT,
     GONE_ON,
     HAPPENED,
-    MISSED,
     RETAKEN,
     STOPPED,
     T_NEW,
@@ -61,22 +61,32 @@ MOST_ITERATIONS = 100
 # Steps of the search for the lowest point of a quantity that comes near to zero.
 DESCENTS = 40
 GOLDEN = 0.3819660112501051
-# At the start of a search a quantity is at zero if it is less than this part of what it is at the end.
-AS_GOOD_AS_ZERO = 1e-6
 # A step is taken again so often at most to end at the same event.
 MOST_RETAKEN = 4
 # Events closer together than so many of the shortest steps are at one time.
 TOGETHER = 2.0
+# A step that ends so many times as near to an event ends at it.
+ABOUT = 4.0
+# Crossings by less than this part of the largest magnitude of a quantity are round-off.
+NOISE = 1e-14
 # What a quantity moves in this part of a run is as good as nothing where it starts.
 AT_ONCE = 1e-13
+# What has just crossed is at zero still within this part of the largest magnitude of the quantity.
+AT_ZERO_STILL = 1e-9
+# A search begins at zero where a quantity is less than this part of what it is at the end of the search.
+AS_GOOD_AS_ZERO = 1e-6
+
+
+@kernel
+def noise(watched: Watched, e: int) -> float:
+    """How far a quantity may be beyond zero by round-off."""
+    return NOISE * watched.scale[e]
 
 
 @kernel
 def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
-    """Whether a quantity on one `side` of zero may have left it between two times h apart, from values and rates."""
+    """Whether a quantity may dip below zero between two times h apart, from values and rates times its side."""
     a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
-    if b <= 0.0:
-        return True
     if not (p < 0.0 < q):
         return False
     # Both tangents meet below the lowest point of what is curved in one sense.
@@ -89,8 +99,6 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
     """Whether the parabola through three values at equal distances leaves its side between the outer two."""
     a, b, c = side * g0, side * g1, side * g2
     bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
-    if b <= 0.0 or c <= 0.0:
-        return True
     return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
 
 
@@ -98,7 +106,7 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 def on_side(side: float, ga: float, gb: float) -> float:
     """Value with which the search between `ga`, on this side of zero, and `gb` begins.
 
-    What starts at zero and leaves it to this side comes back later: its own value would lead the search to the start.
+    What starts at zero, leaves it to this side and comes back would by its own value lead the search to the start.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 
@@ -134,15 +142,17 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
     refer(watched.laws, clock[T])
     for e in range(watched.side.shape[0]):
         g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
+        watched.scale[e] = max(watched.scale[e], abs(g))
         if watched.positive[e] != 0:
             watched.side[e] = 1.0
             continue
-        near, watched.near[e] = watched.near[e], 0.0
-        if abs(g) <= near or abs(g) <= abs(rate) * AT_ONCE * (settings.end - settings.start):
+        still = abs(g) <= max(abs(rate) * AT_ONCE * (settings.end - settings.start), noise(watched, e))
+        own, watched.at_zero[e] = watched.at_zero[e] != 0, 0
+        if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
             watched.side[e] = sign(rate) if sign(rate) != 0.0 else before
             continue
         watched.side[e] = sign(g)
-        if near == 0.0 and before * g < 0.0 and watched.direction[e] * g >= 0.0:
+        if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:
             if watched.acts[e] == 0:
                 note(
                     run,
@@ -162,7 +172,11 @@ def suspicious(watched: Watched, e: int, h: float) -> bool:
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:
-        watched.side[e] = sign(g1)
+        watched.side[e] = sign(g1) if abs(g1) > noise(watched, e) else 0.0
+        return False
+    if min(side * gm, side * g1) < -noise(watched, e):
+        return True
+    if max(abs(g0), abs(gm), abs(g1)) <= noise(watched, e):
         return False
     if dips(side, g0, gm, g1):
         return True
@@ -227,9 +241,9 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     ) -> float:
         """Return a time between a and c at which quantity e has left its side, or infinity; by golden sections."""
         b = a + GOLDEN * (c - a)
-        gb = side * sampled(mechanism, stepper, settings, run, e, b)
+        gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(run.watched, e)
         for _ in range(DESCENTS):
-            if gb <= 0.0:
+            if gb < below:
                 return b
             t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
             if t == b:
@@ -245,7 +259,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 c = t
             else:
                 a = t
-        return b if gb <= 0.0 else math.inf
+        return b if gb < below else math.inf
 
     @kernel
     def next_crossing(
@@ -260,7 +274,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 continue
             a = max(clock[T] + h * (m - 1) / SAMPLES, since)
             g = at(watched.samples, m * count + e)
-            if side * g <= 0.0:
+            if side * g < -noise(watched, e):
                 ga = at(watched.samples, (m - 1) * count + e) if a > since else side * abs(g)
                 return root(mechanism, stepper, settings, run, e, a, on_side(side, ga, g), b, g)
             if m < SAMPLES:
@@ -272,7 +286,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     if there < math.inf:
                         gt = sampled(mechanism, stepper, settings, run, e, there)
                         ga = before if a > since else side * abs(g)
-                        return root(mechanism, stepper, settings, run, e, a, on_side(side, ga, gt), there, gt)
+                        return root(mechanism, stepper, settings, run, e, a, ga, there, gt)
         return math.inf
 
     @kernel
@@ -306,7 +320,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     break
                 side, since = -side, t
                 if watched.direction[e] * side >= 0.0:
-                    first = t
+                    first, run.counts[CAPPED] = t, e
                     break
         return first
 
@@ -314,6 +328,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run, together: float) -> int:
         """Note the crossings of the step, none of which but those at its end do anything; returns EVENT or GONE_ON."""
         watched, clock, reason = run.watched, run.clock, GONE_ON
+        last = clock[T_NEW] >= settings.end
         for e in range(watched.side.shape[0]):
             since = clock[T]
             while run.counts[HAPPENED] < ROOM:
@@ -330,12 +345,22 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     note(run, e, t, side, total)
                 else:
                     watched.hit[e], reason = AT_ZERO, EVENT
-            # What is about to cross within the shortest step does so now.
-            g, side = at(watched.end, 2 * e), watched.side[e]
-            rate = at(watched.end, 2 * e + 1)
-            about = watched.acts[e] != 0 and watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
-            if about and side * rate < 0.0 and side * g + side * rate * together <= 0.0:
-                watched.side[e], watched.hit[e], reason = -side, AT_ZERO, EVENT
+            # What is about to cross in no time does so now: where steps are as short as they can be, round-off may keep
+            # it from ever being there.
+            g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
+            open_to = watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
+            open_to = open_to and (last or (watched.acts[e] != 0 and run.counts[RETAKEN] > 0))
+            about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(watched, e)
+            near = side * g <= noise(watched, e) or clock[T_NEW] - clock[T] <= ABOUT * together
+            about = about or (run.counts[RETAKEN] > 0 and run.counts[CAPPED] == e and near)
+            if not (open_to and about):
+                continue
+            watched.side[e] = -side
+            if watched.acts[e] != 0:
+                watched.hit[e], reason = AT_ZERO, EVENT
+            else:
+                total = energy(mechanism, watched, clock[T_NEW], run.y_new, settings.alpha, settings.beta)
+                note(run, e, clock[T_NEW], -side, total)
         return reason
 
     @kernel
@@ -357,16 +382,17 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             return STOPPED
         if not known:
             return UNDEFINED
-        # What moves so slowly that round-off hides where it crosses is looked for ever further ahead.
-        together, any_may = TOGETHER * shortest(settings, run) * 2.0 ** counts[MISSED], False
+        together = TOGETHER * shortest(settings, run)
+        any_may = counts[RETAKEN] > 0 or clock[T_NEW] >= settings.end
         for e in range(count):
             any_may = any_may or suspicious(watched, e, h)
         reason = GONE_ON
         if any_may:
             sample(mechanism, stepper, settings, run)
             first = first_that_acts(mechanism, stepper, settings, run)
+            first = max(first, clock[T] + together)
             if first < clock[T_NEW] - together and counts[RETAKEN] < MOST_RETAKEN:
-                clock[CAP] = max(first, clock[T] + together)
+                clock[CAP] = first
                 counts[RETAKEN] += 1
                 counts[WITHIN] = BETWEEN
                 return GONE_ON
@@ -377,7 +403,8 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         refer(watched.laws, clock[T_NEW])
         for o in range(2 * count):
             put(watched.start, o, at(watched.end, o))
-        counts[MISSED] = counts[MISSED] + 1 if counts[RETAKEN] > 0 and reason == GONE_ON else 0
+        for e in range(count):
+            watched.scale[e] = max(watched.scale[e], abs(at(watched.end, 2 * e)))
         clock[CAP], counts[RETAKEN] = math.inf, 0
         return reason
 

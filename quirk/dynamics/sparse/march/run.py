@@ -75,12 +75,12 @@ PIECE_SIZE = 4
 # Entries of Run.counts, behind CORRECTIONS and FACTORISATIONS of projections. WITHIN says where in a step the run
 # stands; GRID counts fixed steps that are whole, REST the steps to come that are not looked at when they are rejected;
 # FRESH is 1 where the slope is to be found anew; HAPPENED counts the events noted since the last entry; RETAKEN how
-# often the present step was taken again to end at an event; EVENTFUL is 1 where something happens at its end; UNSETTLED
-# is 1 where the state is another than the last step led to, so that quantities may be on other sides; MISSED counts the
-# last steps that were to end at an event, and ended before it.
+# often the present step was taken again to end at an event, of the quantity CAPPED; EVENTFUL is 1 where something
+# happens at its end; UNSETTLED is 1 where the state is another than the last step led to, so that quantities may be on
+# other sides.
 (
     STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
-    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, MISSED,
+    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED,
 ) = range(2, 20)  # fmt: skip
 COUNTS = 20
 

@@ -35,10 +35,10 @@ class Watched(NamedTuple):
     laws: their laws, see `quirk.events.quantity` · readings: what is read · direction (Q,): -1, 0 or 1, in which a
     crossing counts · acts (Q,): whether something happens then · positive (Q,): whether it is known to be positive
     where a run begins or jumps · side (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero ·
-    start, middle, end (2 Q,): value and rate there; rates that are not known are not numbers · samples
-    ((SAMPLES + 1) Q,): values along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since the last
-    entry · hit (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · near (Q,): how far
-    from zero it counts as at zero still, where it has just crossed and what happened then may have changed it, else 0
+    scale (Q,): the largest magnitude so far · start, middle, end (2 Q,): value and rate there; rates that are not known
+    are not numbers · samples ((SAMPLES + 1) Q,): values along a step · state, slope (size,): scratch · noted
+    (NOTED ROOM,): events since the last entry · hit (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of
+    the step, else 0 · at_zero (Q,): 1 where it has done so and what happened then may have changed the state
     """
 
     laws: Forces
@@ -47,6 +47,7 @@ class Watched(NamedTuple):
     acts: np.ndarray
     positive: np.ndarray
     side: np.ndarray
+    scale: np.ndarray
     start: np.ndarray
     middle: np.ndarray
     end: np.ndarray
@@ -55,7 +56,7 @@ class Watched(NamedTuple):
     slope: np.ndarray
     noted: np.ndarray
     hit: np.ndarray
-    near: np.ndarray
+    at_zero: np.ndarray
 
 
 @kernel

@@ -1,0 +1,166 @@
+"""Constraints that engage and let go along a run: momentum, energy, impulses."""
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk.dynamics.impulsive import jump
+from quirk.errors import SimulationError
+
+
+def swarm(seed, count, events, *constraints):
+    """Boxes that float about, with fixed joints between neighbours that are open."""
+    rng = np.random.default_rng(seed)
+    boxes = [
+        quirk.Body.box(
+            f"box {k}", mass=rng.uniform(0.5, 3), size=rng.uniform(0.3, 1.5, 3), position=3 * rng.normal(size=3),
+            orientation=rng.normal(size=4), velocity=0.2 * rng.normal(size=3), angular_velocity=0.3 * rng.normal(size=3),
+        )
+        for k in range(count)
+    ]  # fmt: skip
+    kinds = [quirk.Fixed, quirk.Spherical, quirk.Revolute, quirk.Prismatic]
+    latches = []
+    for k in range(count - 1):
+        kind = kinds[rng.integers(len(kinds))]
+        where = {"point": 3 * rng.normal(size=3)} | ({} if kind is quirk.Spherical else {"axis": rng.normal(size=3)})
+        latches.append(kind(f"latch {k}", boxes[k], boxes[k + 1], **where, active=False))
+    return quirk.System([*boxes, *latches, *constraints, *events])
+
+
+def test_a_hundred_latchings_and_releases():
+    """Momenta to 1e-12; each latching loses half its impulses times the rates that they end."""
+    count = 20
+    rng = np.random.default_rng(1)
+    events, closed = [], set()
+    for number in range(100):
+        k = int(rng.integers(count - 1))
+        action = quirk.release(f"latch {k}") if k in closed else quirk.engage(f"latch {k}", keep_offset=True)
+        closed ^= {k}
+        events.append(quirk.Event(f"{number}", "time", level=0.02 * (number + 1), action=action))
+    result = quirk.simulate(swarm(2, count, events), 2.1, output=0.1, rtol=1e-11)
+    assert len(result.events) == 100
+    for momentum in (result.momentum.linear, result.momentum.angular):
+        np.testing.assert_allclose(momentum - momentum[0], 0, atol=1e-12 * np.abs(momentum).max())
+    assert result.energy.total[-1] < result.energy.total[0]
+    # The energy lost is M (v- - v+).(v- - v+) / 2, from both sides of each event.
+    model = result.model
+    for event in result.events:
+        rows = np.flatnonzero(result.time == event.time)
+        before, after = (result.state_at(int(row)) for row in rows[[0, -1]])
+        dv, dw = before.velocity - after.velocity, before.angular_velocity - after.angular_velocity
+        lost = 0.5 * (model.mass @ (dv**2).sum(axis=1) + np.einsum("ni,nij,nj->", dw, model.inertia, dw))
+        np.testing.assert_allclose(event.energy_loss, lost, rtol=0, atol=1e-11 * event.energy_before)
+        assert bool(event.impulse) == (lost > 0)
+
+
+def test_energy_is_lost_by_half_the_impulses_times_rates():
+    """From the multipliers of all rows, with redundant ones among them."""
+    system = swarm(3, 5, [])
+    names = [f"latch {k}" for k in range(4)]
+    doubled = system.with_parts(*(
+        type(system[name])(f"{name} again", system[name].body_i, system[name].body_j, frame_i=system[name].frame_i,
+                           frame_j=system[name].frame_j) for name in names[:2]
+    ))  # fmt: skip
+    doubled.activate(*names)
+    state = doubled.initial_state()
+    solver = doubled.plant.solver()
+    y = doubled.model.carried.flat(state)
+    solver.settle(solver.slots.state_to_lanes(y), 0.0)
+    assert solver.redundant
+    after, impulse = jump(solver, y, 0.0)
+    rates = doubled.constraint_rows(state).phi_dot
+    moved = doubled.model.carried.state(after)
+    np.testing.assert_allclose(doubled.constraint_rows(moved).phi_dot, 0, atol=1e-13)
+    # Each body's momentum changes by the impulses on it.
+    for row, body in enumerate(doubled.bodies):
+        total = np.zeros(3)
+        for name, one in impulse.items():
+            total += one.force * (int(doubled[name].body_j is body) - int(doubled[name].body_i is body))
+        np.testing.assert_allclose(total, body.mass * (moved.velocity[row] - state.velocity[row]), atol=1e-12)
+    # Twins share their loads equally.
+    np.testing.assert_allclose(impulse[names[0]].force, impulse[f"{names[0]} again"].force, atol=1e-12)
+    assert np.abs(rates).max() > 0.1
+
+
+def two_boxes(*more, gap=0.0, speed=0.5):
+    a = quirk.Body.box("a", mass=1.0, size=[1, 1, 1], velocity=[speed, 0, 0])
+    b = quirk.Body.box("b", mass=3.0, size=[1, 1, 1], position=[2.0, 0.1 + gap, 0], angular_velocity=[0.1, 0.2, 0])
+    latch = quirk.Fixed("latch", a, b, frame_i=quirk.Frame([0.5, 0, 0]), frame_j=quirk.Frame([-0.5, -0.1, 0]),
+                        active=False)  # fmt: skip
+    return quirk.System([a, b, latch, *more])
+
+
+@pytest.mark.parametrize("solver", ["sparse", "dense"])
+def test_poses_are_assembled_within_a_tolerance(solver):
+    """The boxes do not quite fit when they meet: they are moved, and no momentum is lost for it."""
+    meet = quirk.Event("meet", "latch.displacement.x", direction=-1, action=quirk.engage("latch", tolerance=0.4))
+    result = quirk.simulate(two_boxes(meet, gap=0.01), 4.0, output=0.1, solver=solver, rtol=1e-11)
+    (event,) = result.events
+    latch = result["latch"]
+    rows = np.flatnonzero(result.time == event.time)
+    assert np.abs(latch.displacement[rows[0]]).max() > 0.01
+    np.testing.assert_allclose(latch.displacement[rows[-1] :], 0, atol=1e-12)
+    for momentum in (result.momentum.linear, result.momentum.angular):
+        np.testing.assert_allclose(momentum - momentum[0], 0, atol=1e-12 * np.abs(momentum).max())
+    assert result.active("latch").tolist() == [False] * int(rows[-1]) + [True] * (len(result.time) - int(rows[-1]))
+
+
+def test_an_offset_is_kept_or_refused():
+    keep = quirk.Event("keep", "time", level=1.0, action=quirk.engage("latch", keep_offset=True))
+    result = quirk.simulate(two_boxes(keep), 2.0, output=0.25)
+    row = np.flatnonzero(result.time == 1.0)[0]
+    offset = result["latch"].displacement[row]
+    assert np.abs(offset).max() > 0.1
+    np.testing.assert_allclose(
+        result["latch"].displacement[row:], np.tile(offset, (len(result.time) - row, 1)), atol=1e-10
+    )
+    refuse = quirk.Event("refuse", "time", level=1.0, action=quirk.engage("latch"))
+    with pytest.raises(
+        SimulationError, match=r'Event "refuse": Fixed "latch" cannot engage: bodies would have to'
+    ) as caught:
+        quirk.simulate(two_boxes(refuse), 2.0, output=0.25)
+    assert caught.value.time == 1.0
+    assert caught.value.result.time[-1] == 1.0
+
+
+def test_a_latch_that_breaks_at_a_load():
+    """A weight hangs on a latch, and a second is added until the load is too much."""
+    a = quirk.Body.sphere("a", mass=1.0, radius=0.1)
+    hook = quirk.Fixed("hook", quirk.GROUND, a, point=[0, 0, 0])
+    pull = quirk.Force("pull", a, lambda t, r, q, v, w: np.array([0.0, 0.0, -3.0 * t]))
+    broken = quirk.Event("broken", "hook.force", level=5.0, direction=1, action=quirk.release("hook"))
+    result = quirk.simulate(quirk.System([a, hook, pull, broken]), 3.0, output=0.5, rtol=1e-12)
+    np.testing.assert_allclose(result["broken"].time, [5 / 3], rtol=1e-12)
+    np.testing.assert_allclose(result["a"].velocity[-1, 2], -1.5 * (9 - 25 / 9), rtol=1e-11)
+    assert not result.active("hook")[-1]
+    np.testing.assert_allclose(result["hook"].force()[result.active("hook"), 2], 3 * result.time[result.active("hook")],
+                               rtol=1e-12)  # fmt: skip
+
+
+def test_plants_are_made_once_for_a_mechanism_that_goes_back_and_forth():
+    a = quirk.Body.box("a", mass=1.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, a, point=[0, 0, 0], axis=[0, 1, 0])
+    brake = quirk.Fixed("brake", quirk.GROUND, a, point=[0, 0, 0], active=False)
+    events = []
+    for k in range(1, 20):
+        action = quirk.engage("brake", tolerance=10.0) if k % 2 else quirk.release("brake")
+        events.append(quirk.Event(f"{k}", "time", level=0.1 * k, action=action))
+    system = quirk.System([a, hinge, brake, *events], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 2.0, output=0.1)
+    assert len(result.segments) == 20
+    assert len({id(segment.plant) for segment in result.segments}) == 2
+    assert result.statistics.steps > 20
+
+
+def test_contradictory_latches():
+    """Two drives that turn the same joint at different rates."""
+    a = quirk.Body.box("a", mass=1.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, a, point=[0, 0, 0], axis=[0, 1, 0])
+    one = quirk.Drive("one", hinge, quirk.Motion.constant_rate(1.0))
+    two = quirk.Drive("two", hinge, quirk.Motion.polynomial([-0.5, 2.0]), active=False)
+    event = quirk.Event("both", "time", level=0.5, action=quirk.engage("two"))
+    system = quirk.System([a, hinge, one, two, event])
+    system.assemble()
+    with pytest.raises(SimulationError, match=r'Event "both": .*contradict each other: Drive') as caught:
+        quirk.simulate(system, 1.0, output=0.1)
+    assert caught.value.time == 0.5

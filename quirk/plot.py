@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from . import validate
-from .constraints import Constraint
 from .dynamics.sparse.host.derivatives import highest_order
 from .errors import InputError
 from .figures import drawing, finish, shown
@@ -56,7 +55,7 @@ class Plotter:
                 moved = self.result[body.name].position - self.result[body.name].position[0]
                 axes[1, 0].plot(self.result.time, np.linalg.norm(moved, axis=1), label=shown(body.name))
             finish(axes[1, 0], "displacement of the centres of mass", "m")
-            for constraint in self._loaded():
+            for constraint in self.result.loaded:
                 force = np.linalg.norm(self.result[constraint.name].force(), axis=1)
                 axes[1, 1].plot(self.result.time, force, label=shown(constraint.name))
             finish(axes[1, 1], "joint forces", "N")
@@ -288,6 +287,3 @@ class Plotter:
     def _components(self, ax: Axes, values: np.ndarray, letters: str) -> None:
         for column, letter in enumerate(letters):
             ax.plot(self.result.time, values[:, column], label=letter)
-
-    def _loaded(self) -> list[Constraint]:
-        return [c for c in self.result.system.constraints if c.name in self.result.model.joint_rows and c.primitives]

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .figures import finish, shown
+from .power import IMPACTS
 
 if TYPE_CHECKING:
     from .result import Result
@@ -35,12 +36,14 @@ def draw_balance(figure: Figure, result: Result) -> None:
     energies, rest = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     energy, power = result.energy, result.power
     work = power.work
-    put_in = np.sum([np.zeros_like(result.time), *(work[name] for name in result.model.joint_rows)], axis=0)
+    constraints = [work[name] for name in result.constraint_power]
+    put_in = np.sum([np.zeros_like(result.time), *constraints], axis=0)
     for label, values in (
         ("kinetic", energy.kinetic - energy.kinetic[0]),
         ("potential", energy.potential - energy.potential[0]),
         ("taken out by forces", power.dissipated),
         ("put in by constraints", put_in),
+        *([("put in by impacts", work[IMPACTS])] if IMPACTS in work else []),
     ):
         energies.plot(result.time, values, label=label)
     finish(energies, "energy since the start", "J", "")

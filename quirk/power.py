@@ -28,11 +28,11 @@ class Power(Mapping[str, np.ndarray]):
     Attributes
     ----------
     of : the same as a dict
-    work : work (nt,), J, of each since the first time. That of gravity, and of forces that store energy alone, is the
-        change of this; that of all others the run integrates with the motion, to its tolerance. Of drivers of which
-        some are redundant, those whose rows are kept do all the work. In kinematics, where
-        nothing is integrated, it is found by splines of degree 7 through the power at the times, and is as good as
-        these are close; `uncertainty` says how good.
+    work : work (nt,), J, of each since the first time, and of "impacts", if there were any. That of gravity, and of
+        forces that store energy alone, is the change of this but for jumps at events; that of all others the run
+        integrates with the motion, to its tolerance. Of drivers of which some are redundant, those whose rows are kept
+        do all the work. In kinematics, where nothing is integrated, it is found by splines of degree 7 through the
+        power at the times, and is as good as these are close; `uncertainty` says how good.
     uncertainty : by how much the sum of all work differs, J, if splines of degree 5 are taken instead
     """
 
@@ -93,8 +93,9 @@ def power_of(result: Result) -> Power:
     of.update(result.constraint_power)
     stored = {name: exerted[name].energy for name in placed}
     work, uncertainty = work_of(result, of, stored)
-    work |= work_of_impacts(result)
-    return Power(of, work, uncertainty, kinetic_energy(model, state), stored)
+    kinetic = kinetic_energy(model, state)
+    work |= work_of_impacts(result, kinetic)
+    return Power(of, work, uncertainty, kinetic, stored)
 
 
 def work_of(
@@ -103,9 +104,9 @@ def work_of(
     """Return the work (nt,), J, of everything in a run, and how uncertain the sum of it is."""
     weight = gravity_energy(result.model, result.state)
     work = {name: np.zeros_like(result.time) for name in power}
-    work[GRAVITY] = weight[0] - weight
-    for name, energy in stored.items():
-        work[name] = energy[0] - energy
+    # What is stored may also jump, as where a spring is switched off; that is no work.
+    for name, energy in {GRAVITY: weight, **stored}.items():
+        work[name] = energy[0] - energy + jumps(result.time, energy)
     if result.work or not result.model.carried.work:
         return {**work, **{name: done - done[0] for name, done in result.work.items()}}, 0.0
     splined = list(result.model.carried.work)
@@ -115,14 +116,15 @@ def work_of(
     return work, float(np.abs((found - coarser).sum(axis=1)).max(initial=0.0))
 
 
-def work_of_impacts(result: Result) -> dict[str, np.ndarray]:
+def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
     """Return the work (nt,), J, that impulses at events have done since the start, negative where energy is lost."""
-    done = np.zeros_like(result.time)
-    for event in result.events:
-        if event.impulse:
-            # Of the rows at the time of an event, the last is behind it.
-            done[np.searchsorted(result.time, event.time, side="right") - 1 :] -= event.energy_loss
+    done = jumps(result.time, kinetic)
     return {IMPACTS: done} if done.any() else {}
+
+
+def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return what values (nt,) have changed by at events since the start: where both sides are at the same time."""
+    return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
 
 
 def integrals(time: np.ndarray, powers: np.ndarray, degree: int) -> np.ndarray:

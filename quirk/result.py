@@ -103,6 +103,7 @@ class Result:
         self.events = Happenings(events)
         self.statistics = statistics
         self.status = status
+        self._mobilities: dict[int, Mobility] = {}
 
     @cached_property
     def time(self) -> np.ndarray:
@@ -175,6 +176,12 @@ class Result:
         return joined([np.full(len(s.time), name in s.model.joint_rows) for s in self.segments])
 
     @property
+    def loaded(self) -> list[Constraint]:
+        """Constraints that were switched on at some time, and have rows to exert a load with."""
+        found = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
+        return [constraint for constraint in self.system.constraints if constraint.name in found]
+
+    @property
     def elements(self) -> dict[str, ForceElement]:
         """All force elements that acted along the run, by name."""
         return {element.name: element for segment in self.segments for element, _ in segment.model.forces}
@@ -221,7 +228,11 @@ class Result:
         """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
         driven = any(placed.relation.motions for segment in self.segments for placed in segment.model.relations)
         elements = self.elements.values()
-        if driven or any(event.impulse for event in self.events) or not all(e.conservative for e in elements):
+        if (
+            driven
+            or any(event.impulse or event.energy_loss for event in self.events)
+            or not all(e.conservative for e in elements)
+        ):
             return False
         # Energies that a user wrote, or of motions and internal variables, may change though no body moves.
         work = self.work
@@ -322,14 +333,19 @@ class Result:
         found = [segment.derivatives for segment in self.segments]
         return joined([d.linear[:, order - 1] for d in found]), joined([d.angular[:, order - 1] for d in found])
 
-    @cached_property
+    @property
     def mobility(self) -> Mobility:
         """Freedoms, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`."""
+        return self.mobility_at(len(self.time) // 2)
+
+    def mobility_at(self, row: int) -> Mobility:
+        """Return the same at one of the times."""
         from .mobility import mobility
 
-        row = len(self.time) // 2
-        segment, _ = self.segment_at(row)
-        return mobility(segment.plant.solver(), self.state_at(row), float(self.time[row]))
+        if row not in self._mobilities:
+            segment, _ = self.segment_at(row)
+            self._mobilities[row] = mobility(segment.plant.solver(), self.state_at(row), float(self.time[row]))
+        return self._mobilities[row]
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgba
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-from scipy.interpolate import CubicHermiteSpline
 
 from . import rotation
 from .body import Body
@@ -47,8 +46,10 @@ class Scene:
         self.constraints = [
             c
             for c in result.system.constraints
-            if c.name in result.model.joint_rows and drawing_of(c).show and _holds_points(c, self.bodies)
+            if result.active(c.name).any() and drawing_of(c).show and _holds_points(c, self.bodies)
         ]
+        rows = stretches(result, times)
+        self._active = {c.name: result.active(c.name)[rows] for c in self.constraints}
         self.gravity = result.system.gravity
         self.poses = {body.name: _poses(result, body.name, times) for body in self.bodies}
         ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
@@ -116,9 +117,7 @@ class Scene:
         for name, solid in self.solids.items():
             r, R = (part[frame] for part in self.poses[name])
             solid.set_verts([face @ R.T + r for face in self.faces[name]])
-        if self.constraints:
-            points = np.array([self.joint_point(c)[frame] for c in self.constraints])
-            self.dots.set_data_3d(*points.T)
+        self.dots.set_data_3d(*self.joint_points(frame).T)
         shown = [c for c in self.constraints if _shows_axis(c)]
         for constraint, line in zip(shown, self.axes_lines, strict=True):
             body, joint_frame = _drawn_on(constraint)
@@ -127,10 +126,16 @@ class Scene:
             half = self.axis_length if length is None else 0.5 * length
             ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, _free_axis(constraint)])
             line.set_data_3d(*(ends @ R.T + r).T)
+            line.set_visible(self._active[constraint.name][frame])
         self.forces.draw(frame)
         for trail, line in zip(self.trails, self.trail_lines, strict=True):
             line.set_data_3d(*trail[: self.fineness * frame + 1].T)
         self.caption.set_text(f"t = {self.times[frame]:.2f} s")
+
+    def joint_points(self, frame: int) -> np.ndarray:
+        """Points (k, 3) in N of the joints that are switched on in picture number `frame`."""
+        points = [self.joint_point(c)[frame] for c in self.constraints if self._active[c.name][frame]]
+        return np.array(points).reshape(-1, 3)
 
     def joint_point(self, constraint: Constraint) -> np.ndarray:
         """Path (nt, 3) in N of the joint point."""
@@ -197,9 +202,23 @@ def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.
 def _poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions (nt, 3) and rotation matrices (nt, 3, 3) of a body, between outputs by cubic interpolation."""
     view = result[name]
-    if len(result.time) == 1:
-        return np.tile(view.position, (len(times), 1)), np.tile(rotation.matrix(view.orientation), (len(times), 1, 1))
-    position = CubicHermiteSpline(result.time, view.position, view.velocity)(times)
     rates = rotation.rate(view.orientation, view.angular_velocity)
-    q = CubicHermiteSpline(result.time, view.orientation, rates)(times)
+    position = _between(result, view.position, view.velocity, times)
+    q = _between(result, view.orientation, rates, times)
     return position, rotation.matrix(q / np.linalg.norm(q, axis=1, keepdims=True))
+
+
+def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Values (nt, k) at `times`, by cubic interpolation of those at the times of a result, with their rates."""
+    start = stretches(result, times)
+    end = np.minimum(start + 1, len(result.time) - 1)
+    h = result.time[end] - result.time[start]
+    s = np.divide(times - result.time[start], h, out=np.zeros(len(times)), where=h > 0)[:, None]
+    ahead = s**2 * (3 - 2 * s)
+    bent = h[:, None] * s * (1 - s) * ((1 - s) * rates[start] - s * rates[end])
+    return values[start] + ahead * (values[end] - values[start]) + bent
+
+
+def stretches(result: Result, times: np.ndarray) -> np.ndarray:
+    """For each of `times` which time of a result is the last before it; of both sides of an event the later one."""
+    return np.maximum(np.searchsorted(result.time, times, side="right") - 1, 0)

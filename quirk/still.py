@@ -44,5 +44,4 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
             style, color = STYLES[element.drawing], FORCE_COLORS[element.drawing]
             ax.plot(*points[:, directions].T, style, color=color, linewidth=1.0, alpha=opacity)
     if scene.constraints:
-        dots = np.array([scene.joint_point(c)[number, directions] for c in scene.constraints])
-        ax.plot(*dots.T, "o", color="black", alpha=opacity, markersize=4, zorder=4)
+        ax.plot(*scene.joint_points(number)[:, directions].T, "o", color="black", alpha=opacity, markersize=4, zorder=4)

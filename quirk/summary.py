@@ -51,7 +51,7 @@ def summary(result: Result) -> str:
         f"constraint residual    {result.residual.position.max():.1e} at position level, "
         f"{result.residual.velocity.max():.1e} at velocity level",
     ]
-    loaded = [c for c in system.constraints if c.name in result.model.joint_rows and c.primitives]
+    loaded = result.loaded
     if loaded:
         largest = {
             c.name: [np.linalg.norm(load, axis=1).max() for load in (result[c.name].force(), result[c.name].torque())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -96,12 +97,21 @@ class ForceView:
         return int(end) % count
 
     def _arm(self, end: int) -> np.ndarray:
-        origin = self.of.ends[end][1].origin
-        return np.array([R @ origin for R in self._rotations(end)])
+        """Origin of the frame of an end from the centre of mass of its body (nt, 3) in N, m."""
+        return np.array([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _rotations(self, end: int) -> np.ndarray:
-        rows = next(rows for element, rows in self._result.model.forces if element is self.of)
-        return np.array([kin.rotation[rows[end]] for kin in self._result.kinematics])
+        return np.array([R for _, R in self._acting(end)])
+
+    def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
+        """At each time the element that acts under this name, and the axes of the body of one of its ends.
+
+        While it is switched off it has no load to be turned, and any axes do.
+        """
+        for segment in self._result.segments:
+            acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
+            for kin in segment.kinematics:
+                yield (acting[0][0], kin.rotation[acting[0][1][end]]) if acting else (self.of, np.eye(3))
 
     def _turned(self, vectors: np.ndarray, frame: str) -> np.ndarray:
         frame = validate.choice(f"{self.of}", "frame", frame, FRAMES)

@@ -210,9 +210,12 @@ class JointView:
     @property
     def unique(self) -> Uniqueness:
         """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
-        if not self._result.active(self.constraint.name).any():
+        rows = np.flatnonzero(self._result.active(self.constraint.name))
+        if not len(rows):
             raise InputError(f"{self.constraint}: it is switched off and carries no load")
-        return self._result.mobility.loads[self.constraint.name]
+        middle = len(self._result.time) // 2
+        row = middle if middle in rows else int(rows[len(rows) // 2])
+        return self._result.mobility_at(row).loads[self.constraint.name]
 
     def force(self, frame: str = "inertial") -> np.ndarray:
         """Force (nt, 3), newton, on body j by body i, in the inertial frame or the axes of a body or joint frame.

@@ -11,7 +11,17 @@ from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 from .sparse.host.solver import Solver
 from .sparse.host.watch import Sides, Watch
-from .sparse.march.crossings import ABOUT, AT_ONCE, DESCENTS, GOLDEN, MOST_ITERATIONS, NOISE, TOGETHER
+from .sparse.march.crossings import (
+    ABOUT,
+    AS_GOOD_AS_ZERO,
+    AT_ONCE,
+    AT_ZERO_STILL,
+    DESCENTS,
+    GOLDEN,
+    MOST_ITERATIONS,
+    NOISE,
+    TOGETHER,
+)
 from .sparse.march.run import Settings
 from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at
 
@@ -69,11 +79,12 @@ class Crossings:
                 self._side[e] = 1.0
                 continue
             before, way = self._side[e], np.sign(rate) if np.isfinite(rate) else 0.0
-            if self._at_zero[e] or abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)]):
+            still = abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)])
+            if still or (self._at_zero[e] and abs(g) <= AT_ZERO_STILL * self._scale[e]):
                 self._side[e] = way or before
                 continue
             self._side[e] = np.sign(g)
-            if before * g < 0 and self._direction(e) * g >= 0:
+            if not self._at_zero[e] and before * g < 0 and self._direction(e) * g >= 0:
                 self._crossed(e, t, y, hits)
         self._at_zero[:] = 0
         return hits
@@ -194,7 +205,9 @@ class Crossings:
 
     def _root(self, e: int, side: float, a: float, b: float) -> float:
         """The first time between a and b at which a quantity is not on `side`, by bisection and false position."""
-        ga, gb = abs(side * self._at(e, a)), side * self._at(e, b)
+        ga, gb = side * self._at(e, a), side * self._at(e, b)
+        # What starts at zero and comes back would by its own value lead the search to the start.
+        ga = ga if ga > AS_GOOD_AS_ZERO * abs(gb) else abs(gb)
         for n in range(MOST_ITERATIONS):
             if gb >= 0 or np.nextafter(a, b) >= b:
                 break

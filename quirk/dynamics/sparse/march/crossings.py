@@ -73,6 +73,10 @@ FAR = 4.0
 NOISE = 1e-14
 # What a quantity moves in this part of a run is as good as nothing where it starts.
 AT_ONCE = 1e-13
+# What has just crossed is at zero still within this part of the largest magnitude of the quantity.
+AT_ZERO_STILL = 1e-9
+# A search begins at zero where a quantity is less than this part of what it is at the end of the search.
+AS_GOOD_AS_ZERO = 1e-6
 
 
 @kernel
@@ -114,6 +118,15 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 
 @kernel
+def on_side(side: float, ga: float, gb: float) -> float:
+    """Value with which the search between `ga`, on this side of zero, and `gb` begins.
+
+    What starts at zero, leaves it to this side and comes back would by its own value lead the search to the start.
+    """
+    return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
+
+
+@kernel
 def note(run: Run, e: int, t: float, way: float, total: float) -> None:
     """Note that quantity e crosses at time t, rising for `way` 1 and falling for -1, with this total energy."""
     o = NOTED * run.counts[HAPPENED]
@@ -134,8 +147,8 @@ def sign(x: float) -> float:
 def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
     """Find on which side of zero each quantity is at the start of a step; returns the reason, EVENT or GONE_ON.
 
-    Those that were on the other side have crossed by a jump of the state. Those that are at zero, within what they move
-    in a time that counts as none, are on the side to which they move.
+    Those that were on the other side have crossed by a jump of the state, unless it is what their own crossing has led
+    to. Those that are at zero, within what they move in a time that counts as none, are on the side to which they move.
     """
     watched, clock, reason = run.watched, run.clock, GONE_ON
     run.counts[UNSETTLED] = 0
@@ -149,12 +162,12 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
             watched.side[e] = 1.0
             continue
         still = abs(g) <= max(abs(rate) * AT_ONCE * (settings.end - settings.start), noise(watched, e))
-        if watched.at_zero[e] != 0 or still:
-            watched.at_zero[e] = 0
+        own, watched.at_zero[e] = watched.at_zero[e] != 0, 0
+        if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
             watched.side[e] = sign(rate) if sign(rate) != 0.0 else before
             continue
         watched.side[e] = sign(g)
-        if before * g < 0.0 and watched.direction[e] * g >= 0.0:
+        if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:
             if watched.acts[e] == 0:
                 note(
                     run,
@@ -278,7 +291,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             g = at(watched.samples, m * count + e)
             if side * g < -noise(watched, e):
                 ga = at(watched.samples, (m - 1) * count + e) if a > since else side * abs(g)
-                return root(mechanism, stepper, settings, run, e, a, ga if side * ga > 0.0 else side * abs(g), b, g)
+                return root(mechanism, stepper, settings, run, e, a, on_side(side, ga, g), b, g)
             if m < SAMPLES:
                 before, after = at(watched.samples, (m - 1) * count + e), at(watched.samples, (m + 1) * count + e)
                 near = side * before > side * g and side * after >= side * g

@@ -1,0 +1,74 @@
+"""A chain swings from a hook, is cut off, and falls on a smooth floor, on which its joints land one after the other."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import quirk
+from quirk import planar
+
+LINKS, LENGTH, HOOK = 6, 0.2, 2.0  # m
+LEAN = np.radians(30)  # at the start, from the vertical
+CUT = 0.5  # s
+
+
+def build() -> quirk.System:
+    """Links on hinges in the x-z plane, each end of which may touch the floor."""
+    plane = planar.Plane(normal=[0, -1, 0], x=[1, 0, 0])
+    along = LENGTH * np.array([np.sin(LEAN), -np.cos(LEAN)])
+    ends = np.array([0.0, HOOK]) + np.outer(np.arange(LINKS + 1), along)
+    links = [
+        planar.PlanarBody.bar(f"link {k + 1}", ends[k], ends[k + 1], mass=0.1, width=0.02, plane=plane)
+        for k in range(LINKS)
+    ]
+    bodies = [quirk.GROUND, *links]
+    hinges = [
+        planar.Revolute("hook" if k == 0 else f"hinge {k}", bodies[k], bodies[k + 1], point=ends[k])
+        for k in range(LINKS)
+    ]
+    tips = [(links[0], -1), *((link, 1) for link in links)]
+    contacts = [
+        quirk.Contact(
+            f"contact {k}",
+            quirk.GROUND,
+            body,
+            on_i=quirk.surface.plane(),
+            on_j=quirk.surface.point([side * LENGTH / 2, 0, 0]),
+            restitution=0.2,
+        )
+        for k, (body, side) in enumerate(tips)
+    ]
+    cut = quirk.Event("cut", "time", level=CUT, action=quirk.release("hook"))
+    dampers = [quirk.TorsionSpring(f"damper {k}", hinges[k], stiffness=0.0, damping=2e-4) for k in range(1, LINKS)]
+    return quirk.System([*links, *hinges, *contacts, cut, *dampers], gravity=[0, 0, -9.81])
+
+
+def run(out: Path) -> quirk.Result:
+    """Simulate two seconds; save energies and the loads of the floor, ghosts and an animation."""
+    result = quirk.simulate(build(), 2.0, output=0.01, progress=True)
+    print(result.summary())
+    impacts = [event for event in result.events if event.impulse]
+    print(f"{len(impacts)} impacts took {sum(event.energy_loss for event in impacts):.6f} J")
+
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
+    for label in ("kinetic", "potential", "total"):
+        top.plot(result.time, getattr(result.energy, label), label=label)
+    top.set(title="energy", ylabel="J")
+    top.legend()
+    for k in range(LINKS + 1):
+        bottom.plot(result.time, result[f"contact {k}"].force()[:, 2], label=f"contact {k}")
+    bottom.set(title="loads of the floor at rest", xlabel="time (s)", ylabel="N")
+    bottom.legend(loc="upper left", fontsize="small")
+    for ax in (top, bottom):
+        ax.grid(alpha=0.3)
+    out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out / "falling-chain-loads.png", dpi=120)
+    plt.close(figure)
+    result.plot.ghosts([0.0, CUT, 0.8, 1.0, 1.2, 2.0], path=out / "falling-chain.png")
+    result.animate(out / "falling-chain.gif", fps=25, speed=0.5, view=(0, -90))
+    return result
+
+
+if __name__ == "__main__":
+    run(Path("out"))

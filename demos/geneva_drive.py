@@ -1,0 +1,97 @@
+"""A Geneva drive: a steady crank takes a wheel along by a quarter in each of its turns, and else the wheel is locked.
+
+The pin of the crank enters a slot along it and leaves it so, at times at which the wheel stands still: nothing bumps.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import quirk
+from quirk import planar
+from quirk.shapes import Box
+
+RADIUS = 0.05  # m, of the pin about the crank's bearing
+DISTANCE = np.sqrt(2) * RADIUS  # of both bearings, so that the pin enters and leaves at 45 degrees
+RATE = np.pi  # rad/s, of the crank
+X, Y = (1, 0), (0, 1)  # along both lines of slots, in the wheel
+
+
+def build() -> quirk.System:
+    """Crank and wheel; for each line of slots one constraint while the pin is in it, and one while it is locked."""
+    crank = planar.PlanarBody.bar("crank", [0, 0], [-RADIUS, 0], mass=0.2, width=0.01)
+    corners = RADIUS * np.array([[1, 1, 0], [1, -1, 0], [-1, 1, 0], [-1, -1, 0]])
+    # Four blocks that leave the slots between them.
+    blocks = [Box([0.6 * RADIUS, 0.6 * RADIUS, 0.01], frame=quirk.Frame(0.4 * corner)) for corner in corners]
+    wheel = planar.PlanarBody("wheel", 0.3, 1.3e-4, position=[DISTANCE, 0], angle=np.pi / 4, shape=blocks)
+    bearing = planar.Revolute("crank bearing", quirk.GROUND, crank, point=[0, 0])
+    items: list = [
+        crank,
+        wheel,
+        bearing,
+        planar.Revolute("wheel bearing", quirk.GROUND, wheel, point=[DISTANCE, 0]),
+        planar.AngleDriver("motor", quirk.GROUND, crank, quirk.Motion.constant_rate(RATE), offset=-np.pi),
+    ]
+    for line, along in enumerate((X, Y)):
+        names = f"slot {line}", f"lock {line}"
+        items += [
+            planar.PinInSlot(names[0], wheel, crank, vector_i=along, point_j=[RADIUS / 2, 0], active=False),
+            planar.ParallelVectors(names[1], quirk.GROUND, wheel, vector_i=(1, 1), vector_j=along, active=line == 0),
+        ]
+    system = quirk.System([*items, *pin_events()])
+    system.assemble()  # which gives the crank its velocity
+    return system
+
+
+def pin_events() -> tuple[quirk.Event, quirk.Event]:
+    """The pin enters a slot where the crank comes within 45 degrees of the wheel, and leaves it where it goes away."""
+
+    def facing(t, state):
+        return np.cos(state["crank bearing"].angle)
+
+    def line(state: quirk.State) -> int:
+        return round(state.angles["crank bearing"][2] / (2 * np.pi)) % 2
+
+    def enter(t: float, state: quirk.State) -> list:
+        return [quirk.release(f"lock {line(state)}"), quirk.engage(f"slot {line(state)}")]
+
+    def leave(t: float, state: quirk.State) -> list:
+        return [quirk.release(f"slot {line(state)}"), quirk.engage(f"lock {1 - line(state)}")]
+
+    return (
+        quirk.Event("pin enters", facing, direction=1, level=np.sqrt(0.5), action=enter),
+        quirk.Event("pin leaves", facing, direction=-1, level=np.sqrt(0.5), action=leave),
+    )
+
+
+def run(out: Path) -> quirk.Result:
+    """Simulate four turns of the crank, one of the wheel; save its motion, the pin's force and an animation."""
+    # The motor's work does not limit steps: short ones make it as exact as the motion.
+    result = quirk.simulate(build(), 8 * np.pi / RATE, output=0.01, max_step=0.02, progress=True)
+    print(result.summary())
+    print(result.events)
+
+    wheel = result["wheel"].in_plane
+    force = sum(np.linalg.norm(result[f"slot {line}"].force(), axis=1) for line in (0, 1))
+    figure, axes = plt.subplots(3, 1, figsize=(8, 8), sharex=True, layout="constrained")
+    for ax, values, title, unit in (
+        (axes[0], np.degrees(wheel.angle), "angle of the wheel", "deg"),
+        (axes[1], wheel.angular_velocity, "angular velocity of the wheel", "rad/s"),
+        (axes[2], force, "force between pin and slot", "N"),
+    ):
+        ax.plot(result.time, values)
+        ax.set(title=title, ylabel=unit)
+        ax.grid(alpha=0.3)
+        for event in result.events:
+            ax.axvline(event.time, color="0.7", linestyle=":", zorder=0)
+    axes[-1].set_xlabel("time (s)")
+    out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out / "geneva-drive.png", dpi=120)
+    plt.close(figure)
+    result.animate(out / "geneva-drive.gif", fps=15, view=(90, -90), trails=(("crank", [RADIUS / 2, 0, 0]),))
+    return result
+
+
+if __name__ == "__main__":
+    run(Path("out"))

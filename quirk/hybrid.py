@@ -84,7 +84,7 @@ class HybridRun:
         """Go on with what is active now, from a state on its constraints."""
         configuration = self._contacts.configured(self._base, self._resting)
         self._plant = self._system.plant_for(configuration)
-        key = configuration, self._resting.idle
+        key = configuration, self._resting.key
         if key not in self._phases:
             self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._resting))
             if len(self._phases) > MOST_PHASES:
@@ -160,8 +160,10 @@ class HybridRun:
             try:
                 for action in event.actions:
                     now = self._done(event, action, now, angles)
-            except SwitchingError as error:
-                raise IntegrationError(f"{event}: {error}", t) from error
+            except (SwitchingError, InputError) as error:
+                raise IntegrationError(
+                    str(error) if isinstance(error, InputError) else f"{event}: {error}", t
+                ) from error
             self.happenings.append(Happening(t, event.name, ways[event.name], before, self._energy(now), now.impulse))
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
             if self._contacts and moved:
@@ -176,8 +178,9 @@ class HybridRun:
         if changed or jumped or self.stopped:
             phase.close()
         if not changed:
+            if jumped or self._contacts:
+                phase.jump(now.y)  # gaps that closed without any effect are watched again
             if jumped:
-                phase.jump(now.y)
                 phase.keep_here()
             return
         self._closed.append(self._segment())
@@ -219,9 +222,7 @@ class HybridRun:
         state.angles = angles_by_name(model.joints, angles)
         try:
             found = action(now.t, state)
-        except InputError:
-            raise
-        except Exception as error:
+        except Exception as error:  # what a user wrote may raise any
             raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
         for one in actions_of(found, f"{event}, at t = {now.t:g} s", self._board.check):
             now = self._done(event, one, now, angles)

@@ -79,7 +79,7 @@ class Watch:
             start=np.zeros(2 * count),
             middle=np.zeros(2 * count),
             end=np.zeros(2 * count),
-            samples=np.zeros((SAMPLES + 1) * count),
+            samples=np.zeros(2 * (SAMPLES + 1) * count),
             state=aligned(solver.size),
             slope=aligned(solver.size),
             noted=np.zeros(NOTED * ROOM if count else 0),

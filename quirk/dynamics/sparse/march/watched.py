@@ -46,10 +46,10 @@ class Watched(NamedTuple):
     bodies do, as far as is known · positive (Q,): whether it is known to be positive where a run begins or jumps · side
     (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero · scale (Q,): the largest magnitude so
     far · change (Q,): by how much each changed in the step before · turning: which of them count turns · start, middle,
-    end (2 Q,): value and rate there; rates that are not known are not numbers · samples ((SAMPLES + 1) Q,): values
-    along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since the last entry · hit (Q,): AT_ZERO
-    or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · at_zero (Q,): 1 where it has done so and what
-    happened then may have changed the state
+    end (2 Q,): value and rate there; rates that are not known are not numbers · samples (2 (SAMPLES + 1) Q,): values
+    and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since the last entry · hit
+    (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · at_zero (Q,): 1 where it has
+    done so and what happened then may have changed the state
     """
 
     laws: Forces
@@ -74,12 +74,10 @@ class Watched(NamedTuple):
 
 
 @kernel
-def law_value(watched: Watched, e: int) -> tuple[float, float]:
-    """Value and rate of the quantity of law e, which has just been run."""
-    laws, o = watched.laws, ELEMENT_SIZE * e
-    frames = laws.entries[o + SIDE_END] - laws.entries[o + SIDE]
-    first = laws.entries[o + OUTPUT] + 8 * frames + 1
-    return at(laws.outputs, first), at(laws.outputs, first + 1)
+def place_of_value(laws: Forces, e: int) -> int:
+    """Where in the outputs of law e its value is, with the rate behind it."""
+    o = ELEMENT_SIZE * e
+    return laws.entries[o + OUTPUT] + 8 * (laws.entries[o + SIDE_END] - laws.entries[o + SIDE]) + 1
 
 
 @kernel
@@ -97,8 +95,10 @@ def value_of(mechanism: Mechanism, watched: Watched, e: int, t: float, y: np.nda
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
         return reading(mechanism, watched.readings, e - count, y), math.nan
-    run_law(watched.laws, e, t, y, mechanism.work.kin)
-    return law_value(watched, e)
+    laws, first = watched.laws, place_of_value(watched.laws, e)
+    put(laws.outputs, first, math.nan)  # what a function that fails leaves
+    run_law(laws, e, t, y, mechanism.work.kin)
+    return at(laws.outputs, first), at(laws.outputs, first + 1)
 
 
 @kernel

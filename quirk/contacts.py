@@ -102,8 +102,8 @@ class Contacts:
         self._slow = np.minimum(self._limits, default)
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
 
-    def __bool__(self) -> bool:
-        return bool(self._touches)
+    def __len__(self) -> int:
+        return len(self._touches)
 
     def configured(self, base: Configuration, resting: Resting) -> Configuration:
         """Return a configuration with the rows of those contacts that push."""

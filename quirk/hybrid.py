@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,9 +11,11 @@ import numpy as np
 
 from .configuration import Configuration
 from .contacts import Contacts, Resting
+from .dynamics.applied import exerted
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.run import Pace
+from .dynamics.towers import MotionTower
 from .dynamics.turns import angles_by_name
 from .errors import InputError, SimulationError
 from .events import Event
@@ -58,7 +60,10 @@ class HybridRun:
         self._closed: list[Segment] = []
         self.happenings: list[Happening] = []
         self.stopped = False
-        self._recent: list[tuple[float, str]] = []
+        self._often: Counter[str] = Counter()
+        # Each event and each contact may happen a few times at one time.
+        most = MOST_AT_ONCE + 4 * (len(self._events) + len(self._contacts))
+        self._recent: deque[tuple[float, str]] = deque(maxlen=most)
 
     def start(self, configuration: Configuration, t: float, y: np.ndarray, angles: np.ndarray) -> None:
         """Begin at a state (13 n + k,) on the constraints, with angles (K, 3); what touches there is settled first."""
@@ -167,7 +172,7 @@ class HybridRun:
             self.happenings.append(Happening(t, event.name, ways[event.name], before, self._energy(now), now.impulse))
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
             if self._contacts and moved:
-                now = self._settled(now, angles, ())
+                now = self._touched((), now, angles)
         self.stopped = now.stopped
         self._go_on(now, y, angles, changed=now.configuration != base or self._resting != resting)
 
@@ -189,13 +194,15 @@ class HybridRun:
         self._phase.keep_here()
 
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: Situation, angles: np.ndarray) -> Situation:
-        """The situation after contacts have closed, or have ceased to push."""
-        name = keys[0][0]
-        self._count(now.t, name)
+        """The situation after contacts have closed, or have ceased to push, or after what else has changed it."""
         before = self._energy(now)
-        now = self._settled(now, angles, [key[:2] for key in keys if key[2] == "gap"])
-        way = -1 if any(key[2] == "gap" for key in keys) else 1
-        self.happenings.append(Happening(now.t, name, way, before, self._energy(now), now.impulse))
+        closing = [key[:2] for key in keys if key[2] == "gap"]
+        now = self._settled(now, angles, closing)
+        if keys or now.impulse:
+            name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
+            self._count(now.t, name)
+            way = -1 if closing or not keys else 1
+            self.happenings.append(Happening(now.t, name, way, before, self._energy(now), now.impulse))
         return now
 
     def _settled(self, now: Situation, angles: np.ndarray, hit: Sequence[tuple[str, int]]) -> Situation:
@@ -210,9 +217,7 @@ class HybridRun:
     def _done(self, event: Event, action: Any, now: Situation, angles: np.ndarray) -> Situation:
         """The situation after an action, or after those that a function of a user returns."""
         if isinstance(action, After):
-            # This one is noted when all that it does is done.
-            often = 1 + sum(happening.name == event.name for happening in self.happenings)
-            for one in action.actions if often >= action.count else ():
+            for one in action.actions if self._often[event.name] >= action.count else ():
                 now = self._done(event, one, now, angles)
             return now
         if not callable(action):
@@ -240,25 +245,20 @@ class HybridRun:
 
     def _count(self, t: float, name: str) -> None:
         """Raise an error if events follow each other for ever."""
+        self._often[name] += 1
         self._recent.append((t, name))
-        if len(self._recent) < MOST_AT_ONCE:
-            return
         since = self._recent[0][0]
-        if t - since <= AT_ONCE * self._span:
-            most = Counter(own for _, own in self._recent).most_common(1)[0][0]
+        if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * self._span:
+            count, most = len(self._recent), Counter(own for _, own in self._recent).most_common(1)[0][0]
             raise IntegrationError(
-                f'{MOST_AT_ONCE} events within {t - since:.1e} s, most of them "{most}": what they do leads to the '
-                "next at once; let it change more, or give the event a direction",
+                f'{count} events within {t - since:.1e} s, most of them "{most}": what they do leads to the next at '
+                "once; let it change more, or give the event a direction",
                 t,
             )
-        del self._recent[:1]
 
 
 def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:
     """Energy, J, of force elements at a state."""
-    from .dynamics.applied import exerted
-    from .dynamics.towers import MotionTower
-
     kin = Kinematics.of(state)
     moving = MotionTower.of(kin, 1)
     return sum(float(exerted(e, rows, moving, t, 0, kin.angles, kin.internal).energy) for e, rows in stores)

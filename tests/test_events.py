@@ -269,7 +269,7 @@ class TestErrors:
         """Each event throws the ball back to where it crosses at once."""
         event = quirk.Event("again", "ball.position.z", level=-0.5, direction=-1,
                             action=lambda t, s: quirk.set_velocity("ball", velocity=[0, 0, 1e-12]))  # fmt: skip
-        with pytest.raises(SimulationError, match=r'200 events within .* most of them "again"') as caught:
+        with pytest.raises(SimulationError, match=r'\d+ events within .* most of them "again"') as caught:
             quirk.simulate(free(0.0, (0, 0, 0), event), 1.0, output=0.1)
         np.testing.assert_allclose(caught.value.time, np.sqrt(1 / G), rtol=1e-6)
         assert 199 <= len(caught.value.result.events) < 300

@@ -33,7 +33,7 @@ def run(out: Path) -> quirk.Result:
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "cut-linkage-load.png", dpi=120)
     plt.close(figure)
-    result.plot.ghosts(cut.time + np.array([-0.2, 0.0, 0.2, 0.4]), path=out / "cut-linkage.png")
+    result.plot.ghosts([cut.time + t for t in (-0.2, 0.0, 0.2, 0.4)], path=out / "cut-linkage.png")
     result.animate(out / "cut-linkage.gif", fps=15, view=(0, 0), trails=(("coupler", [0.3, 0, 0]),))
     return result
 

@@ -4,6 +4,7 @@ Nothing acts from outside: linear and angular momentum stay what they were, thro
 """
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,13 +15,13 @@ FOLDED = np.radians(80)
 NEAR = 0.02  # m, at which the latch catches
 
 
-def attraction(t, displacement, velocity, rotation, angular_velocity):
+def attraction(t: float, displacement: Any, velocity: Any, rotation: Any, angular_velocity: Any) -> Any:
     """Return the force of the magnets on the visitor, N."""
     apart = displacement @ displacement + 0.1
     return -6.0 * displacement / apart - 8.0 * velocity
 
 
-def alignment(t, displacement, velocity, rotation, angular_velocity):
+def alignment(t: float, displacement: Any, velocity: Any, rotation: Any, angular_velocity: Any) -> Any:
     """Return the torque of the magnets on the visitor, N m."""
     return -4.0 * rotation - 6.0 * angular_velocity
 

@@ -22,7 +22,7 @@ def build() -> quirk.System:
         planar.PlanarBody.bar(f"link {k + 1}", ends[k], ends[k + 1], mass=0.1, width=0.02, plane=plane)
         for k in range(LINKS)
     ]
-    bodies = [quirk.GROUND, *links]
+    bodies: list = [quirk.GROUND, *links]
     hinges = [
         planar.Revolute("hook" if k == 0 else f"hinge {k}", bodies[k], bodies[k + 1], point=ends[k])
         for k in range(LINKS)

@@ -4,6 +4,7 @@ The pin of the crank enters a slot along it and leaves it so, at times at which 
 """
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +24,7 @@ def build() -> quirk.System:
     crank = planar.PlanarBody.bar("crank", [0, 0], [-RADIUS, 0], mass=0.2, width=0.01)
     corners = RADIUS * np.array([[1, 1, 0], [1, -1, 0], [-1, 1, 0], [-1, -1, 0]])
     # Four blocks that leave the slots between them.
-    blocks = [Box([0.6 * RADIUS, 0.6 * RADIUS, 0.01], frame=quirk.Frame(0.4 * corner)) for corner in corners]
+    blocks = [Box((0.6 * RADIUS, 0.6 * RADIUS, 0.01), frame=quirk.Frame(0.4 * corner)) for corner in corners]
     wheel = planar.PlanarBody("wheel", 0.3, 1.3e-4, position=[DISTANCE, 0], angle=np.pi / 4, shape=blocks)
     bearing = planar.Revolute("crank bearing", quirk.GROUND, crank, point=[0, 0])
     items: list = [
@@ -47,7 +48,7 @@ def build() -> quirk.System:
 def pin_events() -> tuple[quirk.Event, quirk.Event]:
     """The pin enters a slot where the crank comes within 45 degrees of the wheel, and leaves it where it goes away."""
 
-    def facing(t, state):
+    def facing(t: Any, state: Any) -> Any:
         return np.cos(state["crank bearing"].angle)
 
     def line(state: quirk.State) -> int:

@@ -4,6 +4,7 @@ A torque to and fro drives the wheel forward from tooth to tooth; on the way bac
 """
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,12 +18,12 @@ STEEPNESS = 0.9  # of the teeth's flanks: the larger, the steeper the one behind
 PAWL = 0.08  # m
 
 
-def height(angle):
+def height(angle: Any) -> Any:
     """Return the height of the teeth, m, where the wheel has turned by an angle: a smooth saw."""
     return HEIGHT / 2 * np.arctan2(STEEPNESS * np.sin(TEETH * angle), 1 - STEEPNESS * np.cos(TEETH * angle))
 
 
-def tooth_gap(t, wheel, pawl):
+def tooth_gap(t: Any, wheel: Any, pawl: Any) -> Any:
     """Return how far the pawl's tip is above the teeth, m."""
     x, y = (wheel.rotation.T @ (pawl.point([PAWL / 2, 0, 0]) - wheel.position))[:2]
     return np.sqrt(x * x + y * y) - RADIUS - height(np.arctan2(y, x))

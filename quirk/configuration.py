@@ -22,6 +22,12 @@ class Configuration:
     idle: frozenset[str] = frozenset()
     others: tuple[tuple[str, Any], ...] = field(default=())
 
+    def since(self, start: Configuration) -> tuple[dict[str, bool], dict[str, Any]]:
+        """Return what is switched otherwise than at the start, by name, and what stands in the place of others."""
+        on = (self.active - start.active) | (start.idle - self.idle)
+        off = (start.active - self.active) | (self.idle - start.idle)
+        return {name: name in on for name in sorted(on | off)}, dict(self.others)
+
     def with_constraints(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
         """Return the same with further constraints switched on, and with others switched off."""
         return replace(self, active=(self.active | on) - off)

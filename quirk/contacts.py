@@ -12,7 +12,7 @@ Those that push are rows of the equation of motion until their multiplier falls 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,8 +39,9 @@ SLACK = 1e-9
 REST = 1e-6
 # Rates and accelerations of contacts below this part of the largest speeds are round-off.
 ROUND_OFF = 1e-12
-# A contact without load opens where its multiplier is negative by this part of the largest load.
-UNLOADED = 1e-9
+# Multipliers that pull by less than this part of the largest load, rounded up to a power of ten, are round-off; of
+# contacts without load, which others carry, those that pull by less than that.
+NO_PULL, UNLOADED = 1e-12, 1e-9
 # Restitution is lowered by so many parts where it would raise the energy.
 PARTS = 10
 
@@ -51,13 +52,18 @@ class Resting:
 
     Attributes
     ----------
-    pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero, or
-        a little less where there is no load
+    pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero but
+        for round-off
     idle : those that are closed and have no row, as it would follow from others
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
     idle: frozenset[tuple[str, int]] = frozenset()
+
+    @property
+    def key(self) -> Hashable:
+        """What the quantities that are watched depend on, besides the active parts."""
+        return self.idle, tuple(sorted(self.pushing.items()))
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,11 @@ class Contacts:
         self._system, self._phases, self._gaps = system, phases, Gaps(system)
         self._touches = self._gaps.touches
         self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
-        self._limits = np.array([_rest_speed(touch, system.model) for touch in self._touches])
+        default = np.array([_rest_speed(touch, system.model) for touch in self._touches])
+        given = [touch.constraint.rest_speed for touch in self._touches]
+        self._limits = np.array([d if g is None else g for d, g in zip(default, given, strict=True)])
+        # What moves apart more slowly than this is as good as at rest, however fast impacts may come to rest.
+        self._slow = np.minimum(self._limits, default)
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
 
     def __bool__(self) -> bool:
@@ -162,7 +172,7 @@ class Contacts:
         opening = opening.of(closed)
         W = _response(opening, solver, t, y)
         y, impulse, rates = self._impact(t, y, closed, opening, W, solver)
-        still = rates <= np.maximum(self._noise(closed, solver.model, y), self._limits[closed])
+        still = rates <= np.maximum(self._noise(closed, solver.model, y), self._slow[closed])
         staying = np.flatnonzero(still)
         at_rest = self._at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
         return Settled(y, at_rest, impulse)
@@ -179,7 +189,7 @@ class Contacts:
             raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
         held, after = x > 0, rates + W @ x
         # What would move apart more slowly than contacts do that are at rest stays.
-        slow = (after > noise) & (after <= limits)
+        slow = (after > noise) & (after <= self._slow[closed])
         if slow.any():
             held, wanted = held | slow, np.where(slow, 0.0, wanted)
             x = np.zeros_like(x)
@@ -210,8 +220,8 @@ class Contacts:
         touches = [self._touches[c] for c in closed]
         pushing: dict[str, tuple[int, float]] = {}
         for c in np.flatnonzero(held):
-            least = 0.0 if x[c] > 0 else -UNLOADED * x.max()
-            pushing[touches[c].constraint.name] = touches[c].number, float(least)
+            part = NO_PULL if x[c] > UNLOADED * x.max() else UNLOADED
+            pushing[touches[c].constraint.name] = touches[c].number, -part * 10.0 ** np.ceil(np.log10(x.max()))
         return Resting(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
@@ -254,9 +264,6 @@ def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def _rest_speed(touch: Touch, model: Model) -> float:
-    """The rate below which a contact comes to rest."""
-    given = touch.constraint.rest_speed
-    if given is not None:
-        return given
+    """The rate below which a contact comes to rest unless it says otherwise."""
     fall = float(np.sqrt(np.linalg.norm(model.gravity) * model.length))
     return REST * fall * (1.0 / model.length if touch.angular else 1.0)

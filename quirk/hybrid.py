@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .configuration import Configuration
 from .contacts import Contacts, Resting
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
@@ -16,6 +17,7 @@ from .dynamics.sparse.host.run import Pace
 from .dynamics.turns import angles_by_name
 from .errors import InputError, SimulationError
 from .events import Event
+from .events.actions import After
 from .happenings import Happening
 from .integrators import IntegrationError
 from .phases import Phases
@@ -58,9 +60,9 @@ class HybridRun:
         self.stopped = False
         self._recent: list[tuple[float, str]] = []
 
-    def start(self, t: float, y: np.ndarray, angles: np.ndarray) -> None:
+    def start(self, configuration: Configuration, t: float, y: np.ndarray, angles: np.ndarray) -> None:
         """Begin at a state (13 n + k,) on the constraints, with angles (K, 3); what touches there is settled first."""
-        self._base, self._resting = self._system.configuration, Resting()
+        self._base, self._resting = configuration, Resting()
         if not self._contacts:
             self._begin(t, y, angles, Pace())
             return
@@ -82,7 +84,7 @@ class HybridRun:
         """Go on with what is active now, from a state on its constraints."""
         configuration = self._contacts.configured(self._base, self._resting)
         self._plant = self._system.plant_for(configuration)
-        key = configuration, self._resting.idle
+        key = configuration, self._resting.key
         if key not in self._phases:
             self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._resting))
             if len(self._phases) > MOST_PHASES:
@@ -128,7 +130,8 @@ class HybridRun:
     def _segment(self) -> Segment:
         phase = self._phase
         times, states = np.concatenate(phase.times), np.concatenate(phase.states)
-        return Segment(self._plant, times, states, phase.turns, phase.rank)
+        changes = self._base.since(self._system.configuration)
+        return Segment(self._plant, times, states, phase.turns, phase.rank, changes)
 
     def proceed(self) -> bool:
         """Compute for a moment; returns whether there is more to do."""
@@ -157,8 +160,10 @@ class HybridRun:
             try:
                 for action in event.actions:
                     now = self._done(event, action, now, angles)
-            except SwitchingError as error:
-                raise IntegrationError(f"{event}: {error}", t) from error
+            except (SwitchingError, InputError) as error:
+                raise IntegrationError(
+                    str(error) if isinstance(error, InputError) else f"{event}: {error}", t
+                ) from error
             self.happenings.append(Happening(t, event.name, ways[event.name], before, self._energy(now), now.impulse))
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
             if self._contacts and moved:
@@ -173,8 +178,9 @@ class HybridRun:
         if changed or jumped or self.stopped:
             phase.close()
         if not changed:
+            if jumped or self._contacts:
+                phase.jump(now.y)  # gaps that closed without any effect are watched again
             if jumped:
-                phase.jump(now.y)
                 phase.keep_here()
             return
         self._closed.append(self._segment())
@@ -203,6 +209,12 @@ class HybridRun:
 
     def _done(self, event: Event, action: Any, now: Situation, angles: np.ndarray) -> Situation:
         """The situation after an action, or after those that a function of a user returns."""
+        if isinstance(action, After):
+            # This one is noted when all that it does is done.
+            often = 1 + sum(happening.name == event.name for happening in self.happenings)
+            for one in action.actions if often >= action.count else ():
+                now = self._done(event, one, now, angles)
+            return now
         if not callable(action):
             return self._board.do(action, now)
         model = self._plant.model
@@ -210,9 +222,7 @@ class HybridRun:
         state.angles = angles_by_name(model.joints, angles)
         try:
             found = action(now.t, state)
-        except InputError:
-            raise
-        except Exception as error:
+        except Exception as error:  # what a user wrote may raise any
             raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
         for one in actions_of(found, f"{event}, at t = {now.t:g} s", self._board.check):
             now = self._done(event, one, now, angles)

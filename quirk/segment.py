@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,19 @@ class Segment:
     turns : what joints have turned since its start
     rank : number of independent constraint rows met along it
     active : names of the constraints that are switched on
+    switched, replaced : what events had changed, see `State`
     """
 
-    def __init__(self, plant: Plant, time: np.ndarray, flat: np.ndarray, turns: Turns, rank: int) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        time: np.ndarray,
+        flat: np.ndarray,
+        turns: Turns,
+        rank: int,
+        changes: tuple[dict[str, bool], dict[str, Any]] = ({}, {}),
+    ) -> None:
+        self.switched, self.replaced = changes
         self.active = frozenset(plant.model.joint_rows)
         self.plant, self.model = plant, plant.model
         self.time, self.flat, self.turns, self.rank = time, flat, turns, rank
@@ -53,7 +64,8 @@ class Segment:
         angles = self.turns.angles(self.state.orientation[row], row)
         internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
         named = angles_by_name(self.turns.joints, angles)
-        return State(*(part[row].copy() for part in self.state.parts), angles=named, internal=internal)
+        parts = (part[row].copy() for part in self.state.parts)
+        return State(*parts, angles=named, internal=internal, switched=self.switched, replaced=self.replaced)
 
     @cached_property
     def kinematics(self) -> list[Kinematics]:

@@ -237,17 +237,18 @@ def _computed(
 
 def _begun(system: System, state: State, phases: Phases) -> HybridRun:
     """Return a run that stands at its start, with a state on the constraints."""
-    settings, model = phases.settings, system.model
-    start, end = settings.start, settings.end
+    settings, configuration = phases.settings, system.configuration_of(state)
+    plant, start, end = system.plant_for(configuration), settings.start, settings.end
+    model = plant.model
     for placed in model.relations:
         for motion in placed.relation.motions:
             motion.check(str(system[model.owner(placed.rows.start)]), start, end)
     for element in system.forces:
         for name in element.motions:
             element.motion(name).check(f"{element}", start, end)
-    check_consistent(system, state, start)
+    check_consistent(system.as_computed_by(plant), state, start)
     run = HybridRun(system, phases)
-    flow = phases.flow(system.plant, state, start)
+    flow = phases.flow(plant, state, start)
     y = flow.project(start, model.carried.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"
@@ -261,7 +262,7 @@ def _begun(system: System, state: State, phases: Phases) -> HybridRun:
     with np.errstate(all="ignore"):
         applied_loads(model, start, Kinematics.of(begin))
     if flow.rank < model.rows <= MOST_ROWS:
-        system.acceleration(begin, start)  # says where constraints contradict each other
-    run.start(start, y, angles)
+        system.as_computed_by(plant).acceleration(begin, start)  # says where constraints contradict each other
+    run.start(configuration, start, y, angles)
     run.keep_start()
     return run

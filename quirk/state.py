@@ -40,6 +40,11 @@ class State:
     internal : dict, optional
         Internal variables of force elements by name, (s,) each, such as the integral of a `Controller`. States that
         runs return have them all; elements that are not named start from what they were made with.
+    switched : dict, optional
+        Whether constraints and forces are on, by name, where events have switched them: a run that starts from here has
+        them so. Others are as they are in the system.
+    replaced : dict, optional
+        Constraints and forces in place of those of the same names, where events have put them there.
     """
 
     position: np.ndarray
@@ -48,6 +53,8 @@ class State:
     angular_velocity: np.ndarray
     angles: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     internal: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    switched: Mapping[str, bool] = field(default_factory=dict, kw_only=True)
+    replaced: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def copy(self) -> State:
         """Return a state with arrays of its own."""
@@ -55,7 +62,9 @@ class State:
             {name: np.array(numbers, dtype=float) for name, numbers in named.items()}
             for named in (self.angles, self.internal)
         )
-        return State(*(np.array(part, dtype=float) for part in self.parts), angles=angles, internal=internal)
+        parts = (np.array(part, dtype=float) for part in self.parts)
+        switched, replaced = dict(self.switched), dict(self.replaced)
+        return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced)
 
     def checked(self, count: int) -> State:
         """Return a copy with unit quaternions, or raise InputError if it cannot be the state of `count` bodies."""

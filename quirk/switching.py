@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from .assembly import violations
 from .body import Body
 from .configuration import Configuration
 from .constraints import Constraint, Distance, DistanceDrive, Drive, Joint
 from .dynamics.impulsive import Impulse, distance, jump, moved_onto, with_angular_momentum, with_change
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
-from .errors import InputError
+from .errors import InputError, UnknownNameError
 from .events.actions import (
     Action,
+    After,
     Engage,
     Follow,
     Release,
@@ -88,11 +90,19 @@ class Switchboard:
         for kind, of, what in kinds:
             if isinstance(action, kind):
                 for name in action.names if hasattr(action, "names") else (action.name,):
-                    part = self.system[name]
+                    part = self._part(title, name)
                     if not isinstance(part, of):
                         raise InputError(f"{title}: {part} is no {what}")
         if isinstance(action, Replace):
             self._check_replacement(title, action)
+        for one in action.actions if isinstance(action, After) else ():
+            self.check(title, one)
+
+    def _part(self, title: str, name: str) -> Any:
+        try:
+            return self.system[name]
+        except UnknownNameError as error:
+            raise UnknownNameError(f"{title}: its action names what is not there: {error}") from None
 
     def _check_replacement(self, title: str, action: Replace) -> None:
         old, new = self.system[action.name], action.force
@@ -161,11 +171,25 @@ class Switchboard:
                 f"{tolerance:.3g} m: let it engage where the poses fit, give engage(..., tolerance=), or "
                 "keep_offset=True to let it hold what there is"
             )
+        self._check_poses(plant, moved, now.t)
         now = self._jumped(replace(now, y=moved), solver)
         free = self._free_to_turn(plant, names)
         if off > ROUND_OFF * length and free.any():
             now = replace(now, y=with_angular_momentum(plant, now.y, before, free))
         return now
+
+    def _check_poses(self, plant: Plant, y: np.ndarray, t: float) -> None:
+        """Raise SwitchingError where a row that was left out, as it follows from others, asks for another pose."""
+        system, model = self.system.as_computed_by(plant), plant.model
+        amount, _, angular = violations(system, model.carried.state(y), t)
+        missed = amount / np.where(angular, 1.0, model.length)
+        if len(missed) and not missed.max() <= CONTRADICTED:
+            worst = int(np.argmax(missed))
+            unit = "rad" if angular[worst] else "m"
+            raise SwitchingError(
+                f"poses that constraints ask for contradict each other: {self.system[model.owner(worst)]} misses its "
+                f"own by {amount[worst]:.3g} {unit}"
+            )
 
     def _free_to_turn(self, plant: Plant, names: Iterable[str]) -> np.ndarray:
         """Which bodies (n,) constraints connect with those of the ones named; none if they are held by the ground."""

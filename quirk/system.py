@@ -101,6 +101,15 @@ class System:
         self._plants.move_to_end(configuration)
         return self._plants[configuration]
 
+    def configuration_of(self, state: State) -> Configuration:
+        """Return which parts are active where runs start from a state: as now, but for what events have changed."""
+        found = self.configuration
+        for name, on in state.switched.items():
+            change = {"on" if on else "off": frozenset([name])}
+            constraint = isinstance(self[name], Constraint)
+            found = found.with_constraints(**change) if constraint else found.with_forces(**change)
+        return found.with_others(state.replaced) if state.replaced else found
+
     def as_computed_by(self, plant: Plant) -> System:
         """Return the same system with the parts active that a plant was made for, to ask it about these."""
         other = copy(self)

@@ -164,3 +164,34 @@ def test_contradictory_latches():
     with pytest.raises(SimulationError, match=r'Event "both": .*contradict each other: Drive') as caught:
         quirk.simulate(system, 1.0, output=0.1)
     assert caught.value.time == 0.5
+
+
+@pytest.mark.parametrize("stops", [0.75, 1.25])
+def test_a_run_goes_on_from_where_an_event_has_stopped_it(stops):
+    """What was latched stays so, and a force that was switched off too; the same from a copy of the state."""
+
+    def system():
+        a = quirk.Body.box("a", mass=1.0, size=[1, 1, 1], velocity=[0.5, 0.1, 0])
+        b = quirk.Body.box("b", mass=3.0, size=[1, 1, 1], position=[2.0, 0.1, 0], angular_velocity=[0.1, 0.2, 0])
+        latch = quirk.Fixed("latch", a, b, frame_i=quirk.Frame([0.5, 0, 0]), frame_j=quirk.Frame([-0.5, -0.1, 0]),
+                            active=False)  # fmt: skip
+        push = quirk.Force("push", a, [0.3, 0, 0.2])
+        return quirk.System([
+            a, b, latch, push,
+            quirk.Event("join", "time", level=0.5, action=quirk.engage("latch", keep_offset=True)),
+            quirk.Event("off", "time", level=1.0, action=quirk.switch_off("push")),
+        ])  # fmt: skip
+
+    options = {"output": 0.25, "rtol": 1e-12}
+    whole = quirk.simulate(system(), 2.0, **options)
+    stop = quirk.Event("stop", "time", level=stops, action="stop")
+    one = system()
+    first = quirk.simulate(one, 2.0, events=[stop], **options)
+    assert first.status == "stopped"
+    state = first.state_at()
+    assert state.switched == ({"latch": True} if stops < 1 else {"latch": True, "push": False})
+    second = quirk.simulate(one, 2.0 - stops, start=stops, initial_state=state, **options)
+    np.testing.assert_allclose(second.state.position[-1], whole.state.position[-1], atol=1e-11)
+    assert second.active("latch").all()
+    again = quirk.simulate(one, 2.0 - stops, start=stops, initial_state=state.copy(), **options)
+    np.testing.assert_array_equal(second.state.position, again.state.position)

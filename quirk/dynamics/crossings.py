@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
@@ -41,8 +41,9 @@ class Crossings:
         self._count = len(watch.guards)
         self._noted: list[tuple[Hashable, float, int, float]] = []
 
-    def enter(self, sides: Sides) -> None:
-        """Begin where another set of active parts ends."""
+    def enter(self, sides: Sides, project: Callable[[float, np.ndarray], np.ndarray | None]) -> None:
+        """Begin where another set of active parts ends; `project` brings states onto the constraints."""
+        self._project = project
         self._watch.take(sides)
         table = self._watch.table
         self._side, self._at_zero, self._scale = table.side, table.at_zero, table.scale
@@ -63,7 +64,7 @@ class Crossings:
 
     def noted(self) -> list[tuple[Hashable, float, int, float]]:
         """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
-        noted, self._noted = self._noted, []
+        noted, self._noted = sorted(self._noted, key=lambda one: one[1]), []
         return noted
 
     def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
@@ -109,6 +110,8 @@ class Crossings:
         """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
         hits: list[tuple[Hashable, int]] = []
         self._at_zero[:] = 0
+        if not self._count:
+            return hits
         last = step.t_new >= self._settings.end
         ends = self._values(step.t_new, step.y_new) if self._cut or last else self._samples[:0]
         for e in range(self._count):
@@ -116,17 +119,17 @@ class Crossings:
             while (t := self._next(e, self._side[e], since)) <= step.t_new:
                 self._side[e], since = -self._side[e], t
                 if self._direction(e) * self._side[e] >= 0:
-                    self._crossed(e, t, self._step.sample(t), hits)
+                    self._crossed(e, t, self.state_at(self._step, t), hits)
                     self._at_zero[e] = self._acts(e)
             looked_at = last or (self._cut and self._acts(e))
-            if looked_at and not self._at_zero[e] and self._about(e, *ends[e], self._together(step)):
+            if looked_at and not self._at_zero[e] and self._about(e, ends[e], self._together(step)):
                 self._side[e], self._at_zero[e] = -self._side[e], int(self._acts(e))
                 self._crossed(e, step.t_new, step.y_new, hits)
         return hits
 
-    def _about(self, e: int, g: float, rate: float, together: float) -> bool:
-        """Whether a quantity crosses at the end of a step that was cut there, but for round-off."""
-        side = self._side[e]
+    def _about(self, e: int, end: np.ndarray, together: float) -> bool:
+        """Whether a quantity, with value and rate at the end of a step, crosses there but for round-off."""
+        side, (g, rate) = self._side[e], end
         if self._direction(e) * side > 0:
             return False
         moving = side * rate < 0 and side * g + side * rate * ABOUT * together <= self._noise(e)
@@ -168,11 +171,17 @@ class Crossings:
 
     def _sample(self, step: Sampled) -> None:
         self._step, self._times = step, np.linspace(step.t, step.t_new, SAMPLES + 1)
-        states = [*(step.sample(t) for t in self._times[:-1]), step.y_new]
-        self._samples = np.array([self._values(t, y)[:, 0] for t, y in zip(self._times, states, strict=True)])
+        states = [*(self.state_at(step, t) for t in self._times[:-1]), step.y_new]
+        self._samples = np.array([self._values(t, y) for t, y in zip(self._times, states, strict=True)])
 
     def _at(self, e: int, t: float) -> float:
-        return float(self._values(t, self._step.sample(t))[e, 0])
+        return float(self._values(t, self.state_at(self._step, t))[e, 0])
+
+    def state_at(self, step: Sampled, t: float) -> np.ndarray:
+        """Return the state at a time within a step, where one that is kept would be: on the constraints."""
+        y = step.sample(t)
+        projected = self._project(t, y)
+        return y if projected is None else projected
 
     def _first_that_acts(self, e: int) -> float:
         """When a quantity first does something in the step; infinity if it does not."""
@@ -185,49 +194,61 @@ class Crossings:
 
     def _next(self, e: int, side: float, since: float) -> float:
         """The first time after `since` at which quantity e, on this side of zero, is on the other; else infinity."""
-        g, times = side * self._samples[:, e], self._times
+        g, rate, times = side * self._samples[:, e, 0], side * self._samples[:, e, 1], self._times
         if side == 0:
-            self._side[e] = np.sign(self._samples[-1, e]) if abs(self._samples[-1, e]) > self._noise(e) else 0.0
+            last = self._samples[-1, e, 0]
+            self._side[e] = np.sign(last) if abs(last) > self._noise(e) else 0.0
             return np.inf
         for m in range(1, len(times)):
             if times[m] <= since:
                 continue
-            a = max(times[m - 1], since)
-            if g[m] < -self._noise(e):
-                return self._root(e, side, a, times[m])
-            if m + 1 < len(times) and g[m - 1] > g[m] <= g[m + 1] and g[m + 1] > 0:
-                there = self._lowest(e, side, a, times[m + 1], g[m - 1 : m + 2])
-                if there is not None:
-                    return self._root(e, side, a, there)
+            a, b = max(times[m - 1], since), times[m]
+            # Where it has just crossed, it is at zero.
+            before = g[m - 1] if times[m - 1] >= since else 0.0
+            if g[m] < -self._noise(e) or (g[m] == 0 and before > self._noise(e)):
+                return self._root(e, side, (a, before), (b, g[m]))
+            if np.isnan(rate[m]):
+                if m + 1 == len(times) or not _parabola_dips(before, 0.5 * g[m], g[m + 1]):
+                    continue
+                b = times[m + 1]
+            elif times[m - 1] < since or not _tangents_dip(before, rate[m - 1] * (b - a), g[m], rate[m] * (b - a)):
+                continue
+            there, lowest = self._lowest(e, side, a, b)
+            if lowest < -self._noise(e):
+                return self._root(e, side, (a, before), (there, lowest))
         return np.inf
 
-    def _root(self, e: int, side: float, a: float, b: float) -> float:
-        """The first time between a and b at which a quantity is not on `side`, by bisection and false position."""
-        ga, gb = side * self._at(e, a), side * self._at(e, b)
-        # What starts at zero and comes back would by its own value lead the search to the start.
-        ga = ga if ga > AS_GOOD_AS_ZERO * abs(gb) else abs(gb)
+    def _root(self, e: int, side: float, start: tuple[float, float], end: tuple[float, float]) -> float:
+        """The first time between two, each with the value there times `side`, at which a quantity has left it.
+
+        By bisection and false position. Zero is beyond if the quantity comes onto it; if it was at zero, it is not.
+        """
+        (a, ga), (b, gb) = start, end
+        onto, fresh = ga > 0, True
+        if gb != 0 and ga < AS_GOOD_AS_ZERO * abs(gb):
+            ga = -gb
         for n in range(MOST_ITERATIONS):
-            if gb >= 0 or np.nextafter(a, b) >= b:
+            if np.nextafter(a, b) >= b:
                 break
-            t = 0.5 * (a + b) if n % 3 == 2 else b - gb * (b - a) / (gb - ga)
+            t = 0.5 * (a + b) if n % 3 == 2 or gb == ga else b - gb * (b - a) / (gb - ga)
+            if gb == 0 and fresh:
+                t = b - 4 * np.spacing(b)  # it may have been at zero for a while already
+            fresh = gb != 0
             t = t if a < t < b else 0.5 * (a + b)
             g = side * self._at(e, t)
-            if g > 0:
-                a, ga, gb = t, g, 0.5 * gb
-            else:
+            if g < 0 or (g == 0 and onto):
                 b, gb, ga = t, g, 0.5 * ga
+            else:
+                a, ga, gb = t, g, 0.5 * gb
         return b
 
-    def _lowest(self, e: int, side: float, a: float, c: float, near: np.ndarray) -> float | None:
-        """A time between a and c at which a quantity has left its side, if it dips that far; by golden sections."""
-        bend, slope = near[0] - 2 * near[1] + near[2], 0.5 * (near[2] - near[0])
-        if bend <= 0 or 0.5 * near[1] - 0.5 * slope * slope / bend > 0:
-            return None
+    def _lowest(self, e: int, side: float, a: float, c: float) -> tuple[float, float]:
+        """A time between a and c at which a quantity has left its side, or is next to it, with its value there."""
         b = a + GOLDEN * (c - a)
         gb = side * self._at(e, b)
         for _ in range(DESCENTS):
             if gb < -self._noise(e):
-                return b
+                break
             t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
             g = side * self._at(e, t)
             if g < gb:
@@ -237,4 +258,15 @@ class Crossings:
                 c = t
             else:
                 a = t
-        return b if gb < -self._noise(e) else None
+        return b, gb
+
+
+def _tangents_dip(a: float, p: float, b: float, q: float) -> bool:
+    """Whether tangents at both ends of an interval, of slopes p and q, meet at or below zero within it."""
+    return p < 0 < q and a + p * (b - q - a) / (p - q) <= 0
+
+
+def _parabola_dips(a: float, b: float, c: float) -> bool:
+    """Whether the parabola through three values at equal distances is at or below zero between the outer two."""
+    bend, slope = a - 2 * b + c, 0.5 * (c - a)
+    return bool(bend > 0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0)

@@ -63,7 +63,7 @@ class SteppedRun:
         self.quadrants: list[np.ndarray] = []
         self._whole = Turns.since(joints, state.orientation, angles, np.zeros((0, 0))).whole
         self.hit: list[tuple[Hashable, int]] = []
-        self._crossings.enter(pace.sides)
+        self._crossings.enter(pace.sides, flow.project)
         self._steps: Iterator[Sampled] | None = None
         self._refer(angles)
 

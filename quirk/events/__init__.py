@@ -1,16 +1,21 @@
 """Events along a run: what is watched, and what happens when it crosses a level."""
 
-from .actions import engage, follow, release, replace, set_velocity, switch_off, switch_on
+from .actions import after, engage, follow, release, replace, set_velocity, switch_off, switch_on
 from .event import Event
+from .latch import Latch
 from .names import distance_between
+from .sensors import sensors
 
 __all__ = [
     "Event",
+    "Latch",
+    "after",
     "distance_between",
     "engage",
     "follow",
     "release",
     "replace",
+    "sensors",
     "set_velocity",
     "switch_off",
     "switch_on",

@@ -68,6 +68,14 @@ class Stop:
     """The end of the run."""
 
 
+@dataclass(frozen=True)
+class After:
+    """Actions that are done when an event has happened so often; see `after`."""
+
+    count: int
+    actions: tuple[Any, ...]
+
+
 Action = Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
 
 
@@ -137,7 +145,15 @@ def set_velocity(name: Any, velocity: Any = None, angular_velocity: Any = None) 
     return SetVelocity(_names("set_velocity", (name,))[0], *given)
 
 
-def checked_actions(title: str, action: Any) -> tuple[Action | Callable[..., Any], ...]:
+def after(count: int, action: Any) -> After:
+    """Return the action that does another one when its event happens in a run for so many times, and at each later one.
+
+    ``quirk.after(10, "stop")`` ends a run at the tenth.
+    """
+    return After(validate.whole("after", "count", count), checked_actions("after", action))
+
+
+def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[..., Any], ...]:
     """Return the actions that an argument stands for: "record", "stop", actions, functions, or a list of these."""
     listed = list(action) if isinstance(action, Sequence) and not isinstance(action, str) else [action]
     found: list[Any] = []
@@ -146,7 +162,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | Callable[..., Any
             continue
         if isinstance(one, str) and one == "stop":
             found.append(Stop())
-        elif isinstance(one, Action) or callable(one):
+        elif isinstance(one, Action | After) or callable(one):
             found.append(one)
         else:
             raise InputError(

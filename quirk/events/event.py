@@ -11,7 +11,7 @@ from quirk.sealed import Sealed
 
 from .actions import checked_actions
 from .names import Reading, Separation, named, separation
-from .quantity import Quantity, asked_for
+from .quantity import Gap, Quantity, asked_for
 
 
 class Event(Sealed):
@@ -53,7 +53,7 @@ class Event(Sealed):
     def __repr__(self) -> str:
         return f"<{self}>"
 
-    def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Reading:
+    def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Gap | Reading:
         """Return what is watched, in a system of these parts by name; `probe` as for `asked_for`."""
         title = f"{self}"
         if isinstance(self.function, str):

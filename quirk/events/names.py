@@ -9,11 +9,12 @@ from typing import Any
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.constraints import Constraint, Joint
+from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.jets import Jet
 
-from .quantity import Quantity
+from .quantity import Gap, Quantity
 
 AXES = {"x": 0, "y": 1, "z": 2}
 VECTORS_OF_BODIES = ("position", "velocity", "spin", "angular_velocity")
@@ -112,7 +113,7 @@ def distance_between(body_i: Any, body_j: Any, point_i: Any = (0, 0, 0), point_j
     return Separation(body_i, body_j, *points)
 
 
-def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Reading:
+def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Gap | Reading:
     """Return the quantity of a name, for the event of that name; `parts` are all of a system by name."""
     if text == "time":
         return Quantity(event, title, clock, level, {}, of_user=False)
@@ -162,8 +163,10 @@ def _of_body(title: str, event: str, text: str, level: float, body: Body, rest: 
 
 def _of_constraint(
     title: str, event: str, text: str, level: float, constraint: Constraint, rest: list[str]
-) -> Quantity | Reading:
+) -> Quantity | Gap | Reading:
     name = constraint.name
+    if rest == ["gap"] and isinstance(constraint, Unilateral) and len(constraint.gaps) == 1:
+        return Gap(constraint, 0, -level)
     if rest and rest[0] in LOADS and (len(rest) == 1 or (len(rest) == 2 and rest[1] in AXES)):
         return Reading(constraint, rest[0], AXES[rest[1]] if len(rest) == 2 else None, level)
     words = rest or [kind for kind in ("angle", "travel") if _free(constraint, kind) is not None][:1]

@@ -81,6 +81,7 @@ class JointNow:
     displacement : (3,) of the origin of frame j, in frame i, m
     rotation : (3,) 1-2-3 angles, rad
     distance : between the origins, m
+    tilt : one less the cosine of the angle between both
     """
 
     def __init__(self, constraint: Constraint, i: BodyNow, j: BodyNow) -> None:
@@ -109,6 +110,11 @@ class JointNow:
     def rotation(self) -> Any:
         """1-2-3 angles (3,), rad."""
         return np.array(angles_123(self._i, self._j), dtype=object)
+
+    @property
+    def tilt(self) -> Any:
+        """One less the cosine of the angle by which frame j is turned against frame i."""
+        return 1.5 - 0.5 * sum(self._i.rotation[:, c] @ self._j.rotation[:, c] for c in range(3))
 
     @property
     def distance(self) -> Any:

@@ -15,8 +15,8 @@ from typing import Any
 from quirk.compiled import kernel
 from quirk.lanes import at, put
 
-from ..kernels.applied import refer
 from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
 from .control import shortest
 from .run import (
     BETWEEN,
@@ -50,6 +50,7 @@ from .watched import (
     Watched,
     energy,
     prepare,
+    refer_to,
     value_of,
     values,
 )
@@ -62,11 +63,13 @@ MOST_ITERATIONS = 100
 DESCENTS = 40
 GOLDEN = 0.3819660112501051
 # A step is taken again so often at most to end at the same event.
-MOST_RETAKEN = 4
+MOST_RETAKEN = 12
 # Events closer together than so many of the shortest steps are at one time.
 TOGETHER = 2.0
 # A step that ends so many times as near to an event ends at it.
 ABOUT = 4.0
+# A quantity that is so many times as far from zero as it moves in a step does not cross within it.
+FAR = 4.0
 # Crossings by less than this part of the largest magnitude of a quantity are round-off.
 NOISE = 1e-14
 # What a quantity moves in this part of a run is as good as nothing where it starts.
@@ -78,9 +81,35 @@ AS_GOOD_AS_ZERO = 1e-6
 
 
 @kernel
+def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether the run projects its states onto the constraints."""
+    return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
+
+
+@kernel
+def onto_constraints(mechanism: Mechanism, settings: Settings, run: Run, t: float) -> None:
+    """Bring a state within the step to where one that is kept would be: where drivers say, for instance."""
+    if keeps_to_constraints(mechanism, settings):
+        project(mechanism, t, run.watched.state, settings.length, run.counts)
+
+
+@kernel
 def noise(watched: Watched, e: int) -> float:
     """How far a quantity may be beyond zero by round-off."""
     return NOISE * watched.scale[e]
+
+
+@kernel
+def far(watched: Watched, e: int, h: float) -> bool:
+    """Whether a quantity is much farther from zero, at both ends of a step of size h, than it moves in such a step."""
+    g0, r0, g1, r1 = (
+        at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
+    )  # fmt: skip
+    moves = max(abs(g1 - g0), watched.change[e])
+    if not math.isnan(r0):
+        moves = max(moves, max(abs(r0), abs(r1)) * h)
+    side = watched.side[e]
+    return watched.built_in[e] != 0 and side != 0.0 and min(side * g0, side * g1) > FAR * moves
 
 
 @kernel
@@ -139,7 +168,7 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
     run.counts[UNSETTLED] = 0
     if not values(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta, watched.start):
         return UNDEFINED
-    refer(watched.laws, clock[T])
+    refer_to(watched, clock[T], watched.start)
     for e in range(watched.side.shape[0]):
         g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
         watched.scale[e] = max(watched.scale[e], abs(g))
@@ -176,6 +205,8 @@ def suspicious(watched: Watched, e: int, h: float) -> bool:
         return False
     if min(side * gm, side * g1) < -noise(watched, e):
         return True
+    if (gm == 0.0 or g1 == 0.0) and side * g0 > noise(watched, e):
+        return True
     if max(abs(g0), abs(gm), abs(g1)) <= noise(watched, e):
         return False
     if dips(side, g0, gm, g1):
@@ -195,6 +226,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         watched = run.watched
         between(mechanism, stepper, settings, run, t, watched.state)
         run.counts[WITHIN] = DENSE
+        onto_constraints(mechanism, settings, run, t)
         prepare(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
         value, _ = value_of(mechanism, watched, e, t, watched.state)
         return value
@@ -206,20 +238,27 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         settings: Settings,
         run: Run,
         e: int,
+        side: float,
         a: float,
         ga: float,
         b: float,
         gb: float,
     ) -> float:
-        """Return the first time between a and b, to round-off, at which quantity e is on the side that it has at b.
+        """Return the first time between a and b, to round-off, at which quantity e has left this side of zero.
 
-        By the Illinois variant of false position, with bisection where that is slow.
+        By the Illinois variant of false position, with bisection where that is slow. Zero is beyond if the quantity
+        comes onto it from this side; if it was at zero, it is not.
         """
-        width = b - a
+        width, onto, fresh = b - a, side * ga > 0.0, True
+        ga = on_side(side, ga, gb) if gb != 0.0 else ga
         for n in range(MOST_ITERATIONS):
-            if gb == 0.0 or b - a <= 2.2e-16 * (abs(a) + abs(b)):
+            if b - a <= 2.2e-16 * (abs(a) + abs(b)):
                 break
-            t = b - gb * (b - a) / (gb - ga)
+            t = b - gb * (b - a) / (gb - ga) if gb != ga else a
+            if gb == 0.0 and fresh:
+                # It may have been at zero for a while already.
+                t = b - 4.4e-16 * (abs(a) + abs(b))
+            fresh = gb != 0.0
             if (n % 3 == 2 and b - a > 0.25 * width) or not a < t < b:
                 t = 0.5 * (a + b)
             if n % 3 == 2:
@@ -227,12 +266,12 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             if t <= a or t >= b:
                 break
             g = sampled(mechanism, stepper, settings, run, e, t)
-            if (g > 0.0) == (ga > 0.0) and g != 0.0:
-                a, ga = t, g
-                gb = 0.5 * gb
-            else:
+            if side * g < 0.0 or (g == 0.0 and onto):
                 b, gb = t, g
                 ga = 0.5 * ga
+            else:
+                a, ga = t, g
+                gb = 0.5 * gb
         return b
 
     @kernel
@@ -267,44 +306,46 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     ) -> float:
         """Return the first time after `since` at which quantity e has left this side of zero; or infinity."""
         watched, clock = run.watched, run.clock
-        h, count = clock[T_NEW] - clock[T], watched.side.shape[0]
+        h, size, least = clock[T_NEW] - clock[T], 2 * watched.side.shape[0], -noise(watched, e)
         for m in range(1, SAMPLES + 1):
             b = clock[T] + h * m / SAMPLES if m < SAMPLES else clock[T_NEW]
             if b <= since:
                 continue
-            a = max(clock[T] + h * (m - 1) / SAMPLES, since)
-            g = at(watched.samples, m * count + e)
-            if side * g < -noise(watched, e):
-                ga = at(watched.samples, (m - 1) * count + e) if a > since else side * abs(g)
-                return root(mechanism, stepper, settings, run, e, a, on_side(side, ga, g), b, g)
-            if m < SAMPLES:
-                before, after = at(watched.samples, (m - 1) * count + e), at(watched.samples, (m + 1) * count + e)
-                near = side * before > side * g and side * after >= side * g
-                if near and side * after > 0.0 and dips(side, before, 0.5 * g, after):
-                    c = clock[T] + h * (m + 1) / SAMPLES
-                    there = lowest(mechanism, stepper, settings, run, e, side, a, c)
-                    if there < math.inf:
-                        gt = sampled(mechanism, stepper, settings, run, e, there)
-                        ga = before if a > since else side * abs(g)
-                        return root(mechanism, stepper, settings, run, e, a, ga, there, gt)
+            before, o = clock[T] + h * (m - 1) / SAMPLES, m * size + 2 * e
+            a, g, rate = max(before, since), at(watched.samples, o), at(watched.samples, o + 1)
+            # Where it has just crossed, it is at zero.
+            ga = at(watched.samples, o - size) if before >= since else 0.0
+            if side * g < least or (g == 0.0 and side * ga > -least):
+                return root(mechanism, stepper, settings, run, e, side, a, ga, b, g)
+            if math.isnan(rate):
+                if m == SAMPLES or not dips(side, ga, 0.5 * g, at(watched.samples, o + size)):
+                    continue
+                b = clock[T] + h * (m + 1) / SAMPLES
+            elif before < since or not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / SAMPLES):
+                continue
+            there = lowest(mechanism, stepper, settings, run, e, side, a, b)
+            if there < math.inf:
+                g = sampled(mechanism, stepper, settings, run, e, there)
+                return root(mechanism, stepper, settings, run, e, side, a, ga, there, g)
         return math.inf
 
     @kernel
     def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> None:
-        """Fill the samples with the values of all quantities along the step."""
+        """Fill the samples with the values and rates of all quantities along the step."""
         watched, clock = run.watched, run.clock
-        count, h = watched.side.shape[0], clock[T_NEW] - clock[T]
-        for e in range(count):
-            put(watched.samples, e, at(watched.start, 2 * e))
-            put(watched.samples, SAMPLES * count + e, at(watched.end, 2 * e))
+        size, h = 2 * watched.side.shape[0], clock[T_NEW] - clock[T]
+        for o in range(size):
+            put(watched.samples, o, at(watched.start, o))
+            put(watched.samples, SAMPLES * size + o, at(watched.end, o))
         run.counts[WITHIN] = TAKEN
         for m in range(1, SAMPLES):
             t = clock[T] + h * m / SAMPLES
             between(mechanism, stepper, settings, run, t, watched.state)
             run.counts[WITHIN] = DENSE
+            onto_constraints(mechanism, settings, run, t)
             values(mechanism, watched, t, watched.state, settings.alpha, settings.beta, watched.middle)
-            for e in range(count):
-                put(watched.samples, m * count + e, at(watched.middle, 2 * e))
+            for o in range(size):
+                put(watched.samples, m * size + o, at(watched.middle, o))
 
     @kernel
     def first_that_acts(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> float:
@@ -341,6 +382,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     continue
                 if watched.acts[e] == 0:
                     between(mechanism, stepper, settings, run, t, watched.state)
+                    onto_constraints(mechanism, settings, run, t)
                     total = energy(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
                     note(run, e, t, side, total)
                 else:
@@ -374,9 +416,14 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         if count == 0:
             return GONE_ON
         alpha, beta = settings.alpha, settings.beta
-        middle(stepper, run, h, watched.state)
-        known = values(mechanism, watched, clock[T] + 0.5 * h, watched.state, alpha, beta, watched.middle)
-        known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end) and known
+        known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
+        any_near = False
+        for e in range(count):
+            any_near = any_near or not far(watched, e, h)
+        if any_near:
+            middle(stepper, run, h, watched.state)
+            onto_constraints(mechanism, settings, run, clock[T] + 0.5 * h)
+            known = values(mechanism, watched, clock[T] + 0.5 * h, watched.state, alpha, beta, watched.middle) and known
         if run.stop[0] != 0:
             counts[WITHIN] = BETWEEN
             return STOPPED
@@ -385,7 +432,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         together = TOGETHER * shortest(settings, run)
         any_may = counts[RETAKEN] > 0 or clock[T_NEW] >= settings.end
         for e in range(count):
-            any_may = any_may or suspicious(watched, e, h)
+            any_may = any_may or (any_near and suspicious(watched, e, h))
         reason = GONE_ON
         if any_may:
             sample(mechanism, stepper, settings, run)
@@ -400,7 +447,9 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
             # States within the step are to be those of a run that looks at nothing, to the last digit.
             counts[WITHIN] = TAKEN
-        refer(watched.laws, clock[T_NEW])
+        refer_to(watched, clock[T_NEW], watched.end)
+        for e in range(count):
+            watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
         for o in range(2 * count):
             put(watched.start, o, at(watched.end, o))
         for e in range(count):

@@ -35,7 +35,7 @@ from ..kernels.project import project
 from ..kernels.redundancy import watch
 from ..kernels.work import CORRECTION
 from .control import accepted, choose_end, passed_on, shortest, stalled
-from .crossings import crossings_of, take_sides
+from .crossings import crossings_of, keeps_to_constraints, take_sides
 from .probe import carry_on
 from .run import (
     AGAIN,
@@ -83,12 +83,6 @@ def wanted(settings: Settings, run: Run) -> bool:
     if settings.every:
         return run.counts[ASKED] < run.counts[STEPS]
     return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
-
-
-@kernel
-def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
-    """Whether the run projects its states onto the constraints."""
-    return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
 
 
 @kernel

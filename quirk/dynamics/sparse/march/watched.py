@@ -11,7 +11,16 @@ from quirk.compiled import entry, kernel
 from quirk.lanes import at, put
 from quirk.record import record
 
-from ..kernels.applied import ELEMENT_SIZE, OUTPUT, SIDE, SIDE_END, Forces, run_law
+from ..kernels.applied import (
+    ELEMENT_SIZE,
+    OUTPUT,
+    REFERENCE_AT,
+    SIDE,
+    SIDE_END,
+    TURN_ENTRIES,
+    Forces,
+    run_law,
+)
 from ..kernels.bodies import poses
 from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
@@ -33,12 +42,14 @@ class Watched(NamedTuple):
     """Q quantities, those of laws first, then those that are read off an evaluation.
 
     laws: their laws, see `quirk.events.quantity` · readings: what is read · direction (Q,): -1, 0 or 1, in which a
-    crossing counts · acts (Q,): whether something happens then · positive (Q,): whether it is known to be positive
-    where a run begins or jumps · side (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero ·
-    scale (Q,): the largest magnitude so far · start, middle, end (2 Q,): value and rate there; rates that are not known
-    are not numbers · samples ((SAMPLES + 1) Q,): values along a step · state, slope (size,): scratch · noted
-    (NOTED ROOM,): events since the last entry · hit (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of
-    the step, else 0 · at_zero (Q,): 1 where it has done so and what happened then may have changed the state
+    crossing counts · acts (Q,): whether something happens then · built_in (Q,): whether each moves no faster than the
+    bodies do, as far as is known · positive (Q,): whether it is known to be positive where a run begins or jumps · side
+    (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero · scale (Q,): the largest magnitude so
+    far · change (Q,): by how much each changed in the step before · turning: which of them count turns · start, middle,
+    end (2 Q,): value and rate there; rates that are not known are not numbers · samples (2 (SAMPLES + 1) Q,): values
+    and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since the last entry · hit
+    (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · at_zero (Q,): 1 where it has
+    done so and what happened then may have changed the state
     """
 
     laws: Forces
@@ -48,6 +59,9 @@ class Watched(NamedTuple):
     positive: np.ndarray
     side: np.ndarray
     scale: np.ndarray
+    change: np.ndarray
+    turning: np.ndarray
+    built_in: np.ndarray
     start: np.ndarray
     middle: np.ndarray
     end: np.ndarray
@@ -60,12 +74,10 @@ class Watched(NamedTuple):
 
 
 @kernel
-def law_value(watched: Watched, e: int) -> tuple[float, float]:
-    """Value and rate of the quantity of law e, which has just been run."""
-    laws, o = watched.laws, ELEMENT_SIZE * e
-    frames = laws.entries[o + SIDE_END] - laws.entries[o + SIDE]
-    first = laws.entries[o + OUTPUT] + 8 * frames + 1
-    return at(laws.outputs, first), at(laws.outputs, first + 1)
+def place_of_value(laws: Forces, e: int) -> int:
+    """Where in the outputs of law e its value is, with the rate behind it."""
+    o = ELEMENT_SIZE * e
+    return laws.entries[o + OUTPUT] + 8 * (laws.entries[o + SIDE_END] - laws.entries[o + SIDE]) + 1
 
 
 @kernel
@@ -83,8 +95,20 @@ def value_of(mechanism: Mechanism, watched: Watched, e: int, t: float, y: np.nda
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
         return reading(mechanism, watched.readings, e - count, y), math.nan
-    run_law(watched.laws, e, t, y, mechanism.work.kin)
-    return law_value(watched, e)
+    laws, first = watched.laws, place_of_value(watched.laws, e)
+    put(laws.outputs, first, math.nan)  # what a function that fails leaves
+    run_law(laws, e, t, y, mechanism.work.kin)
+    return at(laws.outputs, first), at(laws.outputs, first + 1)
+
+
+@kernel
+def refer_to(watched: Watched, t: float, found: np.ndarray) -> None:
+    """Let angles go on from values and rates (2 Q,) of all quantities at time t."""
+    for n in range(watched.turning.shape[0]):
+        e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
+        put(watched.laws.inputs, o, at(found, 2 * e))
+        put(watched.laws.inputs, o + 1, at(found, 2 * e + 1))
+        put(watched.laws.inputs, o + 2, t)
 
 
 @kernel

@@ -1,0 +1,105 @@
+"""Latches: joints that close when their frames meet, and open again at a load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.constraints import Joint
+from quirk.errors import InputError
+from quirk.jets import where
+
+from .actions import Engage, release
+from .event import Event
+from .quantity import Quantity
+
+
+@dataclass(frozen=True)
+class OutOfReach:
+    """The function of a latch: how far its frames are from meeting; zero where they are just near enough.
+
+    The largest of distance, angle and speed over their limits, less one; squared, so that it is smooth at zero.
+    """
+
+    joint: str
+    distance: float
+    angle: float | None
+    speed: float | None
+
+    def __call__(self, t: Any, state: Any) -> Any:
+        """Return it."""
+        frames = state[self.joint]
+        d = frames.displacement
+        found = (d @ d) * (1.0 / self.distance**2)
+        if self.angle is not None:
+            found = _larger(found, frames.tilt * (1.0 / (1.0 - np.cos(self.angle))))
+        if self.speed is not None:
+            v = np.array([x.rate for x in d], dtype=object)
+            found = _larger(found, (v @ v) * (1.0 / self.speed**2))
+        return found - 1.0
+
+
+class Latch(Event):
+    """A joint that closes when its two frames meet, and may break at a load.
+
+    Velocities then jump as `engage` says, and the bodies are moved by what is missing to where the frames agree. It
+    closes where the frames come near enough, not where they are so from the start; after it has broken or was released
+    it closes again when they meet again.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint
+        The joint that closes, with active=False.
+    distance : float
+        m, between the origins of its frames, at which it closes.
+    angle : float, optional
+        rad, by which the frames may be turned against each other then.
+    speed : float, optional
+        m/s, with which the origins may move relative to each other then.
+    strength : float, optional
+        N, the force of the joint at which it breaks.
+    keep_offset : bool
+        Let the joint hold the frames as they stand when it closes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        joint: Joint,
+        *,
+        distance: float,
+        angle: float | None = None,
+        speed: float | None = None,
+        strength: float | None = None,
+        keep_offset: bool = False,
+    ) -> None:
+        owner = f'Latch "{validate.name("Latch", name)}"'
+        if not isinstance(joint, Joint):
+            raise InputError(f"{owner}: joint must be a joint, such as quirk.Fixed(..., active=False); got {joint!r}")
+        limits = {"distance": distance, "angle": angle, "speed": speed, "strength": strength}
+        for argument, value in limits.items():
+            if value is not None:
+                validate.positive(owner, argument, value)
+        action = Engage((joint.name,), np.inf, validate.flag(owner, "keep_offset", keep_offset))
+        super().__init__(name, OutOfReach(joint.name, distance, angle, speed), direction=-1, action=action)
+        self.joint = joint
+        self.companions: tuple[Event, ...] = ()
+        if strength is not None:
+            breaks = Event(f"{name} breaks", f"{joint.name}.force", level=strength, direction=1, action=release(joint))
+            self.companions = (breaks,)
+
+    def __str__(self) -> str:
+        return f'Latch "{self.name}"'
+
+    def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity:
+        """Return what is watched."""
+        return Quantity(self.name, f"{self}", self.function, 0.0, {self.joint.name: self.joint}, of_user=False)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return where(a > b, a, b)

@@ -1,0 +1,47 @@
+"""Sensors: events where bodies of one family come near to those of another, or to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, product
+from typing import Any
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+
+from .event import Event
+from .names import distance_between
+
+
+def sensors(
+    name: str, family: Sequence[Any], others: Sequence[Any] | None = None, *, radius: float, action: Any = "record"
+) -> list[Event]:
+    """Return events for all pairs of bodies, where their distance falls below a radius: items for a `System`.
+
+    Parameters
+    ----------
+    name : str
+        The events are called "name: a - b".
+    family : list of Body, or of pairs of Body and point (3,) in its coordinates
+        Where the sensors are; centres of mass unless points are given.
+    others : list of the same, optional
+        What they sense: each of `family` each of these. Without it any two of the family sense each other.
+    radius : float
+        m.
+    action : as of `Event`
+    """
+    validate.positive(f'sensors "{name}"', "radius", radius)
+    one = [_placed(name, "family", each) for each in family]
+    pairs = combinations(one, 2) if others is None else product(one, [_placed(name, "others", each) for each in others])
+    return [
+        Event(f"{name}: {a.name} - {b.name}", distance_between(a, b, p, q), level=radius, direction=-1, action=action)
+        for (a, p), (b, q) in pairs
+    ]
+
+
+def _placed(name: str, argument: str, given: Any) -> tuple[Any, Any]:
+    body, point = given if isinstance(given, tuple | list) and len(given) == 2 else (given, (0, 0, 0))
+    if not isinstance(body, Body | Ground):
+        raise InputError(f'sensors "{name}": {argument} must be bodies, or pairs of a body and a point; got {given!r}')
+    return body, point

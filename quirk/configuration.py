@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .constraints import Constraint
+from .constraints.unilateral import Unilateral
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -14,7 +17,7 @@ class Configuration:
     Attributes
     ----------
     active : names of the constraints that are switched on
-    idle : names of the forces that are switched off
+    idle : names of the forces, and of the constraints that push, that are switched off
     others : constraints and forces that stand in the place of those of the system, by name
     """
 
@@ -35,6 +38,13 @@ class Configuration:
     def with_forces(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
         """Return the same with forces switched on and off."""
         return replace(self, idle=(self.idle - on) | off)
+
+    def switched(self, part: Any, on: bool) -> Configuration:
+        """Return the same with a constraint or a force switched on or off."""
+        names = frozenset([part.name])
+        if isinstance(part, Constraint) and not isinstance(part, Unilateral):
+            return self.with_constraints(**{"on" if on else "off": names})
+        return self.with_forces(**{"on" if on else "off": names})
 
     def with_others(self, parts: Mapping[str, Any]) -> Configuration:
         """Return the same with these parts in the place of those of their names."""

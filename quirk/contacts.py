@@ -26,7 +26,7 @@ from .dynamics.sparse.host.watch import Guard
 from .errors import InputError
 from .events.names import Reading
 from .events.quantity import Gap
-from .gaps import Gaps, Opening, Touch
+from .gaps import Gaps, Opening
 from .phases import Phases
 from .switching import SwitchingError
 from .system import System
@@ -95,11 +95,8 @@ class Contacts:
         self._system, self._phases, self._gaps = system, phases, Gaps(system)
         self._touches = self._gaps.touches
         self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
-        default = np.array([_rest_speed(touch, system.model) for touch in self._touches])
         given = [touch.constraint.rest_speed for touch in self._touches]
-        self._limits = np.array([d if g is None else g for d, g in zip(default, given, strict=True)])
-        # What moves apart more slowly than this is as good as at rest, however fast impacts may come to rest.
-        self._slow = np.minimum(self._limits, default)
+        self._rest_speed = np.array([np.nan if speed is None else speed for speed in given])
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
 
     def __len__(self) -> int:
@@ -113,10 +110,12 @@ class Contacts:
         rows = {name: names[name].closed[k] for name, (k, _) in sorted(resting.pushing.items())}
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
-    def guards(self, resting: Resting) -> list[Guard]:
-        """Return what is to be watched while these rest."""
+    def guards(self, base: Configuration, resting: Resting) -> list[Guard]:
+        """Return what is to be watched while these rest, of what is not switched off."""
         found = []
         for touch, unit in zip(self._touches, self._units, strict=True):
+            if touch.constraint.name in base.idle:
+                continue
             title = f"{touch.constraint}"
             number, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
             if number == touch.number:
@@ -133,13 +132,13 @@ class Contacts:
         own = {touch.constraint.name for touch in self._touches}
         return next(name for name in names if name in own)
 
-    def check(self, t: float, y: np.ndarray, angles: np.ndarray) -> None:
+    def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise InputError if bodies are in each other at the start."""
         solver = self._phases.solver_of(self._system.plant)
         opening = self._gaps.at(solver, t, y, angles)
         far = np.abs(self._system.model.carried.state(y).position).max()
         for touch, gap, unit in zip(self._touches, opening.value, self._units, strict=True):
-            if gap < -CLOSED * unit - ROUND_OFF * far:
+            if gap < -CLOSED * unit - ROUND_OFF * far and touch.constraint.name not in base.idle:
                 raise InputError(
                     f"{touch.constraint}: its gap ({touch.constraint.gaps[touch.number].labels[0]}) is {gap:.3g} "
                     "at the start, and cannot be negative: move the bodies apart"
@@ -166,22 +165,38 @@ class Contacts:
         opening = self._gaps.at(solver, t, y, angles)
         known = {*((name, k) for name, (k, _) in resting.pushing.items()), *resting.idle, *hit}
         at_zero = np.abs(opening.value) <= CLOSED * self._units
-        closed = [c for c, touch in enumerate(self._touches) if at_zero[c] or touch.key in known]
+        closed = [
+            c
+            for c, touch in enumerate(self._touches)
+            if (at_zero[c] or touch.key in known) and touch.constraint.name not in base.idle
+        ]
         if not closed:
             return Settled(y, Resting(), {})
         opening = opening.of(closed)
         W = _response(opening, solver, t, y)
-        y, impulse, rates = self._impact(t, y, closed, opening, W, solver)
-        still = rates <= np.maximum(self._noise(closed, solver.model, y), self._slow[closed])
+        limits, slow = self._limits_at(t, y, angles, closed, solver)
+        y, impulse, rates = self._impact(t, y, closed, opening, W, limits, slow, solver)
+        still = rates <= np.maximum(self._noise(closed, solver.model, y), slow)
         staying = np.flatnonzero(still)
         at_rest = self._at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
         return Settled(y, at_rest, impulse)
 
     def _impact(
-        self, t: float, y: np.ndarray, closed: list[int], opening: Opening, W: np.ndarray, solver: Solver
+        self,
+        t: float,
+        y: np.ndarray,
+        closed: list[int],
+        opening: Opening,
+        W: np.ndarray,
+        limits: np.ndarray,
+        at_rest: np.ndarray,
+        solver: Solver,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """The state after an impact, the impulses, and the rates (c,) of the gaps then."""
-        rates, limits, noise = opening.rate, self._limits[closed], self._noise(closed, solver.model, y)
+        """The state after an impact, the impulses, and the rates (c,) of the gaps then.
+
+        Impacts slower than `limits` come to rest; what moves apart more slowly than `at_rest` stays.
+        """
+        rates, noise = opening.rate, self._noise(closed, solver.model, y)
         if not (rates < -noise).any():
             return y, {}, rates
         x, wanted = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
@@ -189,7 +204,7 @@ class Contacts:
             raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
         held, after = x > 0, rates + W @ x
         # What would move apart more slowly than contacts do that are at rest stays.
-        slow = (after > noise) & (after <= self._slow[closed])
+        slow = (after > noise) & (after <= at_rest)
         if slow.any():
             held, wanted = held | slow, np.where(slow, 0.0, wanted)
             x = np.zeros_like(x)
@@ -223,6 +238,24 @@ class Contacts:
             part = NO_PULL if x[c] > UNLOADED * x.max() else UNLOADED
             pushing[touches[c].constraint.name] = touches[c].number, -part * 10.0 ** np.ceil(np.log10(x.max()))
         return Resting(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
+
+    def _limits_at(
+        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], solver: Solver
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rates (c,) below which impacts come to rest, and below which what moves apart is as good as at rest.
+
+        By default both are a small part of the speed of a free fall over the size of the system: under gravity or,
+        where there is none, with the acceleration by which the gap would close.
+        """
+        model, units = solver.model, self._units[closed]
+        gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
+        if not model.gravity.any():
+            rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+            gravity = np.maximum(-self._gaps.accelerations(t, y, angles, closed, rates), 0.0)
+        default = REST * np.sqrt(gravity * units)
+        given = self._rest_speed[closed]
+        limits = np.where(np.isnan(given), default, given)
+        return limits, np.minimum(limits, default)
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
         """Rates (c,) of gaps that are round-off."""
@@ -261,9 +294,3 @@ def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
     if held.sum() == 1:
         return np.asarray(rates[held] / W[held][:, held].ravel())
     return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])
-
-
-def _rest_speed(touch: Touch, model: Model) -> float:
-    """The rate below which a contact comes to rest unless it says otherwise."""
-    fall = float(np.sqrt(np.linalg.norm(model.gravity) * model.length))
-    return REST * fall * (1.0 / model.length if touch.angular else 1.0)

@@ -72,7 +72,7 @@ class HybridRun:
             self._begin(t, y, angles, Pace())
             return
         try:
-            self._contacts.check(t, y, angles)
+            self._contacts.check(t, y, angles, configuration)
             settled = self._contacts.settle(t, y, angles, self._base, self._resting)
         except SwitchingError as error:
             raise SimulationError(f"simulate: at the start: {error}", time=t) from error
@@ -89,9 +89,10 @@ class HybridRun:
         """Go on with what is active now, from a state on its constraints."""
         configuration = self._contacts.configured(self._base, self._resting)
         self._plant = self._system.plant_for(configuration)
+        # Constraints that push and are switched off are not watched, though the plant is the same.
         key = configuration, self._resting.key
         if key not in self._phases:
-            self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._resting))
+            self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._base, self._resting))
             if len(self._phases) > MOST_PHASES:
                 self._phases.popitem(last=False)
         self._phases.move_to_end(key)

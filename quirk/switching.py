@@ -12,6 +12,7 @@ from .assembly import violations
 from .body import Body
 from .configuration import Configuration
 from .constraints import Constraint, Distance, DistanceDrive, Drive, Joint
+from .constraints.unilateral import Unilateral
 from .dynamics.impulsive import Impulse, distance, jump, moved_onto, with_angular_momentum, with_change
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
@@ -130,7 +131,10 @@ class Switchboard:
         if isinstance(action, Engage):
             return self._engaged(action, now)
         if isinstance(action, Release):
-            return replace(now, configuration=now.configuration.with_constraints(off=frozenset(action.names)))
+            configuration = now.configuration
+            for name in action.names:
+                configuration = configuration.switched(self.system[name], False)
+            return replace(now, configuration=configuration)
         if isinstance(action, Switch):
             on, off = (frozenset(action.names) if action.on is flag else frozenset[str]() for flag in (True, False))
             return replace(now, configuration=now.configuration.with_forces(on, off))
@@ -144,7 +148,10 @@ class Switchboard:
         return self._jumped(self._with_velocity(action, now))
 
     def _engaged(self, action: Engage, now: Situation) -> Situation:
-        fresh = frozenset(action.names) - now.configuration.active
+        pushing = [part for part in map(self.system.__getitem__, action.names) if isinstance(part, Unilateral)]
+        for part in pushing:
+            now = replace(now, configuration=now.configuration.switched(part, True))
+        fresh = frozenset(action.names) - {part.name for part in pushing} - now.configuration.active
         if not fresh:
             return now
         configuration = now.configuration.with_constraints(on=fresh)

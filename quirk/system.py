@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import at_state, validate
 from .configuration import Configuration
 from .constraints import Constraint
+from .constraints.unilateral import Unilateral
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
 from .dynamics.dense.rows import ConstraintRows, constraint_rows
 from .dynamics.model import RANK_TOLERANCE, Arrangement, Model, flatten
@@ -75,12 +76,17 @@ class System:
         self._initial = initial_state(self.bodies)
         self._plants: OrderedDict[Configuration, Plant] = OrderedDict()
         self._arrangement = Arrangement.of(self.bodies, self.constraints, self.forces)
-        self._build({constraint.name for constraint in self.constraints if constraint.active})
+        self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
 
-    def _build(self, active: set[str]) -> None:
-        """Let the constraints of these names be active."""
-        self.configuration = Configuration(frozenset(active))
-        self.plant = self.plant_for(self.configuration)
+    def _configure(self, configuration: Configuration) -> None:
+        """Let these parts be active."""
+        self.configuration, self.plant = configuration, self.plant_for(configuration)
+
+    def _switch(self, asked_by: str, names: Iterable[Any], on: bool) -> None:
+        configuration = self.configuration
+        for name in sorted(self._parts.names_of_constraints(asked_by, names)):
+            configuration = configuration.switched(self[name], on)
+        self._configure(configuration)
 
     def plant_for(self, configuration: Configuration) -> Plant:
         """Return what computes with the parts that are active in a configuration; it is made once for each of these."""
@@ -105,9 +111,7 @@ class System:
         """Return which parts are active where runs start from a state: as now, but for what events have changed."""
         found = self.configuration
         for name, on in state.switched.items():
-            change = {"on" if on else "off": frozenset([name])}
-            constraint = isinstance(self[name], Constraint)
-            found = found.with_constraints(**change) if constraint else found.with_forces(**change)
+            found = found.switched(self[name], on)
         return found.with_others(state.replaced) if state.replaced else found
 
     def as_computed_by(self, plant: Plant) -> System:
@@ -127,15 +131,17 @@ class System:
         Results that there are keep the constraints with which they were made. `assemble` moves the bodies to where
         all active constraints are satisfied.
         """
-        self._build(set(self.model.joint_rows) | self._parts.names_of_constraints("activate", names))
+        self._switch("activate", names, True)
 
     def deactivate(self, *names: str) -> None:
         """Switch constraints off, from the next run on: they remove no freedom and carry no load."""
-        self._build(set(self.model.joint_rows) - self._parts.names_of_constraints("deactivate", names))
+        self._switch("deactivate", names, False)
 
     def is_active(self, name: str) -> bool:
-        """Whether the constraint of that name is switched on."""
-        return self._parts.names_of_constraints("is_active", [name]) <= set(self.model.joint_rows)
+        """Whether the constraint of that name is switched on; those that push are, be they open or closed."""
+        (own,) = self._parts.names_of_constraints("is_active", [name])
+        pushes = isinstance(self[own], Unilateral)
+        return own not in self.configuration.idle if pushes else own in self.configuration.active
 
     def __getitem__(self, name: str) -> Part:
         """Return the object of that name."""
@@ -359,7 +365,7 @@ class System:
         """Return a system with further constraints, all of which are switched on."""
         more = list(constraints)
         system = self._with([*self, *more])
-        system._build(set(system.model.joint_rows) | {constraint.name for constraint in more})
+        system._switch("with_constraints", more, True)
         return system
 
     def _with(self, items: Iterable[Part]) -> System:
@@ -373,9 +379,9 @@ class System:
             rank_tolerance=self._rank_tolerance,
         )
         system._initial = carried_over(self, system)
-        off = {constraint.name for constraint in self.constraints} - set(self.model.joint_rows)
-        on = {name for name in self.model.joint_rows if name in system}
-        system._build(set(system.model.joint_rows) - off | on)
+        for constraint in self.constraints:
+            if constraint.name in system:
+                system._switch("System", [constraint.name], self.is_active(constraint.name))
         return system
 
     def checked(self, state: State) -> State:

@@ -267,6 +267,34 @@ def test_complementarity(seed):
     assert len(push) == 0 or np.linalg.matrix_rank(push) == len(push), f"seed {seed}"
 
 
+def test_a_rope_is_cut():
+    ball = quirk.Body.sphere("ball", mass=2.0, radius=0.1, position=[0, 0, -1.0])
+    rope = quirk.Rope("rope", quirk.GROUND, ball, length=1.0)
+    cut = quirk.Event("cut", "time", level=0.5, action=quirk.release("rope"))
+    system = quirk.System([ball, rope, cut], gravity=[0, 0, -G])
+    result = quirk.simulate(system, 0.7, output=0.1)
+    np.testing.assert_allclose(result["ball"].position[-1, 2], -1 - 0.5 * G * 0.04, rtol=1e-12)
+    assert result.active("rope").tolist() == [True] * 6 + [False] * (len(result.time) - 6)
+    again = quirk.simulate(system, 0.2, start=0.7, initial_state=result.state_at(), output=0.1)
+    assert not again.active("rope").any()
+    np.testing.assert_allclose(again["ball"].position[-1, 2], -1 - 0.5 * G * 0.16, rtol=1e-12)
+    system.deactivate("rope")
+    assert not system.is_active("rope")
+    free = quirk.simulate(system, 0.3, output=0.1)
+    np.testing.assert_allclose(free["ball"].position[-1, 2], -1 - 0.5 * G * 0.09, rtol=1e-12)
+
+
+def test_rest_without_gravity():
+    """Pressed by a force, a ball comes to rest as it does under its weight."""
+    ball = quirk.Body.sphere("ball", mass=1.0, radius=0.1, position=[0, 0, 1.1])
+    floor = quirk.Contact("floor", quirk.GROUND, ball, on_i=S.plane(), on_j=S.sphere(0.1), restitution=0.5)
+    press = quirk.Force("press", ball, [0, 0, -G])
+    result = quirk.simulate(quirk.System([ball, floor, press]), 2.0, output=0.1)
+    weighed = quirk.simulate(ball_on_a_floor(0.5), 2.0, output=0.1)
+    assert result.active("floor")[-1]
+    np.testing.assert_allclose(result.events.time, weighed.events.time, rtol=1e-10)
+
+
 class TestErrors:
     def test_bodies_in_each_other(self):
         with pytest.raises(InputError, match=r'Contact "floor": its gap \(gap\) is -0.2 at the start'):

@@ -11,7 +11,7 @@ from quirk.integrators import TABLEAUX, Breaks, Statistics
 import quirk
 from quirk.compiled import OPTIONS
 from quirk.dynamics.sparse.host.flow import SparseFlow
-from quirk.dynamics.sparse.host.run import CompiledRun
+from quirk.dynamics.sparse.host.run import CompiledRun, Pace
 from quirk.dynamics.sparse.kernels.evaluate import evaluate
 from quirk.dynamics.sparse.march.run import Settings
 from quirk.dynamics.sparse.march.runge_kutta import march_runge_kutta
@@ -53,7 +53,8 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
         length=system.model.length, every=False, max_step=np.inf, gap=np.inf,
     )  # fmt: skip
     breaks, angles = Breaks(0.0, settings.end), angles_at(system.model, state, 0.0)
-    course = CompiledRun(flow, state.pack(), TABLEAUX[method], settings, breaks, np.zeros(0), angles, Statistics())
+    course = CompiledRun(solver, TABLEAUX[method], settings, breaks, np.zeros(0), Statistics(), ())
+    course.enter(flow, 0.0, state.pack(), angles, Pace())
     course.proceed()
 
     def run(count: int) -> None:

@@ -59,7 +59,7 @@ from ..march.run import (
     Settings,
     T,
 )
-from ..march.runge_kutta import RungeKutta, march_runge_kutta
+from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
 from ..march.watched import AT_ZERO, NOTED, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
@@ -299,7 +299,8 @@ class CompiledRun:
         run, started = self.run, time.perf_counter()
         run.counts[KEPT] = 0
         before = run.counts[STEPS] + run.counts[REJECTED]
-        outcome = march_runge_kutta(self.solver.mechanism, self.stepper, self.settings, run, self._entry_steps)
+        march = march_runge_kutta_watching if self.watch.guards else march_runge_kutta
+        outcome = march(self.solver.mechanism, self.stepper, self.settings, run, self._entry_steps)
         kept = run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]

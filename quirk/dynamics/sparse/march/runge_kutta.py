@@ -118,10 +118,19 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
     return first * first / np.sqrt(first * first + 0.01 * second * second)
 
 
-march = march_of(take, between, middle, close)
+march = march_of(take, between, middle, close, watching=False)
+watching_march = march_of(take, between, middle, close, watching=True)
 
 
 @entry(notice="compiling what runs need, usually for 5 to 20 s")
 def march_runge_kutta(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, most_steps: int) -> int:
     """March by a Runge-Kutta method; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
+
+
+@entry(notice="compiling what runs with events need, usually for 10 to 30 s")
+def march_runge_kutta_watching(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, most_steps: int
+) -> int:
+    """March by a Runge-Kutta method and look for events; see `march_of`."""
+    return watching_march(mechanism, stepper, settings, run, most_steps)

@@ -174,9 +174,14 @@ class Contacts:
             return Settled(y, Resting(), {})
         opening = opening.of(closed)
         W = _response(opening, solver, t, y)
-        limits, slow = self._limits_at(t, y, angles, closed, solver)
-        y, impulse, rates = self._impact(t, y, closed, opening, W, limits, slow, solver)
-        still = rates <= np.maximum(self._noise(closed, solver.model, y), slow)
+        limits, slow, fall = self._limits_at(t, y, angles, closed, solver)
+        # What has gone beyond zero by round-off and does not rise out of it stays.
+        slow = np.maximum(slow, np.sqrt(2 * fall * np.maximum(-opening.value, 0.0)))
+        noise = self._noise(closed, solver.model, y)
+        # What has just closed goes no farther, however slowly it does.
+        least = np.where([self._touches[c].key in hit for c in closed], 0.0, noise)
+        y, impulse, rates = self._impact(t, y, closed, opening, W, (limits, slow, least), solver)
+        still = rates <= np.maximum(noise, slow)
         staying = np.flatnonzero(still)
         at_rest = self._at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
         return Settled(y, at_rest, impulse)
@@ -188,15 +193,15 @@ class Contacts:
         closed: list[int],
         opening: Opening,
         W: np.ndarray,
-        limits: np.ndarray,
-        at_rest: np.ndarray,
+        speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
         """The state after an impact, the impulses, and the rates (c,) of the gaps then.
 
-        Impacts slower than `limits` come to rest; what moves apart more slowly than `at_rest` stays.
+        `speeds`, (c,) each: slower impacts come to rest; what moves apart more slowly stays; what approaches more
+        slowly does not count as an impact.
         """
-        rates, noise = opening.rate, self._noise(closed, solver.model, y)
+        rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
             return y, {}, rates
         x, wanted = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
@@ -241,8 +246,10 @@ class Contacts:
 
     def _limits_at(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], solver: Solver
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rates (c,) below which impacts come to rest, and below which what moves apart is as good as at rest.
+
+        And the acceleration (c,) of a free fall.
 
         By default both are a small part of the speed of a free fall over the size of the system: under gravity or,
         where there is none, with the acceleration by which the gap would close.
@@ -255,7 +262,7 @@ class Contacts:
         default = REST * np.sqrt(gravity * units)
         given = self._rest_speed[closed]
         limits = np.where(np.isnan(given), default, given)
-        return limits, np.minimum(limits, default)
+        return limits, np.minimum(limits, default), gravity
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
         """Rates (c,) of gaps that are round-off."""

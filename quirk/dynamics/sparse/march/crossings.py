@@ -26,6 +26,7 @@ from .run import (
     EVENT,
     GONE_ON,
     HAPPENED,
+    MISSED,
     RETAKEN,
     STOPPED,
     T_NEW,
@@ -68,6 +69,8 @@ MOST_RETAKEN = 12
 TOGETHER = 2.0
 # A step that ends so many times as near to an event ends at it.
 ABOUT = 4.0
+# After so many steps in a row that ended at an event which was not there yet, by round-off, it is there.
+MOST_MISSED = 3
 # A quantity that is so many times as far from zero as it moves in a step does not cross within it.
 FAR = 4.0
 # Crossings by less than this part of the largest magnitude of a quantity are round-off.
@@ -394,6 +397,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             open_to = open_to and (last or (watched.acts[e] != 0 and run.counts[RETAKEN] > 0))
             about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(watched, e)
             near = side * g <= noise(watched, e) or clock[T_NEW] - clock[T] <= ABOUT * together
+            near = near or run.counts[MISSED] >= MOST_MISSED
             about = about or (run.counts[RETAKEN] > 0 and run.counts[CAPPED] == e and near)
             if not (open_to and about):
                 continue
@@ -454,6 +458,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             put(watched.start, o, at(watched.end, o))
         for e in range(count):
             watched.scale[e] = max(watched.scale[e], abs(at(watched.end, 2 * e)))
+        counts[MISSED] = counts[MISSED] + 1 if counts[RETAKEN] > 0 and reason != EVENT else 0
         clock[CAP], counts[RETAKEN] = math.inf, 0
         return reason
 

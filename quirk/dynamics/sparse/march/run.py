@@ -75,14 +75,14 @@ PIECE_SIZE = 4
 # Entries of Run.counts, behind CORRECTIONS and FACTORISATIONS of projections. WITHIN says where in a step the run
 # stands; GRID counts fixed steps that are whole, REST the steps to come that are not looked at when they are rejected;
 # FRESH is 1 where the slope is to be found anew; HAPPENED counts the events noted since the last entry; RETAKEN how
-# often the present step was taken again to end at an event, of the quantity CAPPED; EVENTFUL is 1 where something
-# happens at its end; UNSETTLED is 1 where the state is another than the last step led to, so that quantities may be on
-# other sides.
+# often the present step was taken again to end at an event, of the quantity CAPPED; MISSED how many steps in a row
+# ended so at an event that was not there yet; EVENTFUL is 1 where something happens at its end; UNSETTLED is 1 where
+# the state is another than the last step led to, so that quantities may be on other sides.
 (
     STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
-    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED,
-) = range(2, 20)  # fmt: skip
-COUNTS = 20
+    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED, MISSED,
+) = range(2, 21)  # fmt: skip
+COUNTS = 21
 
 # Values of WITHIN: between two steps; at the end of one; and there with all that states within it are found from.
 BETWEEN, TAKEN, DENSE = range(3)

@@ -623,15 +623,20 @@ def trajectory_drive():
     return s
 
 
-@scene
-def implicit():
-    """Bead in a bowl."""
-    s = Sketch(elevation=28)
+def bowl(s):
+    """Body i, z = x^2 + y^2, with lines of the same height."""
     rims = np.concatenate([s.circle([0, 0, r * r], Z, r) for r in np.linspace(0.05, 1.1, 40)])
     s.fill(rims[ConvexHull(s.on_page(rims)).vertices], "#e6e6e6")
     s.fill(s.circle([0, 0, 1.21], Z, 1.1), "#f3f3f3")
     for r in (0.45, 0.7, 0.9):
         s.line(s.circle([0, 0, r * r], Z, r), "#9c9c9c", 0.8)
+
+
+@scene
+def implicit():
+    """Bead in a bowl."""
+    s = Sketch(elevation=28)
+    bowl(s)
     r = np.linspace(-1.1, 1.1, 50)
     for angle in np.radians([0, 45, 90, 135]):
         s.line(np.column_stack([r * np.cos(angle), r * np.sin(angle), r * r]), "#9c9c9c", 0.8)
@@ -701,11 +706,7 @@ def rope():
 def one_sided():
     """Bead over a bowl that it may leave."""
     s = Sketch(elevation=28)
-    rims = np.concatenate([s.circle([0, 0, r * r], Z, r) for r in np.linspace(0.05, 1.1, 40)])
-    s.fill(rims[ConvexHull(s.on_page(rims)).vertices], "#e6e6e6")
-    s.fill(s.circle([0, 0, 1.21], Z, 1.1), "#f3f3f3")
-    for r in (0.45, 0.7, 0.9):
-        s.line(s.circle([0, 0, r * r], Z, r), "#9c9c9c", 0.8)
+    bowl(s)
     at = np.array([0.4, 0.2, 0.85])
     s.line([at, [0.4, 0.2, 0.2]], DARK, 1.0, "--")
     s.ball(at, 0.12, J)

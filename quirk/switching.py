@@ -38,7 +38,8 @@ from .system import System
 NEAR = 1e-6
 # Below this part of the size of the system bodies have not moved.
 ROUND_OFF = 1e-13
-# Velocities that rows still miss after a jump, over the largest, where they contradict each other.
+# Poses and velocities that rows still miss, over the size of the system and the largest speed, where they contradict
+# each other.
 CONTRADICTED = 1e-8
 
 
@@ -178,24 +179,32 @@ class Switchboard:
                 f"{tolerance:.3g} m: let it engage where the poses fit, give engage(..., tolerance=), or "
                 "keep_offset=True to let it hold what there is"
             )
-        self._check_poses(plant, moved, now.t)
+        self._check(plant, moved, now.t)
         now = self._jumped(replace(now, y=moved), solver)
         free = self._free_to_turn(plant, names)
         if off > ROUND_OFF * length and free.any():
             now = replace(now, y=with_angular_momentum(plant, now.y, before, free))
         return now
 
-    def _check_poses(self, plant: Plant, y: np.ndarray, t: float) -> None:
-        """Raise SwitchingError where a row that was left out, as it follows from others, asks for another pose."""
-        system, model = self.system.as_computed_by(plant), plant.model
-        amount, _, angular = violations(system, model.carried.state(y), t)
-        missed = amount / np.where(angular, 1.0, model.length)
-        if len(missed) and not missed.max() <= CONTRADICTED:
-            worst = int(np.argmax(missed))
+    def _check(self, plant: Plant, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
+        """Raise SwitchingError where a row that was left out, as it follows from others, asks for another pose.
+
+        Or for another velocity, if `before` is the state before a jump to y.
+        """
+        model, length = plant.model, plant.model.length
+        amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
+        missed, scale, what, second = amount, length, "poses", ""
+        if before is not None:
+            missed, what, second = rate, "velocities", "/s"
+            states = [model.carried.state(one) for one in (before, y)]
+            scale = max(np.abs(s.velocity).max() + length * np.abs(s.angular_velocity).max() for s in states)
+        limit = CONTRADICTED * np.where(angular, scale / length, scale)
+        if not (missed <= limit).all():
+            worst = int(np.argmax(missed / np.maximum(limit, np.finfo(float).tiny)))
             unit = "rad" if angular[worst] else "m"
             raise SwitchingError(
-                f"poses that constraints ask for contradict each other: {self.system[model.owner(worst)]} misses its "
-                f"own by {amount[worst]:.3g} {unit}"
+                f"{what} that constraints ask for contradict each other: {self.system[model.owner(worst)]} misses its "
+                f"own by {missed[worst]:.3g} {unit}{second}"
             )
 
     def _free_to_turn(self, plant: Plant, names: Iterable[str]) -> np.ndarray:
@@ -217,20 +226,7 @@ class Switchboard:
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
         y, impulse = jump(solver, now.y, now.t)
-        model = plant.model
-        if model.rows:
-            rates = np.abs(solver.residuals(solver.slots.state_to_lanes(y), now.t)[:, 1])
-            state = model.carried.state(np.where(np.isfinite(y), y, 0.0))
-            scale = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
-            old = model.carried.state(now.y)
-            scale = max(scale, np.abs(old.velocity).max() + model.length * np.abs(old.angular_velocity).max())
-            worst = int(np.argmax(rates))
-            if not rates[worst] <= CONTRADICTED * scale * max(1.0, 1.0 / model.length):
-                missed = self.system[model.owner(worst)]
-                raise SwitchingError(
-                    f"velocities that constraints ask for contradict each other: {missed} misses its own by "
-                    f"{rates[worst]:.3g}"
-                )
+        self._check(plant, y, now.t, now.y)
         added = {name: _sum(now.impulse.get(name), one) for name, one in impulse.items()}
         return replace(now, y=y, impulse={**now.impulse, **added})
 

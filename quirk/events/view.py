@@ -93,7 +93,10 @@ class JointNow:
 
     @property
     def angle(self) -> Any:
-        """Angle about the free axis, rad, in (-pi, pi]; a jump by a whole turn is no crossing."""
+        """Angle about the free axis, rad, in (-pi, pi]; where it jumps by a whole turn, what depends on it may cross.
+
+        The quantity by name, such as "hinge.angle", counts turns and does not jump.
+        """
         return twist(self._i, self._j, self._axis("rotation"))
 
     @property

@@ -13,6 +13,7 @@ from quirk.integrators.control import (
     factor_after_rejection,
 )
 
+from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .run import (
     CAP,
@@ -36,6 +37,12 @@ from .run import (
     Settings,
     T,
 )
+
+
+@kernel
+def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether the run projects its states onto the constraints."""
+    return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
 
 
 @kernel

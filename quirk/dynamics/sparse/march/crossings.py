@@ -1,9 +1,9 @@
 """Where in a step watched quantities cross zero.
 
-At the end of each step, and in its middle, all quantities are evaluated; the middle is that of the cubic through both
-ends with their slopes. Only where these say that one may have crossed, or come back from the other side, is the step's
-continuous extension sampled, and the first crossing located to round-off. A step with an event that does something is
-taken again, to end there.
+All quantities are evaluated at the end of each step, and where one is near zero in its middle as well, which is that of
+the cubic through both ends with their slopes. Only where these say that one may have crossed, or come back from the
+other side, is the step's continuous extension sampled, on the constraints, and each crossing located to round-off. A
+step with an event that does something is taken again, to end there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quirk.lanes import at, put
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from .control import shortest
+from .control import keeps_to_constraints, shortest
 from .run import (
     BETWEEN,
     CAP,
@@ -81,12 +81,6 @@ AT_ONCE = 1e-13
 AT_ZERO_STILL = 1e-9
 # A search begins at zero where a quantity is less than this part of what it is at the end of the search.
 AS_GOOD_AS_ZERO = 1e-6
-
-
-@kernel
-def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
-    """Whether the run projects its states onto the constraints."""
-    return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
 
 
 @kernel
@@ -186,13 +180,8 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
         watched.side[e] = sign(g)
         if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:
             if watched.acts[e] == 0:
-                note(
-                    run,
-                    e,
-                    clock[T],
-                    sign(g),
-                    energy(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta),
-                )
+                total = energy(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta)
+                note(run, e, clock[T], sign(g), total)
             else:
                 watched.hit[e], reason = BY_A_JUMP, EVENT
     return reason

@@ -34,8 +34,8 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.redundancy import watch
 from ..kernels.work import CORRECTION
-from .control import accepted, choose_end, passed_on, shortest, stalled
-from .crossings import crossings_of, keeps_to_constraints, take_sides
+from .control import accepted, choose_end, keeps_to_constraints, passed_on, shortest, stalled
+from .crossings import crossings_of, take_sides
 from .probe import carry_on
 from .run import (
     AGAIN,

@@ -15,8 +15,8 @@ from ..kernels.applied import variables_error
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
-from .control import in_piece
-from .march import carry_functions_on, keeps_to_constraints, land, march_of, projects, slope_at
+from .control import in_piece, keeps_to_constraints
+from .march import carry_functions_on, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
 from .suspicion import note_all
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from . import validate
 from .contradiction import check_accelerations
-from .dynamics.applied import applied_loads
 from .dynamics.constrained_motion import ConstrainedMotion, angular_acceleration
 from .dynamics.dense import equations
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
@@ -100,7 +99,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
         y = compiled.slots.state_to_lanes(model.carried.flat(state))
         compiled.settle_near(y, t)
         compiled.applied.refer(t, angles)
-        motion = constrained_motion(compiled, t, kin, y, *applied_loads(model, t, kin))
+        motion = constrained_motion(compiled, t, kin, y)
         verdict = compiled.verdict(state, t)
     check_accelerations(system, state, t, motion, verdict)
     return kin, motion

@@ -18,14 +18,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .configuration import Configuration
+from .constraints import Contact
 from .dynamics.complementarity import INDEPENDENT, completed, pushes
+from .dynamics.coulomb import NOTHING, Found
 from .dynamics.impulsive import Impulse, impulses, with_change
 from .dynamics.model import Model
+from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
 from .errors import InputError
-from .events.names import Reading
+from .events.names import Reading, Shared
 from .events.quantity import Gap
+from .forces import Friction
+from .frictional import Frictional, Shares, rubbing_of
+from .frictions import FLOOR, Frictions, Rub
 from .gaps import Gaps, Opening
 from .phases import Phases
 from .switching import SwitchingError
@@ -55,15 +61,24 @@ class Resting:
     pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero but
         for round-off
     idle : those that are closed and have no row, as it would follow from others
+    rubbing : what friction does, by name
+    loads : of contacts with friction the load that opens them where it falls below zero
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
     idle: frozenset[tuple[str, int]] = frozenset()
+    rubbing: dict[str, Rub] = field(default_factory=dict)
+    loads: dict[tuple[str, int], Shared] = field(default_factory=dict)
 
     @property
     def key(self) -> Hashable:
         """What the quantities that are watched depend on, besides the active parts."""
-        return self.idle, tuple(sorted(self.pushing.items()))
+        return (
+            self.idle,
+            tuple(sorted(self.pushing.items())),
+            tuple(self.rubbing.items()),
+            tuple(self.loads.items()),
+        )
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,22 @@ class Settled:
     impulse: dict[str, Impulse]
 
 
+@dataclass(frozen=True)
+class Speeds:
+    """Speeds (c,) of gaps that tell rest from motion.
+
+    Attributes
+    ----------
+    limits : slower impacts come to rest
+    slow : what moves apart more slowly stays
+    noise : what approaches more slowly does not count as an impact
+    """
+
+    limits: np.ndarray
+    slow: np.ndarray
+    noise: np.ndarray
+
+
 class Contacts:
     """The unilateral constraints of a system.
 
@@ -92,7 +123,9 @@ class Contacts:
     """
 
     def __init__(self, system: System, phases: Phases) -> None:
-        self._system, self._phases, self._gaps = system, phases, Gaps(system)
+        self._system, self._phases, self._frictions = system, phases, Frictions(system)
+        self._gaps = Gaps(system, self._frictions.all)
+        self._frictional = Frictional(self._gaps, self._frictions)
         self._touches = self._gaps.touches
         self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
         given = [touch.constraint.rest_speed for touch in self._touches]
@@ -100,10 +133,11 @@ class Contacts:
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
 
     def __len__(self) -> int:
-        return len(self._touches)
+        return len(self._touches) + len(self._frictions.all)
 
     def configured(self, base: Configuration, resting: Resting) -> Configuration:
-        """Return a configuration with the rows of those contacts that push."""
+        """Return a configuration with the rows of those contacts that push, and with friction as it is."""
+        base = self._frictions.configured(base, resting.rubbing)
         if not resting.pushing:
             return base
         names = {touch.constraint.name: touch.constraint for touch in self._touches}
@@ -118,18 +152,33 @@ class Contacts:
                 continue
             title = f"{touch.constraint}"
             number, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
-            if number == touch.number:
+            load = resting.loads.get(touch.key)
+            if number == touch.number or load is not None:
                 multiplier = Reading(touch.constraint, "multiplier", None, least)
-                found.append(Guard((*touch.key, "push"), title, multiplier, -1, True, True))
+                found.append(Guard((*touch.key, "push"), title, load or multiplier, -1, True, True))
+            if number == touch.number:
                 continue
             idle = touch.key in resting.idle
             gap = Gap(touch.constraint, touch.number, SLACK * unit) if idle else touch.gap
             found.append(Guard((*touch.key, "gap"), title, gap, -1, True, True))
-        return found
+        return [*found, *self._frictions.guards(resting.rubbing)]
+
+    def head(self, plant: Plant, resting: Resting) -> None:
+        """Let friction follow the direction of slip from where it is now."""
+        if resting.rubbing:
+            self._frictions.head(self._phases.solver_of(plant), resting.rubbing)
+
+    def sticks(self, name: str, resting: Resting) -> bool:
+        """Whether a friction of that name sticks."""
+        return name in resting.rubbing and resting.rubbing[name].held is not None
+
+    def is_friction(self, name: str) -> bool:
+        """Whether a friction has that name."""
+        return name in self._frictions.names
 
     def first_of(self, names: Iterable[str]) -> str:
-        """Return the first unilateral constraint among these names."""
-        own = {touch.constraint.name for touch in self._touches}
+        """Return the first unilateral constraint, or the first friction, among these names."""
+        own = {touch.constraint.name for touch in self._touches} | self._frictions.names
         return next(name for name in names if name in own)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
@@ -137,7 +186,8 @@ class Contacts:
         solver = self._phases.solver_of(self._system.plant)
         opening = self._gaps.at(solver, t, y, angles)
         far = np.abs(self._system.model.carried.state(y).position).max()
-        for touch, gap, unit in zip(self._touches, opening.value, self._units, strict=True):
+        gaps = opening.value[: len(self._touches)]
+        for touch, gap, unit in zip(self._touches, gaps, self._units, strict=True):
             if gap < -CLOSED * unit - ROUND_OFF * far and touch.constraint.name not in base.idle:
                 raise InputError(
                     f"{touch.constraint}: its gap ({touch.constraint.gaps[touch.number].labels[0]}) is {gap:.3g} "
@@ -151,7 +201,7 @@ class Contacts:
         angles: np.ndarray,
         base: Configuration,
         resting: Resting,
-        hit: Sequence[tuple[str, int]] = (),
+        hit: Sequence[tuple[str, int, str]] = (),
     ) -> Settled:
         """Return the state after the impact of all that is closed and approaches, and what then stays closed.
 
@@ -159,32 +209,113 @@ class Contacts:
         ----------
         base : the configuration without contacts
         resting : what was closed before
-        hit : gaps that are known to close now
+        hit : what has been seen to happen now: gaps that close, slip that ends, friction at its limit
         """
-        solver = self._phases.settled(self._system.plant_for(base), y, t)
+        closing = [key[:2] for key in hit if key[2] == "gap"]
+        if any(key[2] == "solvable" for key in hit):
+            raise SwitchingError(f"{self._system[hit[0][0]]}: {Friction.undefined}")
+        solver = self._phases.settled(self._system.plant_for(self._frictions.bare(base)), y, t)
         opening = self._gaps.at(solver, t, y, angles)
-        known = {*((name, k) for name, (k, _) in resting.pushing.items()), *resting.idle, *hit}
-        at_zero = np.abs(opening.value) <= CLOSED * self._units
+        known = {*((name, k) for name, (k, _) in resting.pushing.items()), *resting.idle, *closing}
+        at_zero = np.abs(opening.value[: len(self._touches)]) <= CLOSED * self._units
         closed = [
             c
             for c, touch in enumerate(self._touches)
             if (at_zero[c] or touch.key in known) and touch.constraint.name not in base.idle
         ]
-        if not closed:
+        acting = self._frictions.acting(base, {self._touches[c].constraint.name for c in closed})
+        if not closed and not acting:
             return Settled(y, Resting(), {})
+        speeds = self._speeds(t, y, angles, closed, opening.of(closed), solver)
+        # What has just closed goes no farther, however slowly it does.
+        least = np.where([self._touches[c].key in closing for c in closed], 0.0, speeds.noise)
+        if acting:
+            return self._settled_by_friction(
+                t, y, angles, closed, acting, opening, (speeds, least), solver, hit, resting
+            )
         opening = opening.of(closed)
         W = _response(opening, solver, t, y)
-        limits, slow, fall = self._limits_at(t, y, angles, closed, solver)
-        # What has gone beyond zero by round-off and does not rise out of it stays.
-        slow = np.maximum(slow, np.sqrt(2 * fall * np.maximum(-opening.value, 0.0)))
-        noise = self._noise(closed, solver.model, y)
-        # What has just closed goes no farther, however slowly it does.
-        least = np.where([self._touches[c].key in hit for c in closed], 0.0, noise)
-        y, impulse, rates = self._impact(t, y, closed, opening, W, (limits, slow, least), solver)
-        still = rates <= np.maximum(noise, slow)
+        y, impulse, rates = self._impact(t, y, closed, opening, W, (speeds.limits, speeds.slow, least), solver)
+        still = rates <= np.maximum(speeds.noise, speeds.slow)
         staying = np.flatnonzero(still)
         at_rest = self._at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
         return Settled(y, at_rest, impulse)
+
+    def _settled_by_friction(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        closed: list[int],
+        acting: list[Friction],
+        opening: Opening,
+        speeds: tuple[Speeds, np.ndarray],
+        solver: Solver,
+        hit: Sequence[tuple[str, int, str]],
+        resting: Resting,
+    ) -> Settled:
+        """The same where there is friction."""
+        (known, least), rough, impulse = speeds, self._frictional, dict[str, Impulse]()
+        rows = rough.rows(solver, t, y, opening, closed, acting, False)
+        rates = rows.opening.rate
+        if (rates[: len(closed)] < -np.maximum(least, FLOOR * known.slow)).any():
+            restitution = self._restitution[closed]
+            y, impulse, rates = rough.struck(solver, t, y, rows, known.limits, restitution)
+        still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)
+        closed = [c for c, stays in zip(closed, still, strict=True) if stays]
+        names = {self._touches[c].constraint.name for c in closed}
+        acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Contact)]
+        if not closed and not acting:
+            return Settled(y, Resting(), impulse)
+        opening = self._gaps.at(solver, t, y, angles)
+        rows = rough.rows(solver, t, y, opening, closed, acting, True)
+        slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows.numbers))
+        stopping = {key[0] for key in hit if key[2] == "slip"}
+        at_limit = [key[0] for key in hit if key[2] == "cone"]
+        nothing = slow.copy()
+        for grip, friction in zip(rows.grips, rows.frictions, strict=True):
+            nothing[grip.rows] *= 1.0 if friction.name in stopping else FLOOR
+        found = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, nothing, at_limit)
+        if found.rows.any():
+            y = rough.stopped(solver, t, y, rows, found.rows)
+        shares = Shares(rows, found, [self._touches[c].constraint.name for c in closed])
+        rubbing = rubbing_of(rows, found, slow, resting.rubbing, shares)
+        return Settled(
+            y, Resting(*self._shared_out(closed, found), rubbing, self._loads(closed, found, shares)), impulse
+        )
+
+    def _loads(self, closed: list[int], found: Found, shares: Shares) -> dict[tuple[str, int], Shared]:
+        """The loads of contacts that push, by their keys."""
+        largest = found.z[: len(closed)].max(initial=0.0)
+        return {
+            self._touches[c].key: shares.of(None, [row], _opens(found.z[row], largest))
+            for row, c in enumerate(closed)
+            if found.held[row] and found.z[row] > 0
+        }
+
+    def _shared_out(
+        self, closed: list[int], found: Found
+    ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
+        """Which of the closed contacts push, with the loads at which they open, and which stay closed without."""
+        count = len(closed)
+        touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]
+        largest = z.max(initial=0.0)
+        rest = CLOSED / NOTHING * found.slow[:count]
+        pushing = {
+            touch.constraint.name: (touch.number, _opens(z[c], largest))
+            for c, touch in enumerate(touches)
+            if found.rows[c]
+        }
+        return pushing, frozenset(
+            touch.key for c, touch in enumerate(touches) if w[c] <= rest[c] and touch.constraint.name not in pushing
+        )
+
+    def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, numbers: list[int]) -> float:
+        """Slip, m/s, that is small, as the speeds are at which contacts come to rest."""
+        model = solver.model
+        rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)
+        return float(REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length))
 
     def _impact(
         self,
@@ -240,18 +371,15 @@ class Contacts:
         touches = [self._touches[c] for c in closed]
         pushing: dict[str, tuple[int, float]] = {}
         for c in np.flatnonzero(held):
-            part = NO_PULL if x[c] > UNLOADED * x.max() else UNLOADED
-            pushing[touches[c].constraint.name] = touches[c].number, -part * 10.0 ** np.ceil(np.log10(x.max()))
+            pushing[touches[c].constraint.name] = touches[c].number, _opens(x[c], x.max())
         return Resting(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
 
-    def _limits_at(
-        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], solver: Solver
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rates (c,) below which impacts come to rest, and below which what moves apart is as good as at rest.
+    def _speeds(
+        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], opening: Opening, solver: Solver
+    ) -> Speeds:
+        """The speeds that tell rest from motion; see `Speeds`.
 
-        And the acceleration (c,) of a free fall.
-
-        By default both are a small part of the speed of a free fall over the size of the system: under gravity or,
+        By default they are a small part of the speed of a free fall over the size of the system: under gravity or,
         where there is none, with the acceleration by which the gap would close.
         """
         model, units = solver.model, self._units[closed]
@@ -262,7 +390,9 @@ class Contacts:
         default = REST * np.sqrt(gravity * units)
         given = self._rest_speed[closed]
         limits = np.where(np.isnan(given), default, given)
-        return limits, np.minimum(limits, default), gravity
+        # What has gone beyond zero by round-off and does not rise out of it stays.
+        slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
+        return Speeds(limits, slow, self._noise(closed, model, y))
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
         """Rates (c,) of gaps that are round-off."""
@@ -274,6 +404,12 @@ class Contacts:
 
     def _listed(self, closed: list[int]) -> str:
         return ", ".join(f"{self._touches[c].constraint}" for c in closed)
+
+
+def _opens(x: float, largest: float) -> float:
+    """Below which multiplier a contact opens that pushes with x, where the largest load is given: nothing but noise."""
+    part = NO_PULL if x > UNLOADED * largest else UNLOADED
+    return float(-part * 10.0 ** np.ceil(np.log10(largest)))
 
 
 def _response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:

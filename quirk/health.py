@@ -9,7 +9,7 @@ import numpy as np
 
 from .assembly import FAR, constraint_of, violations
 from .contradiction import others, tautness
-from .dynamics.applied import applied_loads
+from .dynamics.applied import summed
 from .dynamics.dense.projection import factorise
 from .dynamics.dense.rows import tangent_rows
 from .dynamics.metric import Metric
@@ -91,8 +91,8 @@ def _along(segment: Segment) -> Health:
     smallest, power, applied = np.zeros((3, count))
     near: dict[str, float] = {}
     for row, (t, kin) in enumerate(zip(segment.time, segment.kinematics, strict=True)):
-        force, torque = applied_loads(model, float(t), kin)
-        applied[row] = np.sum(force * velocity[row]) + np.sum(torque * spin[row])
+        force, torque = summed(model, (motion.forces[element.name].loads[row, :, 0] for element, _ in model.forces))
+        applied[row] = np.sum(force * velocity[row]) + np.sum(torque * kin.spin[:-1])
         if model.rows:
             A = tangent_rows(model, kin, float(t))
             power[row] = motion.multipliers[row] @ (A @ np.concatenate([velocity[row], spin[row]], axis=1).ravel())

@@ -97,6 +97,7 @@ class HybridRun:
                 self._phases.popitem(last=False)
         self._phases.move_to_end(key)
         self._phase = self._phases[key]
+        self._contacts.head(self._plant, self._resting)
         self._made.enter(self._phase, t, y, angles, pace, self._plant)
 
     def keep_start(self) -> None:
@@ -197,16 +198,18 @@ class HybridRun:
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: Situation, angles: np.ndarray) -> Situation:
         """The situation after contacts have closed, or have ceased to push, or after what else has changed it."""
         before = self._energy(now)
-        closing = [key[:2] for key in keys if key[2] == "gap"]
-        now = self._settled(now, angles, closing)
+        now = self._settled(now, angles, keys)
+        # That bodies which slide have become faster is of no interest to anybody.
+        keys = [key for key in keys if key[2] != "faster"]
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
             self._count(now.t, name)
-            way = -1 if closing or not keys else 1
+            closes = not keys or any(key[2] == "gap" for key in keys)
+            way = -1 if closes or self._contacts.sticks(name, self._resting) else 1
             self.happenings.append(Happening(now.t, name, way, before, self._energy(now), now.impulse))
         return now
 
-    def _settled(self, now: Situation, angles: np.ndarray, hit: Sequence[tuple[str, int]]) -> Situation:
+    def _settled(self, now: Situation, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> Situation:
         """The situation after the impacts of all that is closed; what rests from there on is noted."""
         try:
             settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)

@@ -20,13 +20,13 @@ from .dynamics.sparse.host.derivatives import require_order
 from .dynamics.sparse.host.solver import Verdict
 from .errors import InputError
 from .events import Event
-from .forces import ForceElement
+from .forces import ForceElement, Friction
 from .happenings import Happening, Happenings
 from .integrators import Statistics
 from .power import Power, power_of
 from .segment import Segment, joined, joined_by_name
 from .state import Kinematics, State
-from .view_of_forces import ForceView
+from .view_of_forces import ForceView, FrictionView
 from .views import BodyView, JointView, PlanarBodyView
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Result:
             return JointView(self, item)
         if isinstance(item, Event):
             return self.events.of(item.name)
-        return ForceView(self, item)
+        return FrictionView(self, item) if isinstance(item, Friction) else ForceView(self, item)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"

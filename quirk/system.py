@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import at_state, validate
 from .configuration import Configuration
 from .constraints import Constraint
+from .constraints.sticking import Sticking
 from .constraints.unilateral import Unilateral
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
 from .dynamics.dense.rows import ConstraintRows, constraint_rows
@@ -92,9 +93,11 @@ class System:
         """Return what computes with the parts that are active in a configuration; it is made once for each of these."""
         if configuration not in self._plants:
             others = dict(configuration.others)
+            # What friction holds has rows in place of a force.
+            held = [other for other in others.values() if isinstance(other, Sticking)]
             model = flatten(
                 self._arrangement,
-                [others.get(constraint.name, constraint) for constraint in self.constraints],
+                [*(others.get(constraint.name, constraint) for constraint in self.constraints), *held],
                 set(configuration.active),
                 [others.get(force.name, force) for force in self.forces if force.name not in configuration.idle],
                 self.gravity,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import validate
+from .body import Body
 from .dynamics.applied import Exerted
 from .errors import InputError
+from .forces import Friction
 
 if TYPE_CHECKING:
     from .forces import ForceElement
@@ -119,3 +121,50 @@ class ForceView:
             return vectors
         R = self._rotations(self._end({"i": 0, "j": 1}[frame]))
         return np.einsum("tki,tk->ti", R, vectors)
+
+
+class FrictionView(ForceView):
+    """What a friction exerts over time (nt,), sliding or sticking, and its slip.
+
+    Where several contacts or joints could share a force that holds bodies, one way to share it is shown.
+    """
+
+    of: Friction
+
+    @property
+    def sticking(self) -> np.ndarray:
+        """Whether it sticks (nt,), bool."""
+        return np.concatenate([np.full(len(s.time), self.of.name in s.model.joint_rows) for s in self._result.segments])
+
+    @property
+    def slip(self) -> np.ndarray:
+        """Components of slip (nt, d), m/s; zero while it sticks."""
+        return self.exerted.coordinates[:, 1:, 0]
+
+    def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Force (nt, 3), newton, on body j, or on body i for end 0; in N or in the axes of body i or j."""
+        held, sign = self._held(), 1.0 if self._end(end) else -1.0
+        return super().force(frame, end) + self._turned(sign * held[:, 0], frame)
+
+    def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Torque (nt, 3), N m, on the body of one end, about the origin of the frame there."""
+        held = self._held()
+        if self._end(end):
+            moment = held[:, 1]
+        else:
+            apart = self._point(1) - self._point(0)
+            moment = -held[:, 1] - np.cross(apart, held[:, 0])
+        return super().torque(frame, end) + self._turned(moment, frame)
+
+    def _held(self) -> np.ndarray:
+        """Force and torque (nt, 2, 3) on body j at the origin of its frame, in N, while it sticks."""
+        none = np.zeros((len(self._result.time), 2, 3))
+        return self._result.joint_loads.get(self.of.name, none)
+
+    def _point(self, end: int) -> np.ndarray:
+        """Origin of the frame of an end (nt, 3) in N, m."""
+        body, frame = self.of.ends[end]
+        if not isinstance(body, Body):
+            return np.broadcast_to(frame.origin, (len(self._result.time), 3))
+        found: np.ndarray = self._result[body.name].path(frame.origin).position
+        return found

@@ -8,9 +8,9 @@ import numpy as np
 
 from . import validate
 from .at_state import solved
-from .dynamics.applied import exerted
 from .dynamics.dense.rows import spatial_rows
-from .dynamics.towers import MotionTower
+from .dynamics.sparse.host.along import dynamics_along
+from .dynamics.turns import angles_at
 from .errors import InputError
 from .quantities import VirtualWork
 from .state import State
@@ -28,9 +28,10 @@ def virtual_work(system: System, state: State, t: float, displacement: Any) -> V
     moved[..., :-1, :3] = given[..., :3]
     moved[..., :-1, 3:] = np.einsum("nij,...nj->...ni", kin.rotation[:-1], given[..., 3:])
     applied = {"gravity": np.einsum("n,i,...ni->...", model.mass, model.gravity, given[..., :3])}
-    tower = MotionTower.of(kin, 1)
+    angles = angles_at(model, state, t)[None]
+    acts = dynamics_along(system.plant.solver(), np.array([t]), model.carried.flat(state)[None], angles).forces
     for element, rows in model.forces:
-        loads = exerted(element, rows, tower, t, 0, kin.angles, kin.internal).loads[:, 0]
+        loads = acts[element.name].loads[0, :, 0]
         applied[element.name] = np.einsum("fc,...fc->...", loads, moved[..., list(rows), :])
     by_row = np.einsum("mnc,...nc->...m", spatial_rows(model, kin, t), moved) * motion.multipliers
     constraints = {name: by_row[..., rows].sum(axis=-1) for name, rows in model.joint_rows.items()}

@@ -38,6 +38,7 @@ NAMES = [
     "GROUND",
     "Gear",
     "Generic",
+    "Friction",
     "GravityGradient",
     "Implicit",
     "InconsistentStateError",

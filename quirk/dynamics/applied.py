@@ -90,6 +90,15 @@ def coordinate_at(
     return continued
 
 
+def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float) -> Jet:
+    """Return what an element without functions shows, alone, at time t of a motion with accelerations; and its rate."""
+    layout = element.layout(1)
+    inputs = law_inputs(element, layout, rows, motion, t, {})
+    frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
+    found: Jet = element.shown(Jet([t, 1.0], [None] * layout.frames), *frames)
+    return found
+
+
 def fill(element: ForceElement, layout: Layout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
     """Run a law on floats; raise InputError if it fails, or gives no numbers for inputs that are such."""
     functions = [NumberCall(value, layout) for value in element.functions]

@@ -179,6 +179,7 @@ class SteppedRun:
 
     def _refer(self, angles: np.ndarray) -> None:
         """Let angles (K, 3) go on from where the run stands."""
+        self._flow.turn(self.reached, self._state)
         rates = self._model.joints.rates(self._model.carried.state(self._state))
         self._crossings.refer(self.reached, angles, rates)
         if self._model.reads_angles:

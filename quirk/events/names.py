@@ -40,7 +40,8 @@ class Reading:
     Attributes
     ----------
     of : constraint or force element of which a load is read; None for an energy of the system
-    what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element
+    what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element;
+        "multiplier" of a constraint; "solvable", whether friction has one solution
     axis : of N along which a load is read, None for its magnitude
     level : the value at which there is an event
     """
@@ -49,6 +50,23 @@ class Reading:
     what: str
     axis: int | None
     level: float
+
+
+@dataclass(frozen=True)
+class Shared(Reading):
+    """A force that follows from multipliers of several rows, or what friction could hold less what it does.
+
+    Attributes
+    ----------
+    what : "share", or "cone"
+    rows : constraints by name, each with the number of one of its rows
+    offsets : (k,) of the forces: one, or the load of a contact and the components of its friction
+    weights : (k, h) by which they depend on the multipliers of the rows
+    """
+
+    rows: tuple[tuple[str, int], ...] = ()
+    offsets: tuple[float, ...] = ()
+    weights: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)

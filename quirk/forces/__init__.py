@@ -6,6 +6,7 @@ from .drag import Drag
 from .element import ForceElement
 from .fields import Damping, ForceField, Potential, PotentialField, UniformField
 from .flux_pinning import FluxPinning
+from .friction import Friction
 from .gravity import GravityGradient, PointGravity
 from .interaction import Interaction
 from .joint_actuation import JointForce, JointTorque
@@ -26,6 +27,7 @@ __all__ = [
     "Force",
     "ForceElement",
     "ForceField",
+    "Friction",
     "GravityGradient",
     "Interaction",
     "JointForce",

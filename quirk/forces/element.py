@@ -34,6 +34,8 @@ class ForceElement(Sealed):
       J, whose negative derivatives by x act likewise. Both get angles with all the turns that they have made.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
+    What an element that has no coordinate shows under the names of `coordinates`, ``shown(t, *frames)`` returns.
+
     An element may have internal variables, such as the integral of a controller's error or the current of a motor,
     which runs integrate with the motion. ``internal`` names the attributes that hold what they start from; in the law
     they stand for the values at the time, and ``internal_rates(t, x, rate)``, or ``internal_rates(t, *frames)`` of an
@@ -150,6 +152,10 @@ class ForceElement(Sealed):
 
     def load(self, t: Any, *frames: Place) -> Any:
         """Return a force, newton, and a torque, newton metre, for each frame, in the inertial frame."""
+        raise NotImplementedError
+
+    def shown(self, t: Any, *frames: Place) -> Any:
+        """Return a quantity for each name in `coordinates`, of an element that has no `coordinate`."""
         raise NotImplementedError
 
     def internal_rates(self, t: Any, *arguments: Any) -> Any:

@@ -144,6 +144,8 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
         for f, given in enumerate(_pairs(law.load(time, *plain), layout.frames)):
             _add_given(loads[f], frames[f], *given, zeros(inputs))
+    if element.has("shown"):
+        _show(layout, _counted("shown", law.shown(time, *frames), layout.coordinates), outputs)
     for f, of_frame in enumerate(loads):
         for k, lanes in enumerate(of_frame):
             store(outputs, LANES * (f * (layout.order + 1) + k), lanes)
@@ -166,8 +168,14 @@ def _act_along(
         multipliers = _counted("along", law.along(time, *_bare(coordinates)), len(rates))
         for x, multiplier in zip(coordinates, multipliers, strict=True):
             _add(loads, x, multiplier)
-    for c, (x, multiplier) in enumerate(zip(coordinates, multipliers, strict=True)):
+    _show(layout, coordinates, outputs, multipliers)
+
+
+def _show(layout: Layout, coordinates: Sequence[Jet], outputs: Any, multipliers: Sequence[Any] = ()) -> None:
+    """Write coordinates, their rates, and what acts along them to `outputs`."""
+    for c, x in enumerate(coordinates):
         first = layout.first_coordinate + COORDINATE * c
+        multiplier = multipliers[c] if multipliers else 0.0
         # What depends on velocities has no rate, as accelerations are not known.
         for k, value in enumerate((x.taylor[0], x.taylor[1] if len(x.taylor) > 1 else math.nan, multiplier)):
             put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))

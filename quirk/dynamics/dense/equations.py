@@ -6,9 +6,11 @@ import numpy as np
 
 from quirk.state import Kinematics
 
-from ..applied import applied_loads
+from ..applied import exerted
 from ..constrained_motion import ConstrainedMotion
 from ..model import Model
+from ..towers import MotionTower
+from .friction import with_friction
 from .rows import constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
 
@@ -22,5 +24,10 @@ def motion(
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
     """Solve the equations of motion at one state; see `constrained_motion`."""
-    rows = constraint_rows(model, kin, t)
-    return constrained_motion(model, kin, t, rows, *applied_loads(model, t, kin), baumgarte, kept, least)
+    rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
+
+    def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
+        return constrained_motion(model, kin, t, rows, force, torque, baumgarte, kept, least)
+
+    acts = [exerted(element, of, moving, t, 0, kin.angles, kin.internal) for element, of in model.forces]
+    return with_friction(model, t, kin, acts, solve)[1]

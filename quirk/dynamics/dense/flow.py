@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from quirk import rotation
 from quirk.errors import InputError
+from quirk.forces import ForceElement, Friction
+from quirk.forces.friction import turned_on
 from quirk.interruption import hand_on
 from quirk.state import Kinematics, State
 
-from ..applied import Exerted, exerted, summed
+from ..applied import Exerted, exerted
 from ..carried import rates
-from ..constrained_motion import angular_acceleration
+from ..constrained_motion import ConstrainedMotion, angular_acceleration
 from ..metric import Metric
 from ..model import Model
 from ..towers import MotionTower
 from ..turns import angles_by_name
+from .friction import with_friction
 from .projection import Projected, factorise, project
 from .rows import ConstraintRows, constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
@@ -74,6 +78,12 @@ class Flow:
         self.largest_correction = largest_correction
         self.trouble: Exception | None = None
         self._projected: Projected | None = None
+        # Friction follows the direction of slip from where it was last looked at.
+        self._heading = {
+            element.name: np.append(element.direction, element.floor)
+            for element, _ in model.forces
+            if isinstance(element, Friction)
+        }
         self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
@@ -105,13 +115,15 @@ class Flow:
             state.angles = self.angles(t)
         kin = Kinematics.of(state)
         moving = MotionTower.of(kin, 1)
-        acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in self.model.forces]
-        force, torque = summed(self.model, (found.loads[:, 0] for found in acts))
-        torque = np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
+        acting = self._acting()
+        acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in acting.forces]
         rows = constraint_rows(self.model, kin, t)
-        solution = constrained_motion(
-            self.model, kin, t, rows, force, torque, self.baumgarte, self.chooser.kept, self._floor
-        )
+
+        def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
+            kept, least = self.chooser.kept, self._floor
+            return constrained_motion(self.model, kin, t, rows, force, torque, self.baumgarte, kept, least)
+
+        acts, solution = with_friction(acting, t, kin, acts, solve)
         rate = State(
             state.velocity,
             rotation.rate(state.orientation, state.angular_velocity),
@@ -119,6 +131,29 @@ class Flow:
             angular_acceleration(solution, kin),
         ).pack()
         return np.append(rate, self._carried_rates(kin, acts, rows, solution.multipliers))
+
+    def _acting(self) -> Model:
+        """The model with friction that follows the direction of slip."""
+        if not self._heading:
+            return self.model
+        forces: list[tuple[ForceElement, tuple[int, ...]]] = []
+        for element, rows in self.model.forces:
+            if element.name in self._heading:
+                heading = self._heading[element.name][:-1]
+                element = element.with_values({"direction": heading, "following": 1.0})
+            forces.append((element, rows))
+        return replace(self.model, forces=forces)
+
+    def turn(self, t: float, y: np.ndarray) -> None:
+        """Let friction follow the direction of slip at a state (13 n + k,), unless it has turned back."""
+        if not self._heading:
+            return
+        kin = Kinematics.of(self.model.carried.state(y))
+        for element, rows in self._acting().forces:
+            if element.name in self._heading:
+                found = exerted(element, rows, MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal)
+                before = self._heading[element.name]
+                self._heading[element.name] = np.append(turned_on(found.coordinates[:, 0], before), before[-1])
 
     def _carried_rates(
         self, kin: Kinematics, acts: list[Exerted], rows: ConstraintRows, multipliers: np.ndarray

@@ -10,15 +10,13 @@ import numpy as np
 from quirk import rotation
 from quirk.state import Kinematics, State
 
-from ...applied import Exerted
+from ...applied import Exerted, summed
 from ...constrained_motion import ConstrainedMotion, quaternion_mass
 from .joint_loads import JointLoads
 from .solver import Solver
 
 
-def constrained_motion(
-    solver: Solver, t: float, kin: Kinematics, y: np.ndarray, force: np.ndarray, torque: np.ndarray
-) -> ConstrainedMotion:
+def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray) -> ConstrainedMotion:
     """Solve the equations of motion at one state.
 
     Parameters
@@ -26,11 +24,13 @@ def constrained_motion(
     solver : Solver
         With its choice of rows made at this state; see `Solver.settle_near`.
     kin, y : the state, as kinematics and as a flat array in blocks of eight
-    force, torque : (n, 3), (n, 3)
-        Applied loads in N and in body axes, from which the constraint forces are told apart.
     """
     rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
+    # The constraint forces are what applied loads leave.
+    acts = solver.applied.exerted(solver.applied.table.outputs[None])
+    force, torque = summed(solver.model, (acts[element.name].loads[0, :, 0] for element, _ in solver.model.forces))
+    torque = np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
     # qdd = T^T omega_dot / 4 - |qdot|^2 q
     qdd = rotation.rate(q, rates[:, 10:]) - 0.25 * (omega**2).sum(axis=1)[:, None] * q

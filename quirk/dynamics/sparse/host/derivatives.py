@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk.errors import InputError
+from quirk.forces import Friction
 from quirk.lanes import WIDTH, aligned
 from quirk.pointers import address_of, pointer_to_python
 from quirk.rotation import IDENTITY
@@ -58,8 +59,11 @@ def highest_order(model: Model) -> int:
 
 
 def require_order(model: Model, order: int) -> None:
-    """Raise InputError if the constraints do not have derivatives for so many orders of accelerations."""
-    what = {2: "jerk or load rate", 3: "snap"}.get(order, f"acceleration of order {order}")
+    """Raise InputError if constraints or forces do not have derivatives for so many orders of accelerations."""
+    what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
+    for element, _ in model.forces:
+        if isinstance(element, Friction):
+            raise InputError(f"{element}: while it slides there is no {what}: its load is not differentiated")
     for placed in model.relations:
         missing = placed.relation.missing(order + 1)
         if missing is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from quirk.forces.friction import turned_on
+from quirk.forces.law import COORDINATE
 from quirk.state import State
 
 from ...turns import angles_by_name
@@ -50,6 +52,16 @@ class SparseFlow:
         """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
         self._reference = t, angles, rates
         self.solver.applied.refer(t, angles, rates)
+
+    def turn(self, t: float, y: np.ndarray) -> None:
+        """Let friction follow the direction of slip at a state (13 n + k,), unless it has turned back."""
+        table, applied = self.solver.frictions, self.solver.applied.table
+        if not (table.size > 1).any():
+            return
+        self(t, y)
+        for first, into, size in zip(table.slip, table.direction, table.size, strict=True):
+            slip = applied.outputs[first + COORDINATE * np.arange(size + 1)]
+            applied.inputs[into : into + size] = turned_on(slip, applied.inputs[into : into + size + 1])
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
         """Return about what the angles of joints are at a time, (3,) by name."""

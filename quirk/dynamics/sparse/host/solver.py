@@ -37,6 +37,7 @@ from ..march.run import BEST_RANK, COUNTS
 from ..plan.blocks import block_size
 from ..plan.fronts import Orthogonal
 from ..plan.tables import UNIT_ROWS, Tables
+from ..plan.tables_of_friction import flat_frictions
 from .forces import Applied
 from .related import Related
 from .sharing import FREEDOM, MORE, MOST, Sharing
@@ -95,6 +96,7 @@ class Solver:
             watch, refuse = self.applied.watched, self.refuse
             self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
         self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
+        self.frictions = flat_frictions(model, tables, self.applied.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
         self.size = tables.slots.state_size
         self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
@@ -137,7 +139,7 @@ class Solver:
     @property
     def mechanism(self) -> Mechanism:
         """The model as kernels see it, with the arrays of this solver."""
-        return Mechanism(self.tables.constants, self.nodes, self.pattern, self.applied.table, self.work)
+        return Mechanism(self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.work)
 
     def settle(self, y: np.ndarray, t: float) -> int:
         """Choose the rows to be kept from here on, at a state on the constraints; returns their number, the rank.

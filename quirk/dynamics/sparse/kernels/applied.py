@@ -20,12 +20,13 @@ from .bodies import KIN
 
 # Entries of each element: address of its law, where its inputs and outputs start, first input of its motions and of its
 # frames, its motions among those of all, and its frames likewise; of its internal variables the first input and the
-# first output of their rates, the first one in y, and their number; where in y its work is, -1 for nowhere.
+# first output of their rates, the first one in y, and their number; where in y its work is, -1 for nowhere; whether its
+# loads are those of a unit force, of a magnitude that is found together with the loads of constraints.
 (
     ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END,
-    VARIABLES, VARIABLE_RATES, VARIABLES_IN_Y, VARIABLE_COUNT, WORK_IN_Y,
-) = range(14)  # fmt: skip
-ELEMENT_SIZE = 14
+    VARIABLES, VARIABLE_RATES, VARIABLES_IN_Y, VARIABLE_COUNT, WORK_IN_Y, COUPLED,
+) = range(15)  # fmt: skip
+ELEMENT_SIZE = 15
 
 # Entries of each frame: where its body starts in arrays of states and of kinematics.
 STATE_AT, KINEMATICS_AT = range(2)
@@ -71,6 +72,8 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         o = ELEMENT_SIZE * e
         run_law(forces, e, t, y, kin)
+        if forces.entries[o + COUPLED] != 0:
+            continue
         first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
         for s in range(first, forces.entries[o + SIDE_END]):
             k = forces.sides[SIDE_ENTRIES * s + KINEMATICS_AT]

@@ -11,6 +11,7 @@ from .applied import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, 
 from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads
 from .factorisation import factorise_rows
 from .factorise import STRETCH, backward, factorise, forward
+from .friction import rub
 from .impose import clear, impose, wrenches
 from .mechanism import Mechanism
 from .rows import along, constraint_rows
@@ -47,7 +48,8 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
     if forces.entries.shape[0] > 0:
         poses(constants, y, work.kin)
         applied_loads(forces, t, y, work.kin)
-    if passes > 1:
+    rubs = mechanism.frictions.element.shape[0] > 0
+    if passes > 1 or rubs:
         if forces.entries.shape[0] == 0:
             poses(constants, y, work.kin)
         # Applied loads and those of constraints are summed up per body before anything is divided by its mass.
@@ -55,7 +57,10 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
         all_rows(mechanism, t, y, alpha, beta)
         copy(work.rhs, work.goal)
         factorise_rows(mechanism)
-        impose(mechanism, passes)
+        if rubs:
+            rub(mechanism, y, passes)
+        else:
+            impose(mechanism, passes)
     else:
         if forces.entries.shape[0] > 0:
             free_accelerations(constants, y, work.kin)

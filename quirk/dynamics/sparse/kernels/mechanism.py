@@ -9,6 +9,7 @@ import numpy as np
 from quirk.record import record
 
 from .applied import Forces
+from .coupled import Frictions
 from .factorise import Pattern
 from .rows import Nodes
 from .work import Work
@@ -19,11 +20,13 @@ class Mechanism(NamedTuple):
     """What kernels know of a system, and the arrays that they write.
 
     constants: of bodies, see `quirk.dynamics.layout` · nodes: the joints · pattern: the order of elimination and the
-    blocks of S · forces: the force elements · work: all that is written
+    blocks of S · forces: the force elements · frictions: those among them that depend on the loads of constraints ·
+    work: all that is written
     """
 
     constants: np.ndarray
     nodes: Nodes
     pattern: Pattern
     forces: Forces
+    frictions: Frictions
     work: Work

@@ -30,6 +30,7 @@ from ...counting import look_ahead, note_turns, turn_on
 from ..kernels.applied import refer
 from ..kernels.bodies import finite, normalise
 from ..kernels.evaluate import copy, evaluate
+from ..kernels.friction import turn_on_slip
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.redundancy import watch
@@ -171,6 +172,7 @@ def march_of(take: Kernel, between: Kernel, middle: Kernel, close: Kernel, *, wa
         elif not accepted(error, stepper.exponent, run, h):
             return GONE_ON
         refer(mechanism.forces, clock[T_NEW])
+        turn_on_slip(mechanism)
         counts[WITHIN] = TAKEN
         reason = look(mechanism, stepper, settings, run)
         if counts[WITHIN] == BETWEEN or reason == UNDEFINED:

@@ -22,9 +22,10 @@ from ..kernels.applied import (
     run_law,
 )
 from ..kernels.bodies import poses
+from ..kernels.coupled import Readings
 from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
-from ..kernels.readings import Readings, kinetic, potential, reading
+from ..kernels.readings import kinetic, potential, reading
 
 # Parts of a step at which quantities are sampled where one may cross.
 SAMPLES = 16

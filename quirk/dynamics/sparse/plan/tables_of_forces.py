@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from quirk.forces.friction import Friction
 from quirk.forces.law import COORDINATE, REFERENCE
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
@@ -31,7 +32,7 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
             0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
             first_motion, last_motion, first_side, last_side, first_in + layout.first_internal,
             first_out + layout.first_rate, first_carried + variables.start, layout.internal,
-            -1 if work is None else first_carried + work,
+            -1 if work is None else first_carried + work, int(isinstance(element, Friction)),
         ))  # fmt: skip
         sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
         turns += [
@@ -39,6 +40,8 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
             for k, c in enumerate(element.turning)
         ]
         inputs.append(fixed_inputs(element, layout))
+        if isinstance(element, Friction):
+            inputs[-1][element.place_of("size")] = 1.0
         first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
         first_side, first_motion = last_side, last_motion
     working = [

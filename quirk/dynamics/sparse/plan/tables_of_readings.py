@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from quirk.constraints import Constraint
-from quirk.events.names import Reading
+from quirk.constraints.sticking import Sticking
+from quirk.events.names import Reading, Shared
+from quirk.forces.friction import NORMAL, Friction
 from quirk.forces.law import COORDINATE
 from quirk.lanes import aligned
 from quirk.state import STATE_SIZE
@@ -15,16 +17,41 @@ from quirk.state import STATE_SIZE
 from ...layout import KINEMATICS_SIZE, WRENCH_SIZE
 from ...model import Model
 from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
-from ..kernels.readings import ENERGY, MULTIPLIER, NUMBERS, OF_CONSTRAINT, OF_FORCE, OUTPUT_OF_LAW, READING, Readings
+from ..kernels.coupled import (
+    COEFFICIENT,
+    CONE,
+    ENERGY,
+    FORCES,
+    LEVEL,
+    MOST_FORCES,
+    MULTIPLIER,
+    NUMBERS,
+    OF_CONSTRAINT,
+    OF_FORCE,
+    OFFSETS,
+    OUTPUT_OF_LAW,
+    PLACE,
+    READING,
+    SHARE,
+    SOLVABLE,
+    TERM_COUNT,
+    TERMS,
+    Readings,
+)
 from .tables import Tables
 
 
 def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
     """Lay out readings; what is not active is read as zero."""
     nodes: list[int] = []
+    multipliers: list[int] = []
+    weights: list[float] = []
     kind, entries, numbers = [], [], []
     for one in readings:
-        e, x = _entries(one, model, tables, forces, nodes)
+        if isinstance(one, Shared):
+            e, x = _of_shared(one, model, tables, multipliers, weights)
+        else:
+            e, x = _entries(one, model, tables, forces, nodes)
         kind.append(e[0])
         entries.append(e[1])
         numbers.append(x)
@@ -40,6 +67,8 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
         nodes=np.array(nodes, dtype=np.int64),
         energies=np.array(energies, dtype=np.int64),
         wrench=aligned(tables.slots.lanes * WRENCH_SIZE),
+        multipliers=np.array(multipliers, dtype=np.int64),
+        weights=np.array(weights, dtype=float),
     )
 
 
@@ -49,6 +78,8 @@ def _entries(
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[0] = one.level
     entries[:2] = int(one.what == "torque"), -1 if one.axis is None else one.axis
+    if one.what == "solvable":
+        return (SOLVABLE, entries), numbers
     if one.of is None:
         entries[14:16] = int(one.what != "potential"), int(one.what != "kinetic")
         return (ENERGY, entries), numbers
@@ -74,6 +105,30 @@ def _entries(
         place = layout.first_coordinate + COORDINATE * element.coordinates.index(one.what)
     entries[13] = int(forces.entries[ELEMENT_SIZE * number + OUTPUT]) + place
     return (OUTPUT_OF_LAW, entries), numbers
+
+
+def _of_shared(
+    one: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
+) -> tuple[tuple[int, list[int]], np.ndarray]:
+    """Of a force that follows from several multipliers; to these, and to their weights, its terms are added."""
+    entries, numbers = [0] * READING, np.zeros(NUMBERS)
+    numbers[LEVEL] = one.level
+    numbers[OFFSETS : OFFSETS + len(one.offsets)] = one.offsets
+    entries[TERMS], entries[TERM_COUNT], entries[FORCES] = len(multipliers), len(one.rows), len(one.offsets)
+    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
+    own = [weight for of in one.weights for weight in of]
+    weights += own + [0.0] * (MOST_FORCES * len(one.rows) - len(own))
+    if one.what == "share":
+        return (SHARE, entries), numbers
+    friction = one.of
+    assert isinstance(friction, Friction)
+    numbers[COEFFICIENT] = friction.static
+    entries[PLACE] = -1
+    if friction.takes != NORMAL:
+        sliding = sum(isinstance(element, Friction) for element, _ in model.forces)
+        sticking = [held.name for held, _ in model.joint_bodies if isinstance(held, Sticking)]
+        entries[PLACE] = sliding + sticking.index(friction.name)
+    return (CONE, entries), numbers
 
 
 def _of_constraint(

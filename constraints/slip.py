@@ -1,0 +1,149 @@
+"""Slip: how fast bodies slide on each other where a joint or a contact carries a load, and what drags them there.
+
+Each component of slip is a rate, linear in velocities, m/s, with the loads that a unit force along it exerts. The
+same functions serve the law of friction while bodies slide, and the rows of velocities that hold them while they stick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.jets import where
+
+from .primitives import X, Y, Z
+
+Vector = Any
+
+# One and the cosine of the angle between a normal and the side where tangents are smooth.
+LEAST_ROOM = 1e-12
+
+
+@dataclass(frozen=True)
+class Component:
+    """One component of slip.
+
+    Attributes
+    ----------
+    rate : of body j relative to body i, m/s
+    force, torque : on body j at the origin of its frame, (3,) each, of a unit force along the component
+    force_i, torque_i : the same on body i
+    """
+
+    rate: Any
+    force: Vector
+    torque: Vector
+    force_i: Vector
+    torque_i: Vector
+
+
+def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
+    """The component along a direction (3,), of the material of both bodies at a point (3,)."""
+    from_i, from_j = point - i.position, point - j.position
+    slip = j.velocity + np.cross(j.spin, from_j) - i.velocity - np.cross(i.spin, from_i)
+    return Component(direction @ slip, direction, np.cross(from_j, direction), -direction, -np.cross(from_i, direction))
+
+
+def _turning(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
+    """The component about a direction (3,), at a radius."""
+    torque, nothing = direction * radius, direction * 0.0
+    return Component(torque @ (j.spin - i.spin), nothing, torque, nothing, -torque)
+
+
+@dataclass(frozen=True)
+class AlongAxis:
+    """Slip of what slides along an axis of frame i, turns about it, or both."""
+
+    axis: int
+    slides: bool
+    turns: bool
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return int(self.slides) + int(self.turns)
+
+    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+        """Return the components; `numbers` is the radius."""
+        axis = i.rotation[:, self.axis]
+        found = [_pushing(i, j, axis, j.position)] if self.slides else []
+        return [*found, _turning(i, j, axis, numbers[0])] if self.turns else found
+
+
+@dataclass(frozen=True)
+class AboutPoint:
+    """Slip of a ball in its socket."""
+
+    size = 3
+
+    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+        """Return the components about the axes of frame i; `numbers` is the radius."""
+        return [_turning(i, j, i.rotation[:, axis], numbers[0]) for axis in (X, Y, Z)]
+
+
+@dataclass(frozen=True)
+class OnPlane:
+    """Slip of the origin of frame j on the x-y plane of frame i."""
+
+    size = 2
+
+    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+        """Return the components along x and y of frame i."""
+        return [_pushing(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
+
+
+@dataclass(frozen=True)
+class OfSurfaces:
+    """Slip where two surfaces touch.
+
+    Attributes
+    ----------
+    kinds : of the surfaces, first and second as in `quirk.constraints.contact.GAPS`
+    turned : whether the first is that of body j
+    side : 1 or -1: the half of directions of the normal, along z of the first frame, where the components are smooth;
+        they are so everywhere but in the direction opposite to that
+    """
+
+    kinds: tuple[str, str]
+    turned: bool
+    side: int = 1
+
+    size = 2
+
+    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+        """Return the components along two tangents; `numbers` are the radii of the first and second surface."""
+        one, two = (j, i) if self.turned else (i, j)
+        normal, point = self._touching(one, two, numbers)
+        return [_pushing(i, j, tangent, point) for tangent in self._tangents(one, normal)]
+
+    def _touching(self, one: Any, two: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
+        """The normal from the first surface to the second, and the point where they touch."""
+        normal = one.rotation[:, Z]
+        if self.kinds == ("sphere", "sphere"):
+            apart = two.position - one.position
+            normal = apart / np.sqrt(apart @ apart)
+            return normal, one.position + normal * radii[0]
+        if self.kinds == ("plane", "sphere"):
+            return normal, two.position - normal * radii[1]
+        axis = two.rotation[:, Z]
+        cosine = normal @ axis
+        return normal, two.position + (axis * cosine - normal) * (radii[1] / np.sqrt(1.0 - cosine * cosine))
+
+    def _tangents(self, one: Any, normal: Vector) -> tuple[Vector, Vector]:
+        """Two tangents at right angles; on spheres those of Frisvad, J. Graphics Tools 16 (2012)."""
+        if self.kinds[0] == "plane":
+            return one.rotation[:, X], one.rotation[:, Y]
+        x, y, z = one.rotation.T @ normal
+        room = 1.0 + z * self.side
+        # Where they are undefined another side is taken, but numbers they should be.
+        room = where(room > LEAST_ROOM, room, room.constant(LEAST_ROOM))
+        part = -x * y / room
+        first = one.rotation @ np.array([1.0 - x * x / room, part, -x * self.side], dtype=object)
+        second = one.rotation @ np.array([part, 1.0 - y * y / room, -y * self.side], dtype=object)
+        return first, second
+
+
+Slip = AlongAxis | AboutPoint | OnPlane | OfSurfaces

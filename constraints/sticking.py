@@ -1,0 +1,48 @@
+"""Bodies that friction holds: rows of velocities where they would slip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quirk.jets import Jet
+
+from .constraint import Constraint
+from .relation import FORCE, MovingFrame, Relation
+from .slip import Slip
+
+
+@dataclass(frozen=True)
+class Held:
+    """The function of the rows that keep some components of slip at zero."""
+
+    slip: Slip
+    which: tuple[int, ...]
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return these components, m/s."""
+        i, j = frames
+        components = self.slip(i, j, numbers)
+        return [components[c].rate for c in self.which]
+
+
+class Sticking(Constraint):
+    """A joint or a contact that friction holds, with a row for each component of slip that is kept at zero.
+
+    The load is what friction exerts on body j.
+
+    Parameters
+    ----------
+    friction : the `Friction` that holds them
+    slip : of its joint or contact
+    which : numbers of the components that are kept at zero, of those that do not follow from others
+    """
+
+    def __init__(self, friction: Any, slip: Slip, which: tuple[int, ...]) -> None:
+        on = friction.on
+        super().__init__(friction.name, on.body_i, on.body_j, on.frame_i, on.frame_j, False)
+        self.friction, self.which = friction, which
+        labels = tuple(f"slip {c + 1}" for c in which)
+        numbers = tuple(float(radius) for radius in friction.radii)
+        self.primitives = (Relation(Held(slip, which), labels, (FORCE,) * len(which), numbers, of_velocities=True),)

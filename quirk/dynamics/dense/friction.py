@@ -1,0 +1,107 @@
+"""Friction in proportion to constraint loads, dense: the reference for `quirk.dynamics.sparse.kernels.friction`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.forces.friction import NORMAL, Friction
+from quirk.state import Kinematics
+
+from ..applied import Exerted, exerted, summed
+from ..bearing import JointLoad
+from ..constrained_motion import ConstrainedMotion
+from ..model import Model
+from ..towers import MotionTower
+from .joint_loads import joint_loads
+
+Solve = Callable[[np.ndarray, np.ndarray], ConstrainedMotion]
+
+MOST_ITERATIONS, CONVERGED = 50, 1e-14
+
+
+def with_friction(
+    model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
+) -> tuple[list[Exerted], ConstrainedMotion]:
+    """Return what all force elements exert, friction among them, and the motion.
+
+    Parameters
+    ----------
+    acts : of each force element; friction has no magnitude in it
+    solve : returns the motion under applied forces (n, 3) in N and torques (n, 3) in body axes
+    """
+    acts = list(acts)
+
+    def motion() -> ConstrainedMotion:
+        force, torque = summed(model, (found.loads[:, 0] for found in acts))
+        return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
+
+    base = motion()
+    frictions = {k: element for k, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
+    which = list(frictions)
+    if not which:
+        return acts, base
+    units, answers, none = [], [], [acts[k] for k in which]
+    for k in which:
+        element, rows = model.forces[k]
+        one = element.with_values({"size": 1.0})
+        units.append(exerted(one, rows, MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal))
+        acts[k] = units[-1]
+        answers.append(motion())
+        acts[k] = none[len(units) - 1]
+    found = [_load(model, t, kin, friction, base, answers) for friction in frictions.values()]
+    for k, unit, size in zip(which, units, _magnitudes(found), strict=True):
+        acts[k] = replace(unit, loads=size * unit.loads)
+    return acts, motion()
+
+
+# The load N times mu, and its slopes, from the magnitudes of all friction.
+Load = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+def _load(
+    model: Model,
+    t: float,
+    kin: Kinematics,
+    friction: Friction,
+    base: ConstrainedMotion,
+    answers: Sequence[ConstrainedMotion],
+) -> Load:
+    rows, mu = model.joint_rows.get(friction.on.name, slice(0, 0)), friction.coefficient
+    if rows.stop == rows.start:
+        return lambda f: (0.0, np.zeros(len(f)))
+    if friction.takes == NORMAL:
+        first = base.multipliers[rows.start]
+        slopes = np.array([answer.multipliers[rows.start] - first for answer in answers])
+        return lambda f: (mu * float(first + slopes @ f), mu * slopes)
+
+    def load(motion: ConstrainedMotion) -> np.ndarray:
+        return np.concatenate(joint_loads(model, kin, t, motion.multipliers)[friction.on.name])
+
+    body, frame = friction.ends[0]
+    R = kin.rotation[model.body_names.index(body.name)] if body.name in model.body_names else np.eye(3)
+    axis = R @ frame.matrix[:, friction.axis]
+    response = np.array([load(answer) - load(base) for answer in answers]).T
+    joint = JointLoad(friction, axis, load(base), response)
+
+    def scaled(f: np.ndarray) -> tuple[float, np.ndarray]:
+        N, slopes = joint(f)
+        return mu * N, mu * slopes
+
+    return scaled
+
+
+def _magnitudes(loads: Sequence[Load]) -> np.ndarray:
+    """Solve f = mu N(f) by Newton's method."""
+    f = np.zeros(len(loads))
+    for _ in range(MOST_ITERATIONS):
+        found = [load(f) for load in loads]
+        matrix = np.eye(len(f)) - np.array([slopes for _, slopes in found])
+        change = np.linalg.solve(matrix, np.array([N for N, _ in found]) - f)
+        f = f + change
+        if np.abs(change).max() <= CONVERGED * np.abs(f).max():
+            return f
+    raise InputError(Friction.undefined)

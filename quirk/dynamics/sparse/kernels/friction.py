@@ -1,0 +1,271 @@
+"""Friction in proportion to constraint loads, solved for together with them.
+
+Loads are affine in the magnitudes f (c,) of all friction forces: lambda = lambda_0 + sum of f_l lambda_l, with lambda_l
+the answer of the constraints to a unit force of friction l. Each takes one more solve with the same factorisation. Then
+f_k = mu_k N_k(lambda) are c equations for c magnitudes: linear where N is a multiplier, as of a contact, else solved by
+Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction reacts upon its own load so much
+that there is no solution, or another one (Painleve 1895).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.constraints.relation import LANES
+from quirk.forces.friction import ALONG, NORMAL, WHOLE
+from quirk.forces.law import COORDINATE
+from quirk.lanes import at, load, put, store
+
+from ...layout import MOMENT
+from ...vectors import back, cross, dot, minus, plus, scaled, times, turned
+from .applied import ELEMENT_SIZE, OUTPUT, Forces
+from .impose import clear, impose
+from .loads import constraint_load
+from .mechanism import Mechanism
+
+# Numbers of the load of a joint or contact: force and torque, or the multiplier of its contact.
+LOAD = 6
+MOST_ITERATIONS = 50
+# Changes of magnitudes below this part of the largest are round-off.
+CONVERGED = 4e-16
+# Bodies of each friction, i and j.
+ENDS = 2
+
+
+@kernel
+def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
+    """Add constraint loads and friction to the applied loads in work.wrench; work.x are then the multipliers.
+
+    Rows are factorised, and work.goal is what A M^-1 (work.wrench) is to be.
+    """
+    work, rubbing = mechanism.work, mechanism.frictions
+    count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
+    for source in range(count + 1):
+        if source > 0:
+            clear(work.wrench)
+            clear(work.goal)
+            unit_force(mechanism, source - 1)
+        impose(mechanism, passes)
+        for o in range(0, rows, 8):
+            store(rubbing.x, source * rows + o, load(work.x, o))
+        for o in range(0, bodies, 8):
+            store(rubbing.wrench, source * bodies + o, load(work.wrench, o))
+        for k in range(count):
+            load_of(mechanism, k, y, LOAD * (source * count + k))
+    magnitudes(mechanism)
+    for o in range(0, rows, 8):
+        lanes = load(rubbing.x, o)
+        for k in range(count):
+            lanes = lanes + at(rubbing.magnitude, k) * load(rubbing.x, (k + 1) * rows + o)
+        store(work.x, o, lanes)
+    for o in range(0, bodies, 8):
+        lanes = load(rubbing.wrench, o)
+        for k in range(count):
+            lanes = lanes + at(rubbing.magnitude, k) * load(rubbing.wrench, (k + 1) * bodies + o)
+        store(work.wrench, o, lanes)
+    for k in range(count):
+        out = first_output(mechanism.forces, rubbing.element[k])
+        for o in range(out, out + ENDS * LANES, LANES):
+            store(mechanism.forces.outputs, o, at(rubbing.magnitude, k) * load(mechanism.forces.outputs, o))
+
+
+@kernel
+def first_output(forces: Forces, e: int) -> int:
+    """Where in the outputs the loads of element e begin."""
+    return forces.entries[ELEMENT_SIZE * e + OUTPUT]
+
+
+@kernel
+def unit_force(mechanism: Mechanism, k: int) -> None:
+    """Add the loads of friction k, of magnitude 1, to work.wrench."""
+    rubbing, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
+    out = first_output(forces, rubbing.element[k])
+    for end in range(ENDS):
+        kin, wrench = rubbing.kinematics[ENDS * k + end], rubbing.wrenches[ENDS * k + end]
+        o = out + LANES * end
+        torque = at(forces.outputs, o + 3), at(forces.outputs, o + 4), at(forces.outputs, o + 5)
+        moment = scaled(work.kin, kin, back(work.kin, kin, torque))
+        for c in range(3):
+            work.wrench[wrench + 8 * c] += at(forces.outputs, o + c)
+            work.wrench[wrench + MOMENT + 8 * c] += moment[c]
+
+
+@kernel
+def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int) -> None:
+    """Write the load that counts for friction k, from work.x, to rubbing.load from element `o` on."""
+    rubbing = mechanism.frictions
+    for c in range(LOAD):
+        put(rubbing.load, o + c, 0.0)
+    if rubbing.place[k] < 0:
+        return
+    if rubbing.takes[k] == NORMAL:
+        put(rubbing.load, o, at(mechanism.work.x, rubbing.place[k]))
+        return
+    for n in range(2):
+        vector = constraint_load(mechanism, rubbing.readings, rubbing.place[k] + n, y)
+        for c in range(3):
+            put(rubbing.load, o + 3 * n + c, vector[c])
+
+
+@kernel
+def magnitudes(mechanism: Mechanism) -> None:
+    """Solve f = mu N(loads) for the magnitudes f; not numbers where there is no solution.
+
+    Also fills `solvable`: positive unless there is none, or more than one.
+    """
+    rubbing = mechanism.frictions
+    count = rubbing.element.shape[0]
+    for k in range(count):
+        put(rubbing.magnitude, k, 0.0)
+    before = math.inf
+    for _ in range(MOST_ITERATIONS):
+        linearise(mechanism)
+        determinant = eliminate(rubbing.matrix, rubbing.rest, count)
+        change, size = 0.0, 0.0
+        for k in range(count):
+            put(rubbing.magnitude, k, at(rubbing.magnitude, k) + at(rubbing.rest, k))
+            change = max(change, abs(at(rubbing.rest, k)))
+            size = max(size, abs(at(rubbing.magnitude, k)))
+        if not change < math.inf:
+            break
+        if change <= CONVERGED * size or (change >= before and change <= math.sqrt(CONVERGED) * size):
+            put(rubbing.solvable, 0, min(determinant, reserve(mechanism)))
+            return
+        before = change
+    for k in range(count):
+        put(rubbing.magnitude, k, math.nan)
+
+
+@kernel
+def linearise(mechanism: Mechanism) -> None:
+    """Fill rubbing.matrix with I - mu dN/df, and rubbing.rest with mu N - f, at the present magnitudes."""
+    rubbing = mechanism.frictions
+    count = rubbing.element.shape[0]
+    for k in range(count):
+        for c in range(LOAD):
+            total = at(rubbing.load, LOAD * k + c)
+            for m in range(count):
+                total += at(rubbing.magnitude, m) * at(rubbing.load, LOAD * ((m + 1) * count + k) + c)
+            put(rubbing.present, c, total)
+        wanted = at(rubbing.coefficient, k) * normal(mechanism, k, rubbing.present, 0)
+        put(rubbing.rest, k, wanted - at(rubbing.magnitude, k))
+        for m in range(count):
+            slope = normal_rate(mechanism, k, rubbing.present, 0, rubbing.load, LOAD * ((m + 1) * count + k))
+            put(rubbing.matrix, count * k + m, (1.0 if k == m else 0.0) - at(rubbing.coefficient, k) * slope)
+
+
+@kernel
+def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
+    """Solve matrix x = x by Gauss's elimination with pivots, in place; returns the determinant."""
+    determinant = 1.0
+    for k in range(count):
+        best = k
+        for r in range(k + 1, count):
+            best = r if abs(matrix[count * r + k]) > abs(matrix[count * best + k]) else best
+        if best != k:
+            determinant = -determinant
+            for c in range(count):
+                matrix[count * k + c], matrix[count * best + c] = matrix[count * best + c], matrix[count * k + c]
+            x[k], x[best] = x[best], x[k]
+        pivot = matrix[count * k + k]
+        determinant *= pivot
+        for r in range(k + 1, count):
+            factor = matrix[count * r + k] / pivot if pivot != 0.0 else math.nan
+            for c in range(k, count):
+                matrix[count * r + c] -= factor * matrix[count * k + c]
+            x[r] -= factor * x[k]
+    for k in range(count - 1, -1, -1):
+        for c in range(k + 1, count):
+            x[k] -= matrix[count * k + c] * x[c]
+        pivot = matrix[count * k + k]
+        x[k] = x[k] / pivot if pivot != 0.0 else math.nan
+    return determinant
+
+
+@kernel
+def reserve(mechanism: Mechanism) -> float:
+    """How much less than one the reaction of each friction upon its own load is, at least.
+
+    Where N is a norm and this is not positive, there are two magnitudes or none.
+    """
+    rubbing = mechanism.frictions
+    count, least = rubbing.element.shape[0], 1.0
+    for k in range(count):
+        own = normal(mechanism, k, rubbing.load, LOAD * ((k + 1) * count + k))
+        least = min(least, 1.0 - at(rubbing.coefficient, k) * own)
+    return least
+
+
+@kernel
+def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
+    """The load N that counts for friction k, of a load from element `o` on, N."""
+    takes = mechanism.frictions.takes[k]
+    if takes == NORMAL:
+        return at(loads, o)
+    one, two = carried(mechanism, k, loads, o)
+    return math.sqrt(dot(one, one)) + math.sqrt(dot(two, two))
+
+
+@kernel
+def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes: np.ndarray, p: int) -> float:
+    """By how much N changes with a load, for a change of it from element `p` of another array on."""
+    takes = mechanism.frictions.takes[k]
+    if takes == NORMAL:
+        return at(changes, p)
+    one, two = carried(mechanism, k, loads, o)
+    change_one, change_two = carried(mechanism, k, changes, p)
+    return along_unit(one, change_one) + along_unit(two, change_two)
+
+
+@kernel
+def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
+    """Return a . b / |a|; |b| where a is nothing."""
+    size = math.sqrt(dot(a, a))
+    return dot(a, b) / size if size > 0.0 else math.sqrt(dot(b, b))
+
+
+@kernel
+def carried(
+    mechanism: Mechanism, k: int, loads: np.ndarray, o: int
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """The forces, N, in both bearings of a joint, the second of which may be zero; in N."""
+    rubbing, kin = mechanism.frictions, mechanism.work.kin
+    force = at(loads, o), at(loads, o + 1), at(loads, o + 2)
+    nothing = 0.0, 0.0, 0.0
+    if rubbing.takes[k] == WHOLE:
+        return force, nothing
+    m = 3 * k
+    axis = turned(
+        kin, rubbing.kinematics[ENDS * k], (at(rubbing.axis, m), at(rubbing.axis, m + 1), at(rubbing.axis, m + 2))
+    )
+    along = times(axis, dot(axis, force))
+    if rubbing.takes[k] == ALONG:
+        return along, nothing
+    across = minus(force, along)
+    length = at(rubbing.length, k)
+    if not length > 0.0:
+        return across, nothing
+    torque = at(loads, o + 3), at(loads, o + 4), at(loads, o + 5)
+    half, couple = times(across, 0.5), times(cross(axis, torque), 1.0 / length)
+    return plus(half, couple), minus(half, couple)
+
+
+@kernel
+def turn_on_slip(mechanism: Mechanism) -> None:
+    """Let the direction of each friction be that of the slip at the last evaluation, unless it has turned back."""
+    rubbing, forces = mechanism.frictions, mechanism.forces
+    for k in range(rubbing.element.shape[0]):
+        size = rubbing.size[k]
+        first, into = rubbing.slip[k], rubbing.direction[k]
+        ahead, square = at(forces.outputs, first), 0.0
+        for c in range(size):
+            s = at(forces.outputs, first + COORDINATE * (c + 1))
+            square += s * s
+        floor = at(forces.inputs, into + size)
+        if size > 1 and ahead > 0.0 and square > floor * floor:
+            for c in range(size):
+                s = at(forces.outputs, first + COORDINATE * (c + 1))
+                put(forces.inputs, into + c, s / math.sqrt(square))

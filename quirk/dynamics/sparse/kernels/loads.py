@@ -1,0 +1,89 @@
+"""The load of one constraint at an evaluation, in kernels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, total
+
+from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT, POSITION
+from ...vectors import cross, minus, three, turned
+from .coupled import (
+    ARM,
+    IS_TORQUE,
+    J_IS_GROUND,
+    KIN_I,
+    KIN_J,
+    NODE,
+    NODE_END,
+    NUMBERS,
+    READING,
+    STATE_I,
+    STATE_J,
+    UNSCALED,
+    WRENCH_I,
+    WRENCH_J,
+    Readings,
+)
+from .mechanism import Mechanism
+from .relations import relation_wrenches
+from .rows import RELATION
+
+
+@kernel
+def component(axis: int, vector: tuple[float, float, float]) -> float:
+    """One component of a vector, or its magnitude for axis -1."""
+    x, y, z = vector
+    if axis < 0:
+        return math.sqrt(x * x + y * y + z * z)
+    return x if axis == 0 else y if axis == 1 else z
+
+
+@kernel
+def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> tuple[float, float, float]:
+    """Force on body j by body i in N, or the torque about the joint point of body j."""
+    nodes, work, o, wrench = mechanism.nodes, mechanism.work, READING * r, readings.wrench
+    entries = readings.entries
+    i, j = entries[o + WRENCH_I], entries[o + WRENCH_J]
+    for c in range(6):
+        put(wrench, i + 8 * c, 0.0)
+        put(wrench, j + 8 * c, 0.0)
+    for k in range(entries[o + NODE], entries[o + NODE_END]):
+        n = readings.nodes[k]
+        if nodes.kind[n] == RELATION:
+            relation_wrenches(nodes.relations, nodes.lanes[n], work.G, work.x, 8 * n, wrench)
+            continue
+        multipliers, g = load(work.x, 8 * n), G_SIZE * n
+        for c in range(3):
+            force = total(multipliers * load(work.G, g + G_FORCE + 8 * c))
+            wrench[i + 8 * c] -= force
+            wrench[j + 8 * c] += force
+            wrench[i + MOMENT + 8 * c] += total(multipliers * load(work.G, g + G_I + 8 * c))
+            wrench[j + MOMENT + 8 * c] += total(multipliers * load(work.G, g + G_J + 8 * c))
+    # What acts on the ground is read off body i.
+    ground = entries[o + J_IS_GROUND] != 0
+    near, sign = (i, -1.0) if ground else (j, 1.0)
+    force = sign * at(wrench, near), sign * at(wrench, near + 8), sign * at(wrench, near + 16)
+    if entries[o + IS_TORQUE] == 0:
+        return force
+    u, kin = NUMBERS * r + UNSCALED, entries[o + KIN_I] if ground else entries[o + KIN_J]
+    a, b, c = three(wrench, near + MOMENT)
+    numbers = readings.numbers
+    moment = turned(
+        work.kin,
+        kin,
+        (
+            sign * (at(numbers, u) * a + at(numbers, u + 1) * b + at(numbers, u + 2) * c),
+            sign * (at(numbers, u + 3) * a + at(numbers, u + 4) * b + at(numbers, u + 5) * c),
+            sign * (at(numbers, u + 6) * a + at(numbers, u + 7) * b + at(numbers, u + 8) * c),
+        ),
+    )
+    m = NUMBERS * r + ARM
+    arm = turned(work.kin, entries[o + KIN_J], (at(numbers, m), at(numbers, m + 1), at(numbers, m + 2)))
+    centre = three(y, (entries[o + STATE_I] if ground else entries[o + STATE_J]) + 8 * POSITION)
+    away = minus(minus(centre, three(y, entries[o + STATE_J] + 8 * POSITION)), arm)
+    x, y_, z = cross(away, force)
+    return moment[0] + x, moment[1] + y_, moment[2] + z

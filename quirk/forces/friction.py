@@ -1,0 +1,245 @@
+"""Coulomb friction in proportion to the load that a joint or a contact carries."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from quirk import rotation, validate
+from quirk.constraints import Contact, Joint, Planar, PointOnPlane, Spherical, Universal
+from quirk.constraints.constraint import initial_point
+from quirk.constraints.contact import GAPS
+from quirk.constraints.primitives import Z
+from quirk.constraints.slip import AboutPoint, AlongAxis, OfSurfaces, OnPlane, Slip
+from quirk.constraints.sticking import Sticking
+from quirk.errors import InputError
+from quirk.jets import where
+
+from .element import ForceElement
+from .place import Place
+
+# How the load that counts is found from that of the joint or contact: as what is normal to surfaces; as what is across
+# an axis; as the whole force; as what is along an axis.
+NORMAL, ACROSS, WHOLE, ALONG = range(4)
+KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane or Planar"
+
+
+class Friction(ForceElement):
+    """Dry friction in a joint or a contact: sliding against a part of the true load, or sticking.
+
+    While bodies slide, a force of `coefficient` times the load N acts against their slip. The load is that of the same
+    instant, which depends on the friction: both are solved for at once. While they stick, rows of velocities hold them,
+    as long as the force this takes is not more than `static` times N. Runs find the times at which one goes over into
+    the other. What counts as load and as slip:
+
+    * Contact: the normal force; the slip of both surfaces where they touch.
+    * Prismatic, PointOnLine: the force across the axis; the slip along it.
+    * Revolute, Cylindrical: the force across the axis; the slip of a pin of this `radius`, about the axis and, of a
+      cylindrical joint, along it as well.
+    * Spherical: the whole force; the slip of a ball of this `radius`.
+    * Planar, PointOnPlane: the force normal to the plane; the slip of the joint point. Turning on the spot is free.
+
+    With `length` the force across an axis is that of two bearings, at this distance along the axis, half of it on
+    either side of the joint point; they carry the torque across the axis, too: N is the sum of both forces.
+
+    Parameters
+    ----------
+    name : str
+    on : Contact or Joint
+    coefficient : float
+        Of sliding friction, not negative.
+    static : float, optional
+        Of sticking friction, at least `coefficient`, which is the default.
+    radius : float, optional
+        m, of pin or ball; needed where the joint turns.
+    length : float, optional
+        m, between two bearings or over a guide.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or the joint is of another kind.
+    """
+
+    parameters = ("radii", "direction", "floor", "following", "size")
+    aside = ("on", "coefficient", "static", "radius", "length", "takes", "axis")
+    drawing = ""
+    undefined = (
+        "no friction that agrees with the loads that it causes is found; near here there is none, or there are several "
+        "(Painleve's paradox)"
+    )
+
+    def __init__(
+        self,
+        name: str,
+        on: Contact | Joint,
+        coefficient: float,
+        *,
+        static: float | None = None,
+        radius: float | None = None,
+        length: float | None = None,
+    ) -> None:
+        owner = f'Friction "{validate.name("Friction", name)}"'
+        self.coefficient = validate.non_negative(owner, "coefficient", coefficient)
+        self.static = self.coefficient if static is None else validate.non_negative(owner, "static", static)
+        if self.static < self.coefficient:
+            raise InputError(f"{owner}: static must be at least coefficient, {self.coefficient:g}; got {self.static:g}")
+        self.on = on
+        self.slip, self.takes, self.axis = _kind(owner, on)
+        turns = isinstance(self.slip, AboutPoint) or (isinstance(self.slip, AlongAxis) and self.slip.turns)
+        self.radius = _size(owner, "radius", radius, turns, f"{on} does not turn in a bearing")
+        self.length = _size(owner, "length", length, None, f"{on} has no axis", self.takes == ACROSS)
+        self.radii = np.array([self.radius, 0.0])
+        if isinstance(on, Contact):
+            one, two = reversed(on.surfaces) if on.turned else on.surfaces
+            self.radii = np.array([one.radius, two.radius])
+        self.direction = np.zeros(self.slip.size)
+        # What runs set: slip below `floor` has the direction that is given; `following` that which is nearer to it;
+        # and the magnitude of the force.
+        self.floor, self.following, self.size = 0.0, 0.0, 0.0
+        self.coordinates = ("ahead", *(f"slip_{c + 1}" for c in range(self.slip.size)))
+        super().__init__(name, (on.body_i, on.frame_i), (on.body_j, on.frame_j))
+
+    slip: Slip
+    coefficient: float
+    static: float
+
+    @property
+    def joint(self) -> Any:
+        """The joint or contact, without which it cannot be."""
+        return self.on
+
+    def place_of(self, parameter: str) -> int:
+        """Where among the inputs of its law the numbers of a parameter begin."""
+        before = self.parameters[: self.parameters.index(parameter)]
+        return sum(int(np.size(getattr(self, name))) for name in before)
+
+    def load(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the force against the slip, on both bodies."""
+        components = self.slip(i, j, list(self.radii))
+        sizes = [-self.size * part for part in self._direction([one.rate for one in components])]
+        return [
+            (_sum(sizes, [one.force_i for one in components]), _sum(sizes, [one.torque_i for one in components])),
+            (_sum(sizes, [one.force for one in components]), _sum(sizes, [one.torque for one in components])),
+        ]
+
+    def _direction(self, slip: list[Any]) -> list[Any]:
+        """The direction of slip; it goes on without a jump where bodies come to rest and would slide back."""
+        square = sum(s * s for s in slip)
+        fast = square > self.floor * self.floor
+        size = where(fast, square, square.constant(1.0)).sqrt()
+        ahead = sum(s * e for s, e in zip(slip, self.direction, strict=True))
+        size = where(self.following * ahead < 0.0, -size, size)
+        return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the slip in the direction given, and its components, m/s."""
+        slip = [one.rate for one in self.slip(i, j, list(self.radii))]
+        return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
+
+    def sliding(self, direction: tuple[float, ...], floor: float, side: int = 1) -> Friction:
+        """Return the same as it acts while bodies slide, from a direction of slip on.
+
+        Slip below `floor`, m/s, is taken to have that direction.
+        """
+        return _sliding(self, direction, floor, side)
+
+    def sticking(self, which: tuple[int, ...], side: int = 1) -> Sticking:
+        """Return the rows of some components of slip that hold bodies while they stick."""
+        return _sticking(self, which, side)
+
+    def on_side(self, side: int) -> Slip:
+        """Return the slip with components that are smooth on this side of a sphere."""
+        return OfSurfaces(self.slip.kinds, self.slip.turned, side) if isinstance(self.slip, OfSurfaces) else self.slip
+
+
+@lru_cache(1024)
+def _sliding(friction: Friction, direction: tuple[float, ...], floor: float, side: int) -> Friction:
+    return friction.with_values({"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side)})
+
+
+@lru_cache(1024)
+def _sticking(friction: Friction, which: tuple[int, ...], side: int) -> Sticking:
+    return Sticking(friction, friction.on_side(side), which)
+
+
+def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Return the direction (d,) in which bodies slide; that so far where slip has turned back or is below the floor.
+
+    Parameters
+    ----------
+    slip : (d + 1,) in the direction so far, m/s, and its components
+    direction : (d + 1,) so far, and the floor behind it, m/s
+    """
+    speed = np.linalg.norm(slip[1:])
+    found: np.ndarray = slip[1:] / speed if slip[0] > 0 and speed > direction[-1] else direction[:-1]
+    return found
+
+
+class SlipComponent(ForceElement):
+    """One component of the slip of a friction, as a quantity whose loads are those of a unit force along it."""
+
+    coordinates = ("slip",)
+    parameters = ("radii",)
+    aside = ("title",)
+    drawing = ""
+
+    def __init__(self, friction: Friction, number: int, side: int = 1) -> None:
+        self.radii, self.slip, self.number = friction.radii, friction.on_side(side), number
+        self.title = f"{friction}"
+        super().__init__(friction.name, *friction.ends)
+
+    radii: np.ndarray
+
+    def load(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the loads of a unit force."""
+        one = self._component(i, j)
+        return [(one.force_i, one.torque_i), (one.force, one.torque)]
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the component of slip, m/s."""
+        return self._component(i, j).rate
+
+    def _component(self, i: Place, j: Place) -> Any:
+        return self.slip(i, j, list(self.radii))[self.number]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
+    return sum(size * vector for size, vector in zip(sizes, vectors, strict=True))
+
+
+def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
+    """The slip of a joint or contact, how its load counts, and about which axis of frame i."""
+    if isinstance(on, Contact):
+        kinds = on.surfaces[0].kind, on.surfaces[1].kind
+        turned = kinds not in GAPS
+        one, two = reversed(on.ends) if turned else on.ends
+        apart = initial_point(two[0], two[1].origin) - initial_point(one[0], one[1].origin)
+        ahead = apart @ rotation.matrix(one[0].orientation) @ one[1].matrix[:, Z]
+        return OfSurfaces(kinds[::-1] if turned else kinds, turned, 1 if ahead >= 0 else -1), NORMAL, Z
+    if isinstance(on, Spherical):
+        return AboutPoint(), WHOLE, Z
+    if isinstance(on, Planar | PointOnPlane):
+        return OnPlane(), ALONG, Z
+    if isinstance(on, Joint) and not isinstance(on, Universal):
+        turns, slides = on.rotation_axis, on.translation_axis
+        axis = turns if slides is None else slides
+        if axis is not None and turns in (None, axis):
+            return AlongAxis(axis, slides is not None, turns is not None), ACROSS, axis
+    raise InputError(f"{owner}: on must be a Contact, or a {KINDS} joint; got {on!r}")
+
+
+def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:
+    """A size that is needed, or not allowed, or neither, where it is zero unless given."""
+    if given is None:
+        if needed:
+            raise InputError(f"{owner}: {argument} must be given, in m, as the joint turns")
+        return 0.0
+    if needed is False or not allowed:
+        raise InputError(f"{owner}: {argument} has no meaning here, as {why}: leave it out")
+    return validate.positive(owner, argument, given)

@@ -1,0 +1,252 @@
+"""Impacts, rest and sliding of contacts and joints with friction, at one state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import rotation
+from .dynamics.bearing import JointLoad
+from .dynamics.coulomb import Found, Grip, coulomb, has_one_solution, sharing
+from .dynamics.impulsive import Impulse, impulses, with_change
+from .dynamics.sparse.host.joint_loads import JointLoads
+from .dynamics.sparse.host.solver import Solver
+from .events.names import Shared
+from .forces.friction import Friction
+from .frictions import FLOOR, Frictions, Rub, rub_of
+from .gaps import Gaps, Opening
+from .switching import SwitchingError
+
+# Restitution is lowered by so many parts where it would raise the energy; gains below this part are round-off.
+PARTS, ROUND_OFF = 10, 1e-12
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Gaps that are closed, and slip where there is friction, at a state.
+
+    Attributes
+    ----------
+    numbers : of the rows among all gaps and slips
+    contacts : how many of them are gaps, which come first
+    opening : of the rows
+    W : (r, r) by which rates change with unit impulses along the rows
+    grips : friction, with its rows
+    frictions : the same, as parts of the system
+    sides : of spheres on which their slip is smooth
+    """
+
+    numbers: list[int]
+    contacts: int
+    opening: Opening
+    W: np.ndarray
+    grips: list[Grip]
+    frictions: list[Friction]
+    sides: list[int]
+
+
+class Frictional:
+    """Settles contacts and joints with friction.
+
+    Parameters
+    ----------
+    gaps : of a system
+    frictions : of it
+    """
+
+    def __init__(self, gaps: Gaps, frictions: Frictions) -> None:
+        self._gaps, self._frictions = gaps, frictions
+
+    def rows(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        opening: Opening,
+        closed: Sequence[int],
+        acting: Sequence[Friction],
+        loads: bool,
+    ) -> Rows:
+        """Return the rows of closed gaps and of friction; with the loads of joints if these count."""
+        state, touches, slips = solver.model.carried.state(y), self._gaps.touches, self._gaps.slips
+        numbers, grips, sides = list(closed), [], []
+        contact = {touches[c].constraint.name: row for row, c in enumerate(closed)}
+        for friction in acting:
+            side = self._frictions.side(friction, state)
+            own = [
+                len(touches) + k
+                for k, slip in enumerate(slips)
+                if slip.component.name == friction.name and slip.side == side
+            ]
+            rows = list(range(len(numbers), len(numbers) + len(own)))
+            grips.append(Grip(rows, friction.coefficient, friction.static, contact.get(friction.on.name)))
+            numbers += own
+            sides.append(side)
+        opening = opening.of(numbers)
+        none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
+        answers = [solver.respond(lanes, t, none, push) for push in opening.push]
+        W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
+        found = Rows(numbers, len(closed), opening, 0.5 * (W + W.T), grips, list(acting), sides)
+        joints = [k for k, grip in enumerate(grips) if grip.contact is None]
+        if loads and joints:
+            response = [impulses(solver, y, multipliers) for _, multipliers in answers]
+            self._load_joints(solver, t, y, found, joints, response)
+        return found
+
+    def _load_joints(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        rows: Rows,
+        joints: Sequence[int],
+        response: Sequence[Mapping[str, Impulse]],
+    ) -> None:
+        """Tell the friction of joints how their loads depend on forces along the rows."""
+        state = solver.model.carried.state(y)
+        solver.rates(t, solver.slots.state_to_lanes(y))
+        position = np.append(state.position, np.zeros((1, 3)), axis=0)
+        R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
+        reader, multipliers = JointLoads(solver, solver.related), [solver.multipliers()]
+        (force,), (torque,) = reader.read([solver.work.G], multipliers, position[None], R[None])
+        place = {name: k for k, name in enumerate(solver.model.joint_rows)}
+        for k in joints:
+            friction = rows.frictions[k]
+            own = place[friction.on.name]
+            base = np.concatenate([force[own], torque[own]])
+            by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
+            axis = self._frictions.axis(friction, state)
+            rows.grips[k].load = JointLoad(friction, axis, base, np.array(by_row).T)
+
+    def struck(
+        self, solver: Solver, t: float, y: np.ndarray, rows: Rows, limits: np.ndarray, restitution: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
+        """Return the state after an impact, its impulses, and the rates (r,) of all rows then.
+
+        Newton's law for each gap that closes faster than its limit (c,), and Coulomb's for the impulses of friction in
+        contacts; that of joints is neglected.
+        """
+        rates, c = rows.opening.rate, rows.contacts
+        grips = [grip for grip in rows.grips if grip.contact is not None]
+        used = [*range(c), *(row for grip in grips for row in grip.rows)]
+        place = {row: k for k, row in enumerate(used)}
+        own = [Grip([place[row] for row in grip.rows], grip.coefficient, grip.static, grip.contact) for grip in grips]
+        W, v = rows.W[np.ix_(used, used)], rates[used]
+        bouncing = np.zeros(len(used))
+        bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
+        for part in np.linspace(1.0, 0.0, PARTS + 1):
+            wanted = part * bouncing
+            found = coulomb(W, v - wanted, range(c), own)
+            if found is None:
+                continue
+            gained = found.z @ (v + 0.5 * W @ found.z)
+            if part == 0.0 or gained <= ROUND_OFF * float(np.abs(found.z) @ np.abs(v)):
+                x = np.zeros(len(rates))
+                x[used] = found.z
+                held, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
+                held[used], goal[used] = found.rows, wanted
+                return self._pushed(solver, t, y, rows, x, held, goal)
+        raise SwitchingError("no impulses agree with the friction that they cause (Painleve's paradox)")
+
+    def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: Rows, held: np.ndarray) -> np.ndarray:
+        """Return the state in which no row that is held, (r,) bool, has any rate."""
+        return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
+
+    def _pushed(
+        self, solver: Solver, t: float, y: np.ndarray, rows: Rows, x: np.ndarray, held: np.ndarray, goal: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
+        """The state after impulses x (r,), corrected so that rows that are held have the rates of the goal (r,)."""
+        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+        opening, change, multipliers = rows.opening, np.zeros((solver.slots.bodies, 6)), none
+        x = x.copy()
+        for _ in range(2):
+            if x.any():
+                wrench = np.einsum("c,cni->ni", x, opening.push)
+                change, multipliers = solver.respond(lanes, t, none, wrench)
+            missing = (goal - opening.rate - opening.changed(change))[held]
+            x[held] += np.linalg.solve(rows.W[np.ix_(held, held)], missing)
+        if x.any():
+            change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
+        exerted = impulses(solver, y, multipliers) if solver.model.rows else {}
+        exerted.update(self._gaps.impulses(y, opening, rows.numbers, x))
+        return with_change(y, change), exerted, opening.rate + opening.changed(change)
+
+    def at_rest(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        rows: Rows,
+        rates: np.ndarray,
+        slow: np.ndarray,
+        limits: Sequence[str],
+    ) -> Found:
+        """Return loads and accelerations of the rows, and what slides or sticks.
+
+        Parameters
+        ----------
+        rates : (r,) of the rows
+        slow : (r,) below which slip counts as none
+        limits : names of friction that is known to have reached its limit
+        """
+        motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        q = self._gaps.accelerations(t, y, angles, rows.numbers, motion)
+        for grip, friction in zip(rows.grips, rows.frictions, strict=True):
+            slip = rates[grip.rows]
+            speed = np.linalg.norm(slip)
+            grip.moving = slip / speed if speed > slow[grip.rows].max() else None
+            grip.at_limit = friction.name in limits
+        found = coulomb(rows.W, q, range(rows.contacts), rows.grips)
+        if found is None or not has_one_solution(rows.W, range(rows.contacts), rows.grips, found):
+            listed = ", ".join(f"{friction}" for friction in rows.frictions)
+            what = "no loads agree" if found is None else "no loads, or several, agree"
+            raise SwitchingError(f"{what} with the friction that they cause (Painleve's paradox): {listed}")
+        return found
+
+
+class Shares:
+    """How forces along rows follow from the multipliers of constraints while contacts rest and stick.
+
+    Parameters
+    ----------
+    rows, found : at a state
+    contacts : names of the closed contacts, in the order of their rows
+    """
+
+    def __init__(self, rows: Rows, found: Found, contacts: Sequence[str]) -> None:
+        self._sharing = sharing(rows.W, found)
+        name_of = {row: (name, 0) for row, name in enumerate(contacts)}
+        for grip, friction in zip(rows.grips, rows.frictions, strict=True):
+            kept = [row for row in grip.rows if found.rows[row]]
+            name_of |= {row: (friction.name, place) for place, row in enumerate(kept)}
+        self._names = tuple(name_of[row] for row in self._sharing.rows.tolist())
+
+    def of(self, friction: Friction | None, which: Sequence[int], level: float = 0.0) -> Shared:
+        """Return the force along a row; or for a friction the cone that the load and the forces along rows leave."""
+        offset, weights = self._sharing.offset[list(which)], self._sharing.weights[list(which)]
+        what = "share" if friction is None else "cone"
+        return Shared(
+            friction, what, None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
+
+
+def rubbing_of(rows: Rows, found: Found, slow: np.ndarray, before: Mapping[str, Rub], shares: Shares) -> dict[str, Rub]:
+    """Return by name what each friction does from now on."""
+    rubbing = {}
+    for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
+        e = found.sliding[k]
+        if grip.contact is not None and not (found.rows if e is not None else found.held)[grip.contact]:
+            continue
+        if e is None:
+            kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
+            if kept or grip.contact is not None:
+                # The load of a joint is found otherwise: the first row stands for it.
+                load = grip.rows[0] if grip.contact is None else grip.contact
+                rubbing[friction.name] = Rub(kept, side=rows.sides[k], cone=shares.of(friction, [load, *grip.rows]))
+            continue
+        floor = FLOOR * float(slow[grip.rows].max())
+        rubbing[friction.name] = rub_of(friction, grip, found, k, rows.sides[k], floor, before.get(friction.name))
+    return rubbing

@@ -1,0 +1,166 @@
+"""The friction of a system along its runs: what slides, what sticks, and what is to be watched for either to end."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .configuration import Configuration
+from .constraints.slip import OfSurfaces
+from .dynamics.coulomb import Found, Grip
+from .dynamics.sparse.host.solver import Solver
+from .dynamics.sparse.host.watch import Guard
+from .events.names import Reading, Shared
+from .forces.friction import Friction, SlipComponent
+from .rotation import matrix
+from .state import State
+from .system import System
+
+# Slip below this part of the speed at which contacts come to rest has no direction of its own. Bodies that begin to
+# slide come to rest again when they slide back by as much, until they have been so many times faster.
+FLOOR, FASTER = 1e-2, 2.0
+
+
+@dataclass(frozen=True)
+class Rub:
+    """What a friction does.
+
+    Attributes
+    ----------
+    held : components of slip that have rows of their own, while it sticks; else None
+    cone : while it sticks, what its force is compared with
+    direction : (d,) of slip from which sliding goes on
+    floor : m/s, slip below which it keeps that direction
+    side : of spheres, see `OfSurfaces`
+    slack : m/s by which slip has to turn back until bodies have come to rest; None where it cannot
+    heading : (d,) direction of slip where it was last looked at
+    """
+
+    held: tuple[int, ...] | None
+    direction: tuple[float, ...] = ()
+    floor: float = 0.0
+    side: int = 1
+    cone: Shared | None = None
+    slack: float | None = None
+    heading: tuple[float, ...] = field(default=(), compare=False)
+
+
+class Frictions:
+    """All friction of a system that depends on loads."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.all = [force for force in system.forces if isinstance(force, Friction)]
+        self.names = frozenset(friction.name for friction in self.all)
+
+    def bare(self, base: Configuration) -> Configuration:
+        """Return a configuration without any friction."""
+        return base.with_forces(off=self.names) if self.all else base
+
+    def acting(self, base: Configuration, pushing: Container[str]) -> list[Friction]:
+        """Return those whose joint is active, or whose contact pushes."""
+        return [
+            one
+            for one in self.all
+            if one.name not in base.idle and (one.on.name in base.active or one.on.name in pushing)
+        ]
+
+    def configured(self, base: Configuration, rubbing: Mapping[str, Rub]) -> Configuration:
+        """Return a configuration in which friction acts as it slides or sticks."""
+        found = self.bare(base)
+        for friction in self.all:
+            rub = rubbing.get(friction.name)
+            if rub is None:
+                continue
+            name = frozenset([friction.name])
+            if rub.held == ():
+                continue
+            if rub.held is None:
+                acting: Any = friction.sliding(rub.direction, rub.floor, rub.side)
+                found = found.with_forces(on=name)
+            else:
+                acting = friction.sticking(rub.held, rub.side)
+                found = found.with_constraints(on=name)
+            found = found.with_others({friction.name: acting})
+        return found
+
+    def guards(self, rubbing: Mapping[str, Rub]) -> list[Guard]:
+        """Return what is to be watched: whether slip ends, forces reach their limit, or there are no such forces."""
+        found, slides = [], False
+        for friction in self.all:
+            rub = rubbing.get(friction.name)
+            if rub is None:
+                continue
+            quantity: Reading
+            if rub.held is not None:
+                assert rub.cone is not None
+                quantity, what = rub.cone, "cone"
+            else:
+                slides = True
+                if rub.slack is None:
+                    continue
+                quantity, what = Reading(friction, "ahead", None, -rub.slack), "slip"
+                if rub.slack > 0:
+                    faster = Reading(friction, "ahead", None, FASTER * rub.floor)
+                    found.append(Guard((friction.name, 0, "faster"), f"{friction}", faster, 1, True))
+            found.append(Guard((friction.name, 0, what), f"{friction}", quantity, -1, True, True))
+        if slides:
+            first = next(one for one in self.all if one.name in rubbing and rubbing[one.name].held is None)
+            found.append(Guard((first.name, 0, "solvable"), f"{first}", Reading(None, "solvable", None, 0.0), -1, True))
+        return found
+
+    def head(self, solver: Solver, rubbing: Mapping[str, Rub]) -> None:
+        """Let the friction of a solver follow the direction of slip, from what it is now."""
+        inputs, table = solver.applied.table.inputs, solver.frictions
+        sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
+        for k, element in enumerate(sliding):
+            first = int(table.direction[k])
+            inputs[first : first + element.slip.size] = rubbing[element.name].heading
+            inputs[first + element.place_of("following") - element.place_of("direction")] = 1.0
+
+    def side(self, friction: Friction, state: State) -> int:
+        """On which side of its first sphere a contact is."""
+        if not isinstance(friction.slip, OfSurfaces) or friction.slip.kinds != ("sphere", "sphere"):
+            return 1
+        frames = [self._frame(end, state) for end in friction.ends]
+        (r_one, R_one), (r_two, _) = reversed(frames) if friction.slip.turned else frames
+        return 1 if R_one[:, 2] @ (r_two - r_one) >= 0 else -1
+
+    def axis(self, friction: Friction, state: State) -> np.ndarray:
+        """Its axis (3,) in N."""
+        _, R = self._frame(friction.ends[0], state)
+        return np.asarray(R[:, friction.axis])
+
+    def _frame(self, end: tuple[Any, Any], state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Origin and axes of a frame in N."""
+        body, frame = end
+        if body in self._system.bodies:
+            row = self._system.bodies.index(body)
+            r, R = state.position[row], matrix(state.orientation[row])
+        else:
+            r, R = np.zeros(3), np.eye(3)
+        return r + R @ frame.origin, R @ frame.matrix
+
+
+def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
+    """Return the components of slip of a friction, on either side of spheres, with that side."""
+    spheres = isinstance(friction.slip, OfSurfaces) and friction.slip.kinds == ("sphere", "sphere")
+    sides = (1, -1) if spheres else (1,)
+    return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
+
+
+def rub_of(friction: Friction, grip: Grip, found: Found, k: int, side: int, floor: float, before: Rub | None) -> Rub:
+    """Return what a friction does from now on that slides, from the solution at a state."""
+    e = found.sliding[k]
+    assert e is not None
+    heading, moving = tuple(float(part) for part in e), grip.moving is not None
+    if moving and before is not None and before.held is None and before.side == side and before.slack == 0.0:
+        # It goes on: the same plant serves.
+        return replace(before, heading=heading)
+    slack: float | None = 0.0 if moving else floor
+    if not moving and found.driven[k]:
+        slack = None
+    return Rub(None, heading, floor, side, slack=slack, heading=heading)

@@ -20,5 +20,7 @@ DEMOS = {
     "bouncing-ball": "infinitely many bounces in a finite time, then rest",
     "geneva-drive": "a pin takes a wheel along by a quarter in each turn of a crank, and else the wheel is locked",
     "ratchet": "a pawl lets a wheel turn one way alone",
+    "woodpecker": "a toy bird pecks its way down a pole: friction, sticking and impacts in every swing",
+    "stick-slip": "a block on a belt, held by a spring, sticks and slips",
     "falling-chain": "a chain is cut off its hook and falls on a smooth floor",
 }

@@ -19,6 +19,7 @@ import numpy as np
 
 from .configuration import Configuration
 from .constraints import Contact
+from .constraints.contact import FLAT
 from .dynamics.complementarity import INDEPENDENT, completed, pushes
 from .dynamics.coulomb import NOTHING, Found
 from .dynamics.impulsive import Impulse, impulses, with_change
@@ -34,6 +35,8 @@ from .frictional import Frictional, Shares, rubbing_of
 from .frictions import FLOOR, Frictions, Rub
 from .gaps import Gaps, Opening
 from .phases import Phases
+from .rotation import matrix
+from .state import State
 from .switching import SwitchingError
 from .system import System
 
@@ -48,6 +51,8 @@ ROUND_OFF = 1e-12
 # Multipliers that pull by less than this part of the largest load, rounded up to a power of ten, are round-off; of
 # contacts without load, which others carry, those that pull by less than that.
 NO_PULL, UNLOADED = 1e-12, 1e-9
+# A rim at a smaller angle, rad, to a plane lies on it.
+FLAT_ANGLE = 1e-6
 # Restitution is lowered by so many parts where it would raise the energy.
 PARTS = 10
 
@@ -216,13 +221,16 @@ class Contacts:
             raise SwitchingError(f"{self._system[hit[0][0]]}: {Friction.undefined}")
         solver = self._phases.settled(self._system.plant_for(self._frictions.bare(base)), y, t)
         opening = self._gaps.at(solver, t, y, angles)
-        known = {*((name, k) for name, (k, _) in resting.pushing.items()), *resting.idle, *closing}
-        at_zero = np.abs(opening.value[: len(self._touches)]) <= CLOSED * self._units
+        known = {*((name, k) for name, (k, _) in resting.pushing.items()), *closing}
+        # Of contacts that had no load some have opened since.
+        idle = np.array([touch.key in resting.idle for touch in self._touches], dtype=bool)
+        at_zero = np.abs(opening.value[: len(self._touches)]) <= np.where(idle, SLACK, CLOSED) * self._units
         closed = [
             c
             for c, touch in enumerate(self._touches)
             if (at_zero[c] or touch.key in known) and touch.constraint.name not in base.idle
         ]
+        self._check_rims(closed, solver.model.carried.state(y))
         acting = self._frictions.acting(base, {self._touches[c].constraint.name for c in closed})
         if not closed and not acting:
             return Settled(y, Resting(), {})
@@ -241,6 +249,22 @@ class Contacts:
         at_rest = self._at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
         return Settled(y, at_rest, impulse)
 
+    def _check_rims(self, closed: list[int], state: State) -> None:
+        """Raise SwitchingError where a rim that touches lies flat on its plane."""
+        for c in closed:
+            contact, rows = self._touches[c].constraint, self._touches[c].rows
+            if not isinstance(contact, Contact) or all(surface.kind != "rim" for surface in contact.surfaces):
+                continue
+            axes = [
+                (matrix(state.orientation[row]) if row < len(state.position) else np.eye(3)) @ frame.matrix[:, 2]
+                for row, (_, frame) in zip(rows, contact.ends, strict=True)
+            ]
+            if np.linalg.norm(np.cross(*axes)) < FLAT_ANGLE:
+                raise SwitchingError(
+                    f"{contact}: {FLAT}; where a rim may come to lie, let some points of it touch instead "
+                    "(quirk.surface.point)"
+                )
+
     def _settled_by_friction(
         self,
         t: float,
@@ -258,7 +282,8 @@ class Contacts:
         (known, least), rough, impulse = speeds, self._frictional, dict[str, Impulse]()
         rows = rough.rows(solver, t, y, opening, closed, acting, False)
         rates = rows.opening.rate
-        if (rates[: len(closed)] < -np.maximum(least, FLOOR * known.slow)).any():
+        closes = (rates[: len(closed)] < -np.maximum(least, FLOOR * known.slow)).any()
+        if closes or rough.held_back(rows, known.noise.max(initial=0.0)):
             restitution = self._restitution[closed]
             y, impulse, rates = rough.struck(solver, t, y, rows, known.limits, restitution)
         still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)

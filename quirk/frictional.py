@@ -21,6 +21,8 @@ from .switching import SwitchingError
 
 # Restitution is lowered by so many parts where it would raise the energy; gains below this part are round-off.
 PARTS, ROUND_OFF = 10, 1e-12
+# A row that constraints leave less than this part of the answer of free bodies is blocked.
+BLOCKED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,11 @@ class Frictional:
         none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
         answers = [solver.respond(lanes, t, none, push) for push in opening.push]
         W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
-        found = Rows(numbers, len(closed), opening, 0.5 * (W + W.T), grips, list(acting), sides)
+        W = 0.5 * (W + W.T)
+        # Where constraints allow no motion along a row at all, round-off is what answers.
+        blocked = np.diag(W) <= BLOCKED * _free_response(solver, opening)
+        W[blocked], W[:, blocked] = 0.0, 0.0
+        found = Rows(numbers, len(closed), opening, W, grips, list(acting), sides)
         joints = [k for k, grip in enumerate(grips) if grip.contact is None]
         if loads and joints:
             response = [impulses(solver, y, multipliers) for _, multipliers in answers]
@@ -126,7 +132,7 @@ class Frictional:
         """Return the state after an impact, its impulses, and the rates (r,) of all rows then.
 
         Newton's law for each gap that closes faster than its limit (c,), and Coulomb's for the impulses of friction in
-        contacts; that of joints is neglected.
+        contacts; that of joints is neglected. What never slips is stopped even if nothing closes.
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -149,6 +155,11 @@ class Frictional:
                 held[used], goal[used] = found.rows, wanted
                 return self._pushed(solver, t, y, rows, x, held, goal)
         raise SwitchingError("no impulses agree with the friction that they cause (Painleve's paradox)")
+
+    def held_back(self, rows: Rows, noise: float) -> bool:
+        """Whether anything slips, faster than `noise`, that never should."""
+        never = [row for grip in rows.grips if grip.static == np.inf for row in grip.rows]
+        return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
     def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: Rows, held: np.ndarray) -> np.ndarray:
         """Return the state in which no row that is held, (r,) bool, has any rate."""
@@ -197,7 +208,8 @@ class Frictional:
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
             slip = rates[grip.rows]
             speed = np.linalg.norm(slip)
-            grip.moving = slip / speed if speed > slow[grip.rows].max() else None
+            moves = speed > slow[grip.rows].max() and grip.static < np.inf
+            grip.moving = slip / speed if moves else None
             grip.at_limit = friction.name in limits
         found = coulomb(rows.W, q, range(rows.contacts), rows.grips)
         if found is None or not has_one_solution(rows.W, range(rows.contacts), rows.grips, found):
@@ -205,6 +217,14 @@ class Frictional:
             what = "no loads agree" if found is None else "no loads, or several, agree"
             raise SwitchingError(f"{what} with the friction that they cause (Painleve's paradox): {listed}")
         return found
+
+
+def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
+    """How rates (r,) would answer to unit impulses along their rows if no body was constrained."""
+    push, model = opening.push_in_body, solver.model
+    by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
+    turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
+    return np.asarray(by_force + np.einsum("cni,cni->c", push[..., 3:], turned))
 
 
 class Shares:

@@ -92,7 +92,7 @@ class Frictions:
         found, slides = [], False
         for friction in self.all:
             rub = rubbing.get(friction.name)
-            if rub is None:
+            if rub is None or friction.static == np.inf:
                 continue
             quantity: Reading
             if rub.held is not None:

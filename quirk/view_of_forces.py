@@ -132,6 +132,16 @@ class FrictionView(ForceView):
     of: Friction
 
     @property
+    def exerted(self) -> Exerted:
+        """All that the law gives while it slides; zero while it sticks, or has no load."""
+        found: Exerted | None = self._result.exerted.get(self.of.name)
+        if found is not None:
+            return found
+        nt, ends = len(self._result.time), len(self.of.ends)
+        coordinates = np.zeros((nt, len(self.of.coordinates), 3))
+        return Exerted(np.zeros((nt, ends, 1, 6)), np.zeros(nt), coordinates, np.zeros((nt, 0, 1)))
+
+    @property
     def sticking(self) -> np.ndarray:
         """Whether it sticks (nt,), bool."""
         return np.concatenate([np.full(len(s.time), self.of.name in s.model.joint_rows) for s in self._result.segments])

@@ -209,6 +209,24 @@ def geneva_drive(result):
     assert wheel.angular_velocity.min() == pytest.approx(-RATE / (np.sqrt(2) - 1), rel=1e-9)
 
 
+def woodpecker(result):
+    pecks = result.events.of("beak").time
+    np.testing.assert_allclose(np.diff(pecks)[5:], pecks[-1] - pecks[-2], rtol=1e-7)  # a limit cycle
+    down = np.diff(np.interp(pecks, result.time, result["sleeve"].position[:, 1]))[5:]
+    np.testing.assert_allclose(down, down[-1], rtol=1e-3)
+    assert np.abs(result.power.balance).max() < 1e-12
+
+
+def stick_slip(result):
+    from quirk.demos.stick_slip import MASS, SLIDING, SPEED, STICKING, STIFFNESS
+
+    w, more = np.sqrt(STIFFNESS / MASS), (STICKING - SLIDING) * MASS * 9.81 / STIFFNESS
+    slips = 2 / w * (np.pi - np.arctan(more * w / SPEED))
+    np.testing.assert_allclose(np.diff(result.events.time)[0::2], slips, rtol=1e-9)
+    np.testing.assert_allclose(np.diff(result.events.time)[1::2], 2 * more / SPEED, rtol=1e-9)
+    assert result["friction"].sticking.any()
+
+
 def ratchet(result):
     from quirk.demos.ratchet import TEETH
 
@@ -258,6 +276,8 @@ CHECKS = [
     bouncing_ball,
     geneva_drive,
     ratchet,
+    woodpecker,
+    stick_slip,
     falling_chain,
 ]
 

@@ -346,6 +346,70 @@ def test_the_same_below_a_sphere():
     assert abs(result.power.balance).max() < 1e-10
 
 
+def disk_on_floor(tilt, spin, *, one_sided):
+    """A disk that rolls, tilted by `tilt` from the vertical; spin (3,) about the vertical, its axis, and x."""
+    R, m, half = 0.5, 2.0, (np.pi / 2 - tilt) / 2
+    turn = np.array([np.cos(half), -np.sin(half), 0, 0])
+    axes = quirk.rotation.matrix(turn)
+    cosine = axes[2, 2]
+    arm = (axes[:, 2] * cosine - [0, 0, 1]) * R / np.sqrt(1 - cosine**2)
+    omega = np.array([spin[2], 0, spin[0]]) + spin[1] * axes[:, 2]
+    inertia = m * R * R * np.array([0.25, 0.25, 0.5])
+    motion = {"velocity": np.cross(omega, -arm), "angular_velocity": axes.T @ omega}
+    disk = Body("disk", m, inertia, position=-arm, orientation=turn, **motion)
+    if not one_sided:
+        return quirk.System([disk, quirk.RollingDisk("roll", GROUND, disk, radius=R)], gravity=DOWN)
+    contact = quirk.Contact("roll", GROUND, disk, on_i=quirk.surface.plane(), on_j=quirk.surface.rim(R))
+    return quirk.System([disk, contact, quirk.Friction("grip", contact, np.inf)], gravity=DOWN)
+
+
+def test_a_rim_that_never_slips_rolls_as_a_rolling_disk_does():
+    spin = (0.5, 6.0, 0.0)
+    one, two = (
+        quirk.simulate(disk_on_floor(0.2, spin, one_sided=one_sided), 1.0, output=[0.0, 1.0], rtol=1e-11, atol=1e-12)
+        for one_sided in (True, False)
+    )
+    assert not one.events
+    np.testing.assert_allclose(one.state.position[-1], two.state.position[-1], atol=1e-11)
+    np.testing.assert_allclose(one["roll"].force() + one["grip"].force(), two["roll"].force(), atol=1e-9)
+
+
+def test_it_lifts_off_where_a_rolling_disk_would_be_pulled():
+    for one_sided in (True, False):
+        system = disk_on_floor(0.0, (0.0, 2.0, 0.0), one_sided=one_sided)
+        crane = quirk.Force("crane", system.bodies[0], [0, 0, quirk.Motion.polynomial([0, 40.0])])
+        result = quirk.simulate(system.with_parts(crane), 1.0, output=0.05)
+        height = result["disk"].position[-1, 2]
+        if one_sided:
+            assert result.events[-1].direction == 1
+            assert height > 0.55
+        else:
+            assert height < 0.5
+
+
+def test_a_rim_that_falls_flat_is_told():
+    system = disk_on_floor(0.9, (0, 0, 0), one_sided=True).without("grip")
+    with pytest.raises(quirk.SimulationError, match='Contact "roll": its rim lies flat on the plane'):
+        quirk.simulate(system, 1.0)
+
+
+def test_a_contact_that_has_left_without_a_load_is_open():
+    """A stop whose load has fallen to zero takes no part in what others do later."""
+    slider = Body("slider", 1.0, [0.1] * 3)
+    rail = quirk.Prismatic("rail", GROUND, slider, point=[0, 0, 0], axis=[1, 0, 0])
+    push = quirk.Force("push", slider, [quirk.Motion.polynomial([-1.0, 1.0]), 0, 0])
+    stops = [quirk.Stop("left", rail, lower=0.0), quirk.Stop("right", rail, upper=0.3, restitution=0.5)]
+    result = quirk.simulate(quirk.System([slider, rail, push, *stops]), 3.0, output=[3.0])
+    leaves, hits = result.events[0], result.events[1]
+    assert (leaves.name, hits.name) == ("left", "right")
+    assert leaves.time == pytest.approx(1.0, rel=1e-12)
+    assert hits.time == pytest.approx(1 + 1.8 ** (1 / 3), rel=1e-12)
+    assert set(hits.impulse) == {"right", "rail"} or set(hits.impulse) == {"right"}
+    after = np.flatnonzero(result.time == hits.time)[-1]
+    speed = 0.5 * 1.8 ** (2 / 3)
+    assert result["slider"].velocity[after, 0] == pytest.approx(-0.5 * speed, rel=1e-10)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -125,11 +125,17 @@ def _found(W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequenc
     The search begins with all sticking that does not move; if it fails, with all sliding as it would without friction;
     and then with what the forces of least dissipation tell.
     """
-    pushing = {c for c in contacts if q[c] < 0}
+    slow = _slow(W, q)
+    # What never slips can be held where it touches alone.
+    rough = {grip.contact for grip in grips if grip.static == np.inf}
+    pushing = {c for c in contacts if q[c] < 0 or (c in rough and q[c] <= slow[c])}
     moving = [grip.moving for grip in grips]
     found = _search(W, q, contacts, grips, Case({*pushing}, [*moving]))
     if found is None and grips:
-        sliding = [_ahead(q[grip.rows]) if e is None else e for grip, e in zip(grips, moving, strict=True)]
+        sliding = [
+            _ahead(q[grip.rows]) if e is None and grip.static < np.inf else e
+            for grip, e in zip(grips, moving, strict=True)
+        ]
         found = _search(W, q, contacts, grips, Case({*pushing}, sliding))
     if found is None and grips:
         found = _search(W, q, contacts, grips, _of_least_dissipation(W, q, pushing, grips))
@@ -165,7 +171,7 @@ def _of_least_dissipation(W: np.ndarray, q: np.ndarray, pushing: set[int], grips
     By projected gradients with momentum (Beck and Teboulle 2009), and with the limits of the loads found by turns.
     """
     case = Case({*pushing}, [grip.moving for grip in grips])
-    free = [k for k, grip in enumerate(grips) if grip.moving is None]
+    free = [k for k, grip in enumerate(grips) if grip.moving is None and grip.static < np.inf]
     rows = [row for k in free for row in grips[k].rows]
     place = {row: n for n, row in enumerate(rows)}
     own = [[place[row] for row in grips[k].rows] for k in free]
@@ -223,7 +229,7 @@ def _forces(W: np.ndarray, q: np.ndarray, case: Case, grips: Sequence[Grip]) -> 
     """Forces (r,) in one case, by Newton's method where loads of joints are norms."""
     r = len(q)
     r = len(q)
-    held = _held(r, grips, case)
+    held = _held(W, grips, case)
     scale = np.sqrt(np.diag(W))
     scale = np.where(scale > 0, scale, 1.0)
     z = np.zeros(r)
@@ -252,13 +258,13 @@ def _forces(W: np.ndarray, q: np.ndarray, case: Case, grips: Sequence[Grip]) -> 
     return z
 
 
-def _held(r: int, grips: Sequence[Grip], case: Case) -> np.ndarray:
-    """Which rows (r,) are kept at zero: of contacts that push, and of what sticks."""
-    held = np.isin(np.arange(r), sorted(case.pushing))
+def _held(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
+    """Which rows (r,) are kept at zero: of contacts that push, and of what sticks, where anything can move at all."""
+    held = np.isin(np.arange(len(W)), sorted(case.pushing))
     for grip, e in zip(grips, case.sliding, strict=True):
         if e is None and _acts(grip, case):
             held[grip.rows] = True
-    return held
+    return held & (np.diag(W) > 0)
 
 
 def _acts(grip: Grip, case: Case) -> bool:
@@ -321,9 +327,11 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
         if e is not None or not _acts(grip, case):
             continue
         force = float(np.linalg.norm(z[grip.rows]))
-        limit = grip.static * max(N, 0.0) * (1.0 - AT_LIMIT if grip.at_limit else 1.0)
+        limit = grip.static * (1.0 - AT_LIMIT if grip.at_limit else 1.0)
+        # What never slips does not even where its load vanishes.
+        limit = limit * max(N, 0.0) if limit < np.inf else np.inf
         beyond = force - limit - small
-        if (np.abs(w[grip.rows]) > slow[grip.rows]).any():
+        if (np.abs(w[grip.rows]) > slow[grip.rows]).any() and limit < np.inf:
             beyond = np.inf
         if beyond > most:
             worst, most = k, beyond
@@ -355,7 +363,7 @@ def _settled(W: np.ndarray, q: np.ndarray, z: np.ndarray, w: np.ndarray, grips: 
     """What a case without violations says."""
     r = len(q)
     pushing = np.isin(np.arange(r), sorted(case.pushing))
-    held = _held(r, grips, case)
+    held = _held(W, grips, case)
     rows = completed(W, completed(W, np.zeros(r, dtype=bool), pushing), held)
     driven = [e is not None and _follows(W, rows, g, e) for g, e in zip(grips, case.sliding, strict=True)]
     return Found(z, w, held, rows, [*case.sliding], driven, _slow(W, q))

@@ -49,7 +49,7 @@ class Friction(ForceElement):
     name : str
     on : Contact or Joint
     coefficient : float
-        Of sliding friction, not negative.
+        Of sliding friction, not negative; ``numpy.inf`` for a contact that never slips.
     static : float, optional
         Of sticking friction, at least `coefficient`, which is the default.
     radius : float, optional
@@ -82,12 +82,15 @@ class Friction(ForceElement):
         length: float | None = None,
     ) -> None:
         owner = f'Friction "{validate.name("Friction", name)}"'
-        self.coefficient = validate.non_negative(owner, "coefficient", coefficient)
+        self.on = on
+        self.slip, self.takes, self.axis = _kind(owner, on)
+        if self.takes == NORMAL and isinstance(coefficient, float) and coefficient == np.inf:
+            self.coefficient = np.inf
+        else:
+            self.coefficient = validate.non_negative(owner, "coefficient", coefficient)
         self.static = self.coefficient if static is None else validate.non_negative(owner, "static", static)
         if self.static < self.coefficient:
             raise InputError(f"{owner}: static must be at least coefficient, {self.coefficient:g}; got {self.static:g}")
-        self.on = on
-        self.slip, self.takes, self.axis = _kind(owner, on)
         turns = isinstance(self.slip, AboutPoint) or (isinstance(self.slip, AlongAxis) and self.slip.turns)
         self.radius = _size(owner, "radius", radius, turns, f"{on} does not turn in a bearing")
         self.length = _size(owner, "length", length, None, f"{on} has no axis", self.takes == ACROSS)

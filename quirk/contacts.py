@@ -44,6 +44,9 @@ from .system import System
 CLOSED = 1e-10
 # How far a gap that is closed without pushing may go beyond zero until the contact is looked at again.
 SLACK = 1e-9
+# What opens from farther below zero than this part of the size of the system may be there, and as much farther, if it
+# takes longer to rise than this part of the time of a free fall over the size of the system.
+BELOW, LONG = 1e-14, 1e-12
 # Slower than this, in the speed of a free fall over the size of the system, contacts come to rest.
 REST = 1e-6
 # Rates and accelerations of contacts below this part of the largest speeds are round-off.
@@ -68,12 +71,14 @@ class Resting:
     idle : those that are closed and have no row, as it would follow from others
     rubbing : what friction does, by name
     loads : of contacts with friction the load that opens them where it falls below zero
+    below : of those that open from a little below zero, how far they may be there, m or rad
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
     idle: frozenset[tuple[str, int]] = frozenset()
     rubbing: dict[str, Rub] = field(default_factory=dict)
     loads: dict[tuple[str, int], Shared] = field(default_factory=dict)
+    below: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
     def key(self) -> Hashable:
@@ -83,6 +88,7 @@ class Resting:
             tuple(sorted(self.pushing.items())),
             tuple(self.rubbing.items()),
             tuple(self.loads.items()),
+            tuple(self.below.items()),
         )
 
 
@@ -111,11 +117,13 @@ class Speeds:
     limits : slower impacts come to rest
     slow : what moves apart more slowly stays
     noise : what approaches more slowly does not count as an impact
+    free : of a free fall over the size of the system
     """
 
     limits: np.ndarray
     slow: np.ndarray
     noise: np.ndarray
+    free: np.ndarray
 
 
 class Contacts:
@@ -163,8 +171,8 @@ class Contacts:
                 found.append(Guard((*touch.key, "push"), title, load or multiplier, -1, True, True))
             if number == touch.number:
                 continue
-            idle = touch.key in resting.idle
-            gap = Gap(touch.constraint, touch.number, SLACK * unit) if idle else touch.gap
+            slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
+            gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
             found.append(Guard((*touch.key, "gap"), title, gap, -1, True, True))
         return [*found, *self._frictions.guards(resting.rubbing)]
 
@@ -238,10 +246,34 @@ class Contacts:
         # What has just closed goes no farther, however slowly it does.
         least = np.where([self._touches[c].key in closing for c in closed], 0.0, speeds.noise)
         if acting:
-            return self._settled_by_friction(
+            settled = self._settled_by_friction(
                 t, y, angles, closed, acting, opening, (speeds, least), solver, hit, resting
             )
-        opening = opening.of(closed)
+        else:
+            settled = self._settled_smoothly(t, y, angles, closed, opening.of(closed), (speeds, least), solver)
+        low = [c for c in closed if opening.value[c] < -BELOW * self._units[c]]
+        low = [c for c in low if self._touches[c].constraint.name not in settled.resting.pushing]
+        if low:
+            rates = self._gaps.at(solver, t, settled.y, angles).rate
+            settled.resting.below = {
+                self._touches[c].key: float(-opening.value[c] + BELOW * self._units[c])
+                for c in low
+                if rates[c] * self._units[c] * LONG < -opening.value[c] * speeds.free[closed.index(c)]
+            }
+        return settled
+
+    def _settled_smoothly(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        closed: list[int],
+        opening: Opening,
+        known: tuple[Speeds, np.ndarray],
+        solver: Solver,
+    ) -> Settled:
+        """Return what `settle` does where there is no friction."""
+        speeds, least = known
         W = _response(opening, solver, t, y)
         y, impulse, rates = self._impact(t, y, closed, opening, W, (speeds.limits, speeds.slow, least), solver)
         still = rates <= np.maximum(speeds.noise, speeds.slow)
@@ -278,14 +310,15 @@ class Contacts:
         hit: Sequence[tuple[str, int, str]],
         resting: Resting,
     ) -> Settled:
-        """The same where there is friction."""
+        """Return what `settle` does where there is friction."""
         (known, least), rough, impulse = speeds, self._frictional, dict[str, Impulse]()
         rows = rough.rows(solver, t, y, opening, closed, acting, False)
         rates = rows.opening.rate
-        closes = (rates[: len(closed)] < -np.maximum(least, FLOOR * known.slow)).any()
+        closes = (rates[: len(closed)] < -least).any()
         if closes or rough.held_back(rows, known.noise.max(initial=0.0)):
             restitution = self._restitution[closed]
-            y, impulse, rates = rough.struck(solver, t, y, rows, known.limits, restitution)
+            noise = known.noise.max(initial=0.0)
+            y, impulse, rates = rough.struck(solver, t, y, rows, known.limits, restitution, noise)
         still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)
         closed = [c for c, stays in zip(closed, still, strict=True) if stays]
         names = {self._touches[c].constraint.name for c in closed}
@@ -295,12 +328,8 @@ class Contacts:
         opening = self._gaps.at(solver, t, y, angles)
         rows = rough.rows(solver, t, y, opening, closed, acting, True)
         slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows.numbers))
-        stopping = {key[0] for key in hit if key[2] == "slip"}
         at_limit = [key[0] for key in hit if key[2] == "cone"]
-        nothing = slow.copy()
-        for grip, friction in zip(rows.grips, rows.frictions, strict=True):
-            nothing[grip.rows] *= 1.0 if friction.name in stopping else FLOOR
-        found = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, nothing, at_limit)
+        found = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, FLOOR * slow, at_limit)
         if found.rows.any():
             y = rough.stopped(solver, t, y, rows, found.rows)
         shares = Shares(rows, found, [self._touches[c].constraint.name for c in closed])
@@ -417,7 +446,7 @@ class Contacts:
         limits = np.where(np.isnan(given), default, given)
         # What has gone beyond zero by round-off and does not rise out of it stays.
         slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
-        return Speeds(limits, slow, self._noise(closed, model, y))
+        return Speeds(limits, slow, self._noise(closed, model, y), np.sqrt(gravity * units))
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
         """Rates (c,) of gaps that are round-off."""

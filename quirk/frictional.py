@@ -21,6 +21,12 @@ from .switching import SwitchingError
 
 # Restitution is lowered by so many parts where it would raise the energy; gains below this part are round-off.
 PARTS, ROUND_OFF = 10, 1e-12
+# Forces below this part of the largest are round-off where there is no load.
+UNLOADED = 1e-12
+# Accelerations below this part of the largest of all bodies are round-off.
+NOISE = 1e-13
+# Loads that differ by more than this part of the largest are different.
+UNIQUE = 1e-6
 # A row that constraints leave less than this part of the answer of free bodies is blocked.
 BLOCKED = 1e-12
 
@@ -117,6 +123,8 @@ class Frictional:
         R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
         reader, multipliers = JointLoads(solver, solver.related), [solver.multipliers()]
         (force,), (torque,) = reader.read([solver.work.G], multipliers, position[None], R[None])
+        kept_rows = [solver.work.x[solver.tables.row_lane]]
+        (other_force,), (other_torque,) = reader.read([solver.work.G], kept_rows, position[None], R[None])
         place = {name: k for k, name in enumerate(solver.model.joint_rows)}
         for k in joints:
             friction = rows.frictions[k]
@@ -125,9 +133,19 @@ class Frictional:
             by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
             axis = self._frictions.axis(friction, state)
             rows.grips[k].load = JointLoad(friction, axis, base, np.array(by_row).T)
+            if solver.redundant:
+                kept = np.concatenate([other_force[own], other_torque[own]])
+                _check_unique(friction, JointLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
 
     def struck(
-        self, solver: Solver, t: float, y: np.ndarray, rows: Rows, limits: np.ndarray, restitution: np.ndarray
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        rows: Rows,
+        limits: np.ndarray,
+        restitution: np.ndarray,
+        noise: float,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
         """Return the state after an impact, its impulses, and the rates (r,) of all rows then.
 
@@ -144,7 +162,7 @@ class Frictional:
         bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
         for part in np.linspace(1.0, 0.0, PARTS + 1):
             wanted = part * bouncing
-            found = coulomb(W, v - wanted, range(c), own)
+            found = coulomb(W, v - wanted, range(c), own, noise)
             if found is None:
                 continue
             gained = found.z @ (v + 0.5 * W @ found.z)
@@ -154,7 +172,8 @@ class Frictional:
                 held, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
                 held[used], goal[used] = found.rows, wanted
                 return self._pushed(solver, t, y, rows, x, held, goal)
-        raise SwitchingError("no impulses agree with the friction that they cause (Painleve's paradox)")
+        listed = ", ".join(f"{friction}" for friction in rows.frictions)
+        raise SwitchingError(f"no impulses are found that agree with the friction that they cause: {listed}")
 
     def held_back(self, rows: Rows, noise: float) -> bool:
         """Whether anything slips, faster than `noise`, that never should."""
@@ -211,12 +230,25 @@ class Frictional:
             moves = speed > slow[grip.rows].max() and grip.static < np.inf
             grip.moving = slip / speed if moves else None
             grip.at_limit = friction.name in limits
-        found = coulomb(rows.W, q, range(rows.contacts), rows.grips)
+        state = solver.model.carried.state(y)
+        spin = (state.angular_velocity**2).sum(axis=1).max()
+        size = np.abs(motion[:, :3]).max() + solver.model.length * (np.abs(motion[:, 3:]).max() + spin)
+        found = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size)
         if found is None or not has_one_solution(rows.W, range(rows.contacts), rows.grips, found):
             listed = ", ".join(f"{friction}" for friction in rows.frictions)
-            what = "no loads agree" if found is None else "no loads, or several, agree"
+            what = "no loads are found that agree" if found is None else "no loads, or several, agree"
             raise SwitchingError(f"{what} with the friction that they cause (Painleve's paradox): {listed}")
         return found
+
+
+def _check_unique(friction: Friction, difference: JointLoad, forces: np.ndarray) -> None:
+    """Raise SwitchingError if the load of a joint differs between two ways to share out loads."""
+    off, _ = difference(np.zeros(0))
+    if off > UNIQUE * np.abs(forces).max(initial=0.0):
+        raise SwitchingError(
+            f"{friction}: the load of {friction.on} that counts is not unique, as redundant rows share it (by "
+            f"{off:.3g} N this way or that): leave out length, or replace joints so that nothing is held twice"
+        )
 
 
 def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
@@ -238,6 +270,9 @@ class Shares:
 
     def __init__(self, rows: Rows, found: Found, contacts: Sequence[str]) -> None:
         self._sharing = sharing(rows.W, found)
+        # Cones of contacts without a load are round-off.
+        largest = np.abs(found.z).max(initial=0.0)
+        self._largest = 10.0 ** np.ceil(np.log10(largest)) if largest > 0 else 0.0
         name_of = {row: (name, 0) for row, name in enumerate(contacts)}
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
             kept = [row for row in grip.rows if found.rows[row]]
@@ -248,6 +283,8 @@ class Shares:
         """Return the force along a row; or for a friction the cone that the load and the forces along rows leave."""
         offset, weights = self._sharing.offset[list(which)], self._sharing.weights[list(which)]
         what = "share" if friction is None else "cone"
+        if friction is not None:
+            level = -UNLOADED * self._largest
         return Shared(
             friction, what, None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
         )

@@ -188,6 +188,7 @@ class HybridRun:
             if jumped or self._contacts:
                 phase.jump(now.y)  # gaps that closed without any effect are watched again
             if jumped:
+                self._contacts.head(self._plant, self._resting)
                 phase.keep_here()
             return
         self._closed.append(self._segment())

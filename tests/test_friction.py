@@ -410,6 +410,134 @@ def test_a_contact_that_has_left_without_a_load_is_open():
     assert result["slider"].velocity[after, 0] == pytest.approx(-0.5 * speed, rel=1e-10)
 
 
+def test_one_block_comes_to_rest_on_another_that_slides():
+    lower = Body.box("lower", 4.0, size=[0.6, 0.6, 0.1], position=[0, 0, 0.05], velocity=[1.5, 0, 0])
+    upper = Body.box("upper", 1.0, size=[0.2, 0.2, 0.1], position=[0, 0, 0.15])
+    ground = quirk.Planar("floor", GROUND, lower, point=[0, 0, 0], normal=[0, 0, 1])
+    top = quirk.Planar("top", lower, upper, point=[0, 0, 0.1], normal=[0, 0, 1])
+    frictions = [quirk.Friction("f", ground, 0.2), quirk.Friction("g", top, 0.4)]
+    result = quirk.simulate(quirk.System([lower, upper, ground, top, *frictions], gravity=DOWN), 1.0, output=0.1)
+    # The lower one slows down by (0.2 5 + 0.4) g / 4, the upper one speeds up by 0.4 g; then both slow down by 0.2 g.
+    meet = 1.5 / (G * (1.4 / 4 + 0.4))
+    stop = meet + 0.4 * meet / 0.2
+    assert list(result.events.name) == ["g", "f"]
+    np.testing.assert_allclose(result.events.time, [meet, stop], rtol=1e-12)
+    assert result["f"].power[0] == pytest.approx(-0.2 * 5.0 * G * 1.5, rel=1e-12)  # with what sticks later in the run
+    assert result["g"].sticking[-1]
+
+
+def stacked(force):
+    """A box on a box on the floor, each on four corners; the lower one is pulled."""
+    lower = Body.box("lower", 4.0, size=[0.6, 0.6, 0.1], position=[0, 0, 0.05])
+    upper = Body.box("upper", 1.0, size=[0.2, 0.2, 0.1], position=[0, 0, 0.15])
+    parts = [lower, upper, quirk.Force("pull", lower, [force, 0, 0])]
+    for name, on, body, half, mu in (
+        ("floor", GROUND, lower, [0.3, 0.3], 0.2),
+        ("top", lower, upper, [0.1, 0.1], 0.4),
+    ):
+        plane = quirk.surface.plane([0, 0, 0.05] if body is upper else [0, 0, 0])
+        for k, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)]):
+            corner = quirk.surface.point([x * half[0], y * half[1], -0.05])
+            contact = quirk.Contact(f"{name} {k}", on, body, on_i=plane, on_j=corner)
+            parts += [contact, quirk.Friction(f"friction {name} {k}", contact, mu)]
+    return quirk.System(parts, gravity=DOWN)
+
+
+@pytest.mark.parametrize("force", [9.0, 12.0, 25.0, 40.0])
+def test_a_box_on_a_box_that_is_pulled(force):
+    result = quirk.simulate(stacked(force), 0.2, output=[0.2])
+    slides = max(0.0, (force - 0.2 * 5 * G) / 5)
+    expected = (slides, slides) if slides < 0.4 * G else ((force - 0.2 * 5 * G - 0.4 * G) / 4, 0.4 * G)
+    found = result["lower"].velocity[-1, 0], result["upper"].velocity[-1, 0]
+    np.testing.assert_allclose(found, 0.2 * np.array(expected), rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(("mu", "yaw"), [(0.51, 0.3), (0.52, 0.7854), (0.55, 0.5), (0.6, 0.0)])
+def test_a_box_holds_on_a_slope_however_it_is_turned(mu, yaw):
+    slope = np.arctan(0.5)
+    tilt = [np.cos(slope / 2), 0, np.sin(slope / 2), 0]
+    turn = quirk.rotation.multiply(np.array(tilt), np.array([np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)]))
+    normal = np.array([np.sin(slope), 0, np.cos(slope)])
+    box = Body.box("box", 2.0, size=[0.3, 0.2, 0.1], position=0.05 * normal, orientation=turn)
+    parts = [box]
+    for k, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)]):
+        corner = quirk.surface.point([0.15 * x, 0.1 * y, -0.05])
+        contact = quirk.Contact(f"c{k}", GROUND, box, on_i=quirk.surface.plane(normal=normal), on_j=corner)
+        parts += [contact, quirk.Friction(f"f{k}", contact, mu)]
+    result = quirk.simulate(quirk.System(parts, gravity=DOWN), 0.5, output=[0.5])
+    assert abs(result["box"].velocity[-1]).max() < 1e-14
+
+
+@pytest.mark.parametrize("seed", [0, 5, 7, 15, 20])
+def test_a_box_thrown_on_a_rough_floor(seed):
+    rng = np.random.default_rng(seed)
+    mu, e = rng.uniform(0.1, 0.9), rng.uniform(0, 0.8)
+    turn = rng.normal(size=4)
+    size = np.array([0.3, 0.2, 0.1])
+    box = Body(
+        "box",
+        2.0,
+        2.0 / 12 * (size @ size - size**2),
+        position=[0, 0, 0.5],
+        orientation=turn / np.linalg.norm(turn),
+        velocity=rng.normal(size=3),
+        angular_velocity=4.0 * rng.normal(size=3),
+    )
+    parts = [box]
+    for k, signs in enumerate(np.array(np.meshgrid([1, -1], [1, -1], [-1, 1])).reshape(3, -1).T):
+        corner = quirk.surface.point(signs * size / 2)
+        contact = quirk.Contact(f"c{k}", GROUND, box, on_i=quirk.surface.plane(), on_j=corner, restitution=e)
+        parts += [contact, quirk.Friction(f"f{k}", contact, mu)]
+    result = quirk.simulate(quirk.System(parts, gravity=DOWN), 3.0, output=0.5)
+    total = result.energy.total
+    assert np.diff(total).max() < 1e-11 * np.ptp(total)
+    assert abs(result.power.balance).max() < 1e-9 * np.ptp(total)
+    corners = [result["box"].point(part.surfaces[1].frame.origin)[:, 2] for part in parts[1::2]]
+    assert np.min(corners) > -1e-10
+    assert abs(result["box"].velocity[-1]).max() < 1e-12
+
+
+def test_friction_turns_with_the_slip_where_a_stop_or_an_event_reverses_it():
+    slider = Body("slider", 2.0, [0.01] * 3, velocity=[3.0, 0, 0])
+    rail = quirk.Prismatic("rail", GROUND, slider, point=[0, 0, 0], axis=[1, 0, 0])
+    stop = quirk.Stop("stop", rail, upper=0.5, restitution=0.5)
+    result = quirk.simulate(
+        quirk.System([slider, rail, stop, quirk.Friction("f", rail, 0.3)], gravity=DOWN), 2.0, output=[2.0]
+    )
+    a = 0.3 * G
+    back = 0.5 * np.sqrt(9 - 2 * a * 0.5)
+    assert result["slider"].position[-1, 0] == pytest.approx(0.5 - back**2 / (2 * a), rel=1e-10)
+    kick = quirk.Event("kick", "time", level=0.5, action=quirk.set_velocity("slider", velocity=[-3.0, 0, 0]))
+    kicked = quirk.simulate(
+        quirk.System([slider, rail, quirk.Friction("f", rail, 0.1), kick], gravity=DOWN), 1.0, output=[1.0]
+    )
+    assert kicked["slider"].velocity[-1, 0] == pytest.approx(-3.0 + 0.5 * 0.1 * G, rel=1e-11)
+
+
+def test_what_is_held_by_a_drive_needs_no_friction():
+    for across in (1.0, 1e-3, 0.0):
+        slider = Body("slider", 2.0, [0.01] * 3)
+        rail = quirk.Prismatic("rail", GROUND, slider, point=[0, 0, 0], axis=[1, 0, 0])
+        hold = quirk.Drive("hold", rail, quirk.Motion.polynomial([0.0]))
+        friction = quirk.Friction("f", rail, 0.3)
+        result = quirk.simulate(quirk.System([slider, rail, hold, friction], gravity=[across, 0, -G]), 0.1, output=0.1)
+        np.testing.assert_allclose(result["f"].force(), 0.0, atol=1e-12)
+
+
+def test_a_load_that_is_not_unique_is_told():
+    a, b = (Body(name, 1.0, [0.1] * 3, position=[0.5, 0, 0]) for name in "ab")
+    joints = [
+        quirk.Revolute("one", GROUND, a, point=[0, 0, 0], axis=[0, 0, 1]),
+        quirk.Fixed("weld", a, b),
+        quirk.Revolute("two", GROUND, b, point=[0, 0, 0.3], axis=[0, 0, 1]),
+    ]
+    friction = quirk.Friction("f", joints[0], 0.2, radius=0.02, length=0.1)
+    with pytest.raises(
+        quirk.SimulationError, match='Friction "f": the load of Revolute "one" that counts is not unique'
+    ):
+        quirk.simulate(quirk.System([a, b, *joints, friction], gravity=[0, -G, 0]), 0.1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

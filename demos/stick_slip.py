@@ -55,9 +55,9 @@ def run(out: Path) -> quirk.Result:
     for ax in axes:
         ax.grid(alpha=0.3)
     out.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out / "stick_slip.png", dpi=120)
+    figure.savefig(out / "stick-slip.png", dpi=120)
     plt.close(figure)
-    result.animate(out / "stick_slip.gif", fps=20, view=(8, -85))
+    result.animate(out / "stick-slip.gif", fps=20, view=(8, -85))
     return result
 
 

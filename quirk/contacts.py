@@ -21,7 +21,7 @@ from .configuration import Configuration
 from .constraints import Contact
 from .constraints.contact import FLAT
 from .dynamics.complementarity import INDEPENDENT, completed, pushes
-from .dynamics.coulomb import NOTHING, Found
+from .dynamics.frictional_case import NOTHING, Found
 from .dynamics.impulsive import Impulse, impulses, with_change
 from .dynamics.model import Model
 from .dynamics.plant import Plant

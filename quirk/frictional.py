@@ -9,8 +9,11 @@ import numpy as np
 
 from . import rotation
 from .dynamics.bearing import JointLoad
-from .dynamics.coulomb import Found, Grip, coulomb, has_one_solution, sharing
+from .dynamics.coulomb import coulomb
+from .dynamics.frictional_case import Found, Grip
 from .dynamics.impulsive import Impulse, impulses, with_change
+from .dynamics.painleve import has_one_solution
+from .dynamics.shared_loads import sharing
 from .dynamics.sparse.host.joint_loads import JointLoads
 from .dynamics.sparse.host.solver import Solver
 from .events.names import Shared

@@ -10,7 +10,7 @@ import numpy as np
 
 from .configuration import Configuration
 from .constraints.slip import OfSurfaces
-from .dynamics.coulomb import Found, Grip
+from .dynamics.frictional_case import Found, Grip
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
 from .events.names import Reading, Shared

@@ -1,0 +1,189 @@
+"""Forces along the rows of contacts and of friction in one case: what pushes, what sticks, and what slides whereto.
+
+See `quirk.dynamics.coulomb`, which finds the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bearing import JointLoad
+
+# Forces and accelerations below this part of the largest are nothing.
+NOTHING = 1e-12
+# Singular values of the rows below this part of the largest are zero.
+DEPENDENT = 1e-10
+# Newton's method has converged, or does not.
+CONVERGED, MOST_NEWTON = 1e-14, 40
+
+
+@dataclass
+class Grip:
+    """Friction of one joint or contact among the rows.
+
+    Attributes
+    ----------
+    rows : of its components of slip
+    coefficient, static : of friction
+    contact : row of its contact, or None for a joint
+    load : of a joint, from the forces z (r,) along all rows
+    moving : direction (d,) in which its bodies slide, or None if they do not
+    at_limit : whether it is known to have reached its limit
+    """
+
+    rows: list[int]
+    coefficient: float
+    static: float
+    contact: int | None = None
+    load: JointLoad | None = None
+    moving: np.ndarray | None = None
+    at_limit: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """W (r, r), q (r,), friction, and the accelerations (r,) that are round-off."""
+
+    W: np.ndarray
+    q: np.ndarray
+    grips: Sequence[Grip]
+    noise: np.ndarray
+
+    def w(self, z: np.ndarray) -> np.ndarray:
+        """Return accelerations (r,) from forces (r,)."""
+        return np.asarray(self.W @ z + self.q)
+
+    def slow(self, z: np.ndarray) -> np.ndarray:
+        """Accelerations (r,) that are nothing: rows may be of different units, which the diagonal of W tells."""
+        scale = np.sqrt(np.diag(self.W))
+        known = scale > 0
+        largest = (np.abs(self.W) @ np.abs(z) + np.abs(self.q))[known] / scale[known]
+        rest = np.abs(self.q).max(initial=0.0)
+        nothing = NOTHING * np.where(known, largest.max(initial=0.0) * scale, rest)
+        return np.asarray(nothing + self.noise + np.finfo(float).tiny)
+
+
+@dataclass
+class Case:
+    """What pushes, and the direction in which each friction acts, None for what sticks; forces (r,) to begin with."""
+
+    pushing: set[int]
+    sliding: list[np.ndarray | None]
+    near: np.ndarray
+
+    @property
+    def key(self) -> tuple:
+        """What tells cases apart, up to directions."""
+        return frozenset(self.pushing), tuple(e is None for e in self.sliding)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A case that violates nothing.
+
+    Attributes
+    ----------
+    z, w : (r,) forces along the rows and accelerations, or impulses and velocities
+    held : (r,) bool, rows that are kept at zero
+    rows : (r,) bool, of these some that are independent, from which the others follow
+    sliding : of each friction the direction in which it acts, None for what sticks or has no load
+    driven : of each friction that slides whether its slip follows from rows that are held, and cannot grow
+    slow : (r,) of w below which it is nothing
+    """
+
+    z: np.ndarray
+    w: np.ndarray
+    held: np.ndarray
+    rows: np.ndarray
+    sliding: list[np.ndarray | None]
+    driven: list[bool]
+    slow: np.ndarray
+
+
+def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
+    """Return the forces (r,) in one case that are nearest to where it begins; directions of slip are noted in it.
+
+    By Newton's method, since loads of joints are norms, and directions those of w.
+    """
+    W, q, grips = problem.W, problem.q, problem.grips
+    held, z = held_rows(W, grips, case), case.near
+    scale = np.sqrt(np.diag(W))
+    scale = np.where(scale > 0, scale, 1.0)
+    for _ in range(MOST_NEWTON):
+        w = W @ z + q
+        J, rest = np.eye(len(q)), z.copy()
+        J[held], rest[held] = W[held], w[held]
+        for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
+            if e is None:
+                continue
+            N, slopes = load_of(grip, z, case)
+            rows, mu = grip.rows, grip.coefficient
+            rest[rows] = z[rows] + mu * N * e
+            J[rows] += mu * np.outer(e, slopes)
+            ahead = float(w[rows] @ e)
+            if grip.moving is None and len(e) > 1 and N > 0 and ahead > problem.slow(z)[rows].max():
+                new = w[rows] / np.linalg.norm(w[rows])
+                case.sliding[k] = new
+                rest[rows] = z[rows] + mu * N * new
+                J[rows] += mu * (np.outer(new - e, slopes))
+                across = np.eye(len(e)) - np.outer(new, new)
+                J[rows] += mu * N / np.linalg.norm(w[rows]) * across @ W[rows]
+        # In units in which each row answers its own force by one; what is held twice is shared.
+        J = J / scale
+        J[held] /= scale[held, None]
+        J[~held] *= scale[~held, None]
+        try:
+            step = -np.linalg.lstsq(J, np.where(held, rest / scale, rest * scale), rcond=DEPENDENT)[0] / scale
+        except np.linalg.LinAlgError:
+            return None
+        z = z + step
+        if not np.isfinite(z).all():
+            return None
+        if np.abs(step * scale).max(initial=0.0) <= CONVERGED * np.abs(z * scale).max(initial=0.0):
+            break
+    return z
+
+
+def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
+    """Return which rows (r,) are kept at zero: of contacts that push, and of what sticks, where anything can move at all."""
+    held = np.isin(np.arange(len(W)), sorted(case.pushing))
+    for grip, e in zip(grips, case.sliding, strict=True):
+        if e is None and acts(grip, case):
+            held[grip.rows] = True
+    return held & (np.diag(W) > 0)
+
+
+def acts(grip: Grip, case: Case) -> bool:
+    """Whether a friction has a load: its contact pushes, or it is of a joint."""
+    return grip.contact is None or grip.contact in case.pushing
+
+
+def load_of(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
+    """Return the load N of a friction, and its slopes (r,)."""
+    slopes = np.zeros(len(z))
+    if grip.contact is not None:
+        if grip.contact not in case.pushing:
+            return 0.0, slopes
+        slopes[grip.contact] = 1.0
+        return float(z[grip.contact]), slopes
+    return load_of_joint(grip, z)
+
+
+def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the load N of a joint, and its slopes (r,)."""
+    assert grip.load is not None
+    return grip.load(z)
+
+
+def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
+    """Return by how much what sticks is outside its cone, N or N s."""
+    return float(np.linalg.norm(z[grip.rows])) - grip.static * max(load_of(grip, z, case)[0], 0.0)
+
+
+def ahead_of(slip: np.ndarray) -> np.ndarray | None:
+    """Return the direction (d,) of a slip, or None if there is none."""
+    size = np.linalg.norm(slip)
+    return slip / size if size > 0 else None

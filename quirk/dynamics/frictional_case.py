@@ -148,7 +148,7 @@ def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
 
 
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
-    """Return which rows (r,) are kept at zero: of contacts that push, and of what sticks, where anything can move at all."""
+    """Return which rows (r,) are kept at zero: of contacts that push and of what sticks, where anything can move."""
     held = np.isin(np.arange(len(W)), sorted(case.pushing))
     for grip, e in zip(grips, case.sliding, strict=True):
         if e is None and acts(grip, case):

@@ -185,10 +185,6 @@ class Contacts:
         """Whether a friction of that name sticks."""
         return name in resting.rubbing and resting.rubbing[name].held is not None
 
-    def is_friction(self, name: str) -> bool:
-        """Whether a friction has that name."""
-        return name in self._frictions.names
-
     def first_of(self, names: Iterable[str]) -> str:
         """Return the first unilateral constraint, or the first friction, among these names."""
         own = {touch.constraint.name for touch in self._touches} | self._frictions.names

@@ -221,8 +221,9 @@ class Contacts:
         hit : what has been seen to happen now: gaps that close, slip that ends, friction at its limit
         """
         closing = [key[:2] for key in hit if key[2] == "gap"]
-        if any(key[2] == "solvable" for key in hit):
-            raise SwitchingError(f"{self._system[hit[0][0]]}: {Friction.undefined}")
+        for name, _, what in hit:
+            if what == "solvable":
+                raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
         solver = self._phases.settled(self._system.plant_for(self._frictions.bare(base)), y, t)
         opening = self._gaps.at(solver, t, y, angles)
         known = {*((name, k) for name, (k, _) in resting.pushing.items()), *closing}
@@ -458,6 +459,8 @@ class Contacts:
 
 def _opens(x: float, largest: float) -> float:
     """Below which multiplier a contact opens that pushes with x, where the largest load is given: nothing but noise."""
+    if not largest > 0:
+        return 0.0
     part = NO_PULL if x > UNLOADED * largest else UNLOADED
     return float(-part * 10.0 ** np.ceil(np.log10(largest)))
 

@@ -29,7 +29,7 @@ from .events.actions import (
     Switch,
     checked_actions,
 )
-from .forces import ForceElement
+from .forces import ForceElement, Friction
 from .frame import Frame
 from .rotation import conjugate, matrix, multiply
 from .system import System
@@ -110,6 +110,8 @@ class Switchboard:
         old, new = self.system[action.name], action.force
         assert isinstance(old, ForceElement)
         bodies = {id(body) for body in self.system.bodies}
+        if isinstance(old, Friction):
+            raise InputError(f"{title}: {old} cannot be replaced: switch it off, and on another that is in the system")
         alien = [body for body in new.bodies if isinstance(body, Body) and id(body) not in bodies]
         if alien:
             raise InputError(f"{title}: {new} acts on {alien[0]}, which is not in the system")

@@ -584,6 +584,9 @@ def test_events_switch_friction_and_runs_go_on():
     oil = quirk.Event("oil", "time", level=0.5, action=quirk.switch_off("f"))
     oiled = quirk.simulate(system, 1.0, events=[oil], output=[1.0])
     assert oiled["block"].velocity[-1] @ down == pytest.approx(0.5 * G * np.sin(0.5), rel=1e-11)
+    dry = quirk.Event("dry", "time", level=0.5, action=quirk.replace("f", quirk.Friction("f", system["rail"], 1.0)))
+    with pytest.raises(quirk.InputError, match='Friction "f" cannot be replaced'):
+        quirk.simulate(system, 1.0, events=[dry])
     half = quirk.simulate(system, 0.5, output=[0.5])
     whole = quirk.simulate(system, 0.5, start=0.5, initial_state=half.state_at(), output=[1.0])
     assert whole["f"].sticking.all()

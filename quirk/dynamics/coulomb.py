@@ -4,9 +4,9 @@ Rows are the gaps of contacts and the components of slip; forces z along them ch
 Of contacts z >= 0, w >= 0 and z w = 0. What sticks has w = 0 and a force within the cone, |z| <= static N, with N the
 load of its contact or joint; what slides has a force -coefficient N e, against its slip or, where it only begins to
 slide, with w along e (Coulomb). The case, what pushes and what sticks, is found by changing the worst violation at a
-time; in each case z is the shortest solution of linear equations, up to loads N of joints, which are norms.
+time; in each case z solves equations that are linear up to loads N of joints, which are norms, and directions of slip.
 
-Where rows depend on each other, forces may be shared out among contacts in many ways, of which the shortest z is one.
+Where rows depend on each other, forces may be shared out among contacts in many ways, of which one is taken.
 Some rows that are independent are then rows of the equation of motion, and all forces follow from their multipliers.
 """
 

@@ -64,6 +64,8 @@ FLOORS = [
         "still",
         "animate",
         "summary",
+        "in_between",
+        "viewer",
     },
     {"cli", "demos"},
 ]

@@ -50,8 +50,8 @@ class Stage:
         ]
         self._clock = None
         if len(contents.poses.time) > 1:
-            place = (0.0, 0.0, 1.2 * HALF)
-            self._clock = self._scene.add_label("/time", "", position=place, anchor="bottom-center")
+            place = (-0.9 * HALF, 0.0, 1.15 * HALF)
+            self._clock = self._scene.add_label("/time", "", position=place, anchor="bottom-right")
         self.move(contents.poses)
 
     def move(self, poses: Poses) -> None:

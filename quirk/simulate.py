@@ -25,6 +25,7 @@ from .integrators import STIFF_METHODS, TABLEAUX, Breaks, IntegrationError, Stat
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .interruption import Held, within_a_call
+from .legs import Leg
 from .phases import Phases
 from .progress import ProgressLine
 from .result import Result
@@ -263,6 +264,6 @@ def _begun(system: System, state: State, phases: Phases) -> HybridRun:
         applied_loads(model, start, Kinematics.of(begin))
     if flow.rank < model.rows <= MOST_ROWS:
         system.as_computed_by(plant).acceleration(begin, start)  # says where constraints contradict each other
-    run.start(configuration, start, y, angles)
+    run.start(Leg(start, y, angles, configuration))
     run.keep_start()
     return run

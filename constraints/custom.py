@@ -82,7 +82,7 @@ class Implicit(OfBodies):
     def __init__(
         self,
         name: str,
-        bodies: Any,
+        bodies: Body | Ground | Iterable[Body | Ground],
         phi: Callable[..., Any],
         *,
         level: str = "position",
@@ -260,7 +260,13 @@ class CustomRows(OfBodies):
     """
 
     def __init__(
-        self, name: str, bodies: Any, rows: Callable[..., Any], *, units: str = "force", active: bool = True
+        self,
+        name: str,
+        bodies: Body | Ground | Iterable[Body | Ground],
+        rows: Callable[..., Any],
+        *,
+        units: str = "force",
+        active: bool = True,
     ) -> None:
         super().__init__("CustomRows", name, bodies, active)
         owner = str(self)

@@ -56,7 +56,7 @@ class Unilateral(Constraint):
 
     def _with(self, gap: Relation) -> Self:
         made = object.__new__(type(self))
-        vars(made).update({**vars(self), "primitives": (gap,), "gaps": (), "active": True})
+        vars(made).update({**vars(self), "primitives": (gap,), "gaps": (), "active": True, "_made": None})
         return made
 
 

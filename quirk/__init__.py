@@ -24,6 +24,7 @@ from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
 from .kinematics import kinematics
+from .load import load
 from .motion import Motion
 from .result import Result
 from .simulate import simulate
@@ -47,6 +48,7 @@ __all__ = [
     "System",
     "UnknownNameError",
     "kinematics",
+    "load",
     "planar",
     "simulate",
     "surface",

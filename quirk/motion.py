@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from . import validate
 from .compiled import plain
 from .errors import InputError
 from .interpolation import interpolated, kinks
+from .made import remembered
 from .motion_table import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
 from .sealed import Sealed
 
@@ -58,12 +59,14 @@ class Motion(Sealed):
         self.end: float = min([end, *(m.end for m in added)])
 
     @classmethod
+    @remembered
     def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:
         """Return start + rate t."""
         owner = "Motion.constant_rate"
         return cls._polynomial([validate.number(owner, "start", start), validate.number(owner, "rate", rate)])
 
     @classmethod
+    @remembered
     def polynomial(cls, coefficients: Any) -> Motion:
         """Return c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
         given = validate.numbers(coefficients)
@@ -79,6 +82,7 @@ class Motion(Sealed):
         return cls(PIECES, np.zeros(2), np.array([coefficients], dtype=float))
 
     @classmethod
+    @remembered
     def sinusoid(cls, amplitude: float, angular_frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:
         """Return offset + amplitude sin(angular_frequency t + phase), with rad/s and rad."""
         given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "phase": phase, "offset": offset}
@@ -86,6 +90,7 @@ class Motion(Sealed):
         return cls(SINUSOID, np.zeros(2), np.array([numbers]))
 
     @classmethod
+    @remembered
     def spline(cls, times: Any, values: Any, periodic: bool = False) -> Motion:
         """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
 
@@ -115,6 +120,7 @@ class Motion(Sealed):
         return cls(PIECES, breaks, powers, bounded=not periodic, period=period)
 
     @classmethod
+    @remembered
     def function(
         cls,
         f: Callable[[float], float],
@@ -133,16 +139,23 @@ class Motion(Sealed):
                 raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
         return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
 
-    def __add__(self, other: Motion) -> Motion:
-        """Return the sum of two motions, where both are defined."""
-        if not isinstance(other, Motion):
-            return NotImplemented
-        parts = [*self.parts, *other.parts]
+    @classmethod
+    @remembered
+    def sum(cls, motions: Iterable[Motion]) -> Motion:
+        """Return the sum of motions, where all are defined; ``a + b`` is that of two."""
+        listed = list(motions) if isinstance(motions, Iterable) else [motions]
+        if not listed or not all(isinstance(motion, Motion) for motion in listed):
+            raise InputError(f"Motion.sum: motions must be a list of quirk.Motion, one at least; got {motions!r}")
+        parts = [part for motion in listed for part in motion.parts]
         functions = [part for part in parts if part.kind == FUNCTION]
         others = [part for part in parts if part.kind != FUNCTION]
         # What is called comes first and writes; what kernels know is added to it.
         first, *added = [_sum_of_functions(functions), *others] if functions else others
         return first._with(tuple(added))
+
+    def __add__(self, other: Motion) -> Motion:
+        """Return the sum of two motions, where both are defined."""
+        return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
 
     def _with(self, added: tuple[Motion, ...]) -> Motion:
         return Motion(

@@ -87,6 +87,7 @@ NAMES = [
     "engage",
     "follow",
     "kinematics",
+    "load",
     "planar",
     "release",
     "replace",

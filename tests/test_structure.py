@@ -14,7 +14,7 @@ FLOORS = [
     {"compiled", "machine_code", "native", "files", "record", "traced"},
     {"lanes", "pointers", "interruption", "jets"},
     {"integrators"},
-    {"errors", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
+    {"errors", "made", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
     {"frame", "shapes", "body", "state", "motion", "motion_table"},
     {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},
@@ -52,6 +52,7 @@ FLOORS = [
         "frictions",
         "frictional",
     },
+    {"modelfile", "load"},
     {
         "figures",
         "scene",

@@ -8,6 +8,7 @@ __path__ = pkgutil.extend_path(__path__, __name__)
 
 from . import constraints, events, forces
 from .body import GROUND, Body
+from .checkpoints import read_checkpoint
 from .constraints import *  # noqa: F403
 from .constraints import contact as surface
 from .constraints import planar
@@ -50,6 +51,7 @@ __all__ = [
     "kinematics",
     "load",
     "planar",
+    "read_checkpoint",
     "simulate",
     "surface",
     "where",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from .state import Kinematics, State
 from .switching import Situation, Switchboard, SwitchingError, actions_of
 from .system import System
 
+if TYPE_CHECKING:
+    from .checkpoints.rows import RowFile
+
 # So many events of which all lie within this part of a run would go on for ever.
 MOST_AT_ONCE, AT_ONCE = 200, 1e-9
 # Runs of so many sets of active parts are kept ready.
@@ -41,6 +44,7 @@ class HybridRun:
     ----------
     system : System
     phases : make and enter the runs with one set of active parts each
+    rows : keeps states elsewhere than in memory, see `quirk.checkpoints.rows`
 
     Attributes
     ----------
@@ -48,8 +52,8 @@ class HybridRun:
     stopped : whether an event has ended the run
     """
 
-    def __init__(self, system: System, phases: Phases) -> None:
-        self._system, self._made, self._events = system, phases, phases.events
+    def __init__(self, system: System, phases: Phases, rows: RowFile | None = None) -> None:
+        self._system, self._made, self._events, self._rows = system, phases, phases.events, rows
         self._span, self._before = phases.settings.end - phases.settings.start, 0
         self._board = Switchboard(system, phases.settled)
         for event in self._events:
@@ -88,10 +92,10 @@ class HybridRun:
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
         """Go on with what is active now, from a state on its constraints."""
-        configuration = self._contacts.configured(self._base, self._resting)
-        self._plant = self._system.plant_for(configuration)
+        self._acting = self._contacts.configured(self._base, self._resting)
+        self._plant = self._system.plant_for(self._acting)
         # Constraints that push and are switched off are not watched, though the plant is the same.
-        key = configuration, self._resting.key
+        key = self._acting, self._resting.key
         if key not in self._phases:
             self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._base, self._resting))
             if len(self._phases) > MOST_PHASES:
@@ -139,11 +143,11 @@ class HybridRun:
     def _close_segment(self) -> None:
         """Let what is kept from here on be another segment."""
         phase, kept = self._phase, self._phase.kept
-        if kept.numbers:
-            rows, joints = kept.take(), self._plant.model.joints
-            turns = Turns(joints, rows.quadrants.reshape(len(rows.time), -1, 2), phase.whole)
+        rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
+        if rows is not None:
+            turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), phase.whole)
             changes = self._base.since(self._system.configuration)
-            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes))
+            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes, self._acting))
 
     @property
     def _tried(self) -> int:
@@ -167,6 +171,8 @@ class HybridRun:
             self.happenings.append(Happening(time, str(key), way, energy, energy))
         if self._phase.hit:
             self._happen(self._phase.hit)
+        if self._rows is not None:
+            self._rows.put(self._phase.kept)
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:

@@ -31,6 +31,7 @@ from .events.actions import (
 )
 from .forces import ForceElement, Friction
 from .frame import Frame
+from .made import made_with
 from .rotation import conjugate, matrix, multiply
 from .system import System
 
@@ -38,6 +39,8 @@ from .system import System
 NEAR = 1e-6
 # Below this part of the size of the system bodies have not moved.
 ROUND_OFF = 1e-13
+# Arguments of joints in place of which others give both frames.
+WORLD_ARGUMENTS = ("point", "axis", "axis_i", "axis_j", "frame_i", "frame_j")
 # Poses and velocities that rows still miss, over the size of the system and the largest speed, where they contradict
 # each other.
 CONTRADICTED = 1e-8
@@ -270,7 +273,11 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
     turn = multiply(conjugate(q_i), multiply(q_j, constraint.frame_j.rotation))
     frame = Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn))
     made = object.__new__(type(constraint))
-    vars(made).update({**vars(constraint), "frame_i": frame, "_made": None})
+    call = made_with(constraint)
+    if call is not None:
+        given = {key: x for key, x in call.arguments.items() if key not in WORLD_ARGUMENTS}
+        call = replace(call, arguments={**given, "frame_i": frame, "frame_j": constraint.frame_j})
+    vars(made).update({**vars(constraint), "frame_i": frame, "_made": call})
     return made
 
 

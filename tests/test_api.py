@@ -89,6 +89,7 @@ NAMES = [
     "kinematics",
     "load",
     "planar",
+    "read_checkpoint",
     "release",
     "replace",
     "sensors",

@@ -41,6 +41,9 @@ FLOORS = [
     {"health"},
     {
         "simulate",
+        "running",
+        "legs",
+        "legged",
         "kinematics",
         "schedule",
         "hybrid",
@@ -52,7 +55,7 @@ FLOORS = [
         "frictions",
         "frictional",
     },
-    {"modelfile", "load"},
+    {"modelfile", "load", "checkpoints"},
     {
         "figures",
         "scene",

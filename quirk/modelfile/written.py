@@ -73,6 +73,17 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
     return tables
 
 
+def table_of_part(part: Any, names: Mapping[int, str]) -> dict[str, Any]:
+    """Return the call that made a part, in a system in which parts have these names, by identity.
+
+    Raises
+    ------
+    UnwritableError
+        If it was made with what cannot be written.
+    """
+    return _table(part, names)
+
+
 def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
     """Return the call that made an object: its kind, unless that is the default, and its arguments."""
     call = made_with(made)

@@ -28,7 +28,7 @@ class SteppedRun:
     Parameters
     ----------
     solver : Solver, by which quantities of events are evaluated
-    steps : yields steps from (t, y) on, so many whole fixed steps being behind
+    steps : yields steps from (t, y) on, at a pace
     settings, asked, statistics, guards : as of `CompiledRun`
 
     Attributes
@@ -41,7 +41,7 @@ class SteppedRun:
     def __init__(
         self,
         solver: Solver,
-        steps: Callable[[Any, float, np.ndarray, int], Iterator[Sampled]],
+        steps: Callable[[Any, float, np.ndarray, Pace], Iterator[Sampled]],
         settings: Settings,
         asked: np.ndarray | None,
         statistics: Statistics,
@@ -53,7 +53,8 @@ class SteppedRun:
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
         """Go on from a state (13 n + k,) on the constraints at time t, at which angles are (K, 3)."""
-        self._flow, self.reached, self._state, self._grid = flow, t, y, pace.grid
+        self._flow, self.reached, self._state = flow, t, y
+        self._h, self._grid = pace.h, pace.grid
         self._evaluations = self._statistics.evaluations
         pending = None if self._asked is None else self._asked[pace.asked :]
         self._recorder = Recorder(pending, flow)
@@ -77,7 +78,7 @@ class SteppedRun:
     def pace(self) -> Pace:
         """What to go on with, in another set of active parts."""
         asked = self._behind + self._recorder.behind
-        return Pace(0.0, self._grid, asked, self._crossings.sides)
+        return Pace(self._h, self._grid, asked, self._crossings.sides)
 
     @property
     def state(self) -> np.ndarray:
@@ -126,11 +127,12 @@ class SteppedRun:
         self.hit = []
         with Held(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._steps is None:
-                self._steps = self._make(self._flow, self.reached, self._state, self._grid)
+                self._steps = self._make(self._flow, self.reached, self._state, self.pace)
                 self.hit = self._crossings.take_sides(self.reached, self._state)
             step = None if self.hit else next(self._steps, None)
             if step is not None:
                 end = self._crossings.first_in(step)
+                self._h = step.t_new - step.t
                 if end is not None:
                     step = self._cut(step, end)
                 self._recorder.add(step)

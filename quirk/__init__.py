@@ -23,6 +23,7 @@ from .events import *  # noqa: F403
 from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
+from .join import join
 from .kinematics import kinematics
 from .load import load
 from .motion import Motion
@@ -47,6 +48,7 @@ __all__ = [
     "State",
     "System",
     "UnknownNameError",
+    "join",
     "kinematics",
     "load",
     "planar",

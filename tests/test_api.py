@@ -86,6 +86,7 @@ NAMES = [
     "distance_between",
     "engage",
     "follow",
+    "join",
     "kinematics",
     "load",
     "planar",

@@ -39,9 +39,7 @@ def motion(table: Table, chosen: Chosen) -> None:
     what = "unit quaternion (w, x, y, z), turns body vectors into inertial ones"
     table.add("orientation", "time body quaternion", state.orientation[:, rows], what, "1", INERTIAL)
     table.add("velocity", "time body axis", state.velocity[:, rows], f"velocity {OF_COM}", "m/s", INERTIAL)
-    table.add(
-        "angular_velocity", "time body axis", state.angular_velocity[:, rows], "angular velocity", "rad/s", BODY
-    )
+    table.add("angular_velocity", "time body axis", state.angular_velocity[:, rows], "angular velocity", "rad/s", BODY)
     table.add("mass", "body", np.array([body.mass for body in chosen.bodies]), "mass", "kg")
 
 
@@ -104,7 +102,9 @@ def activity(table: Table, chosen: Chosen) -> None:
     result = chosen.result
     _name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]
-    table.add("joint_active", "time joint", _stacked(chosen, active), "whether the constraint is switched on, or pushes")
+    table.add(
+        "joint_active", "time joint", _stacked(chosen, active), "whether the constraint is switched on, or pushes"
+    )
     _name_forces(table, chosen)
     acting = [_acting(chosen, force) for force in chosen.forces]
     table.add("force_active", "time force", _stacked(chosen, acting), "whether the force acts")

@@ -70,11 +70,9 @@ def load(path: str | Path, system: System | None = None) -> Result:
         return _result(root, run, details, model)
     except LostPartError as error:
         raise InputError(f"{OWNER}: {str(path)!r} has {error}{WITHOUT}") from None
-    except QuirkError:
-        raise
-    except MemoryError:
-        raise
     except Exception as error:  # whatever stands in a file
+        if isinstance(error, QuirkError) and str(error).startswith(OWNER):
+            raise
         raise InputError(
             f"{OWNER}: {str(path)!r} is no result as QuIRK writes them ({type(error).__name__}: {error})"
         ) from None
@@ -120,7 +118,10 @@ def _system(path: Any, run: Any, details: Mapping[str, Any]) -> System:
             f"{OWNER}: {str(path)!r} does not have its system, which could not be written as text "
             f"({_text(run, 'missing')}): make it again as the script of the run did, and give it with system={WITHOUT}"
         )
-    return modelfile.system_of(text, f"the model in {str(path)!r}")
+    try:
+        return modelfile.system_of(text, "its model")
+    except InputError as error:
+        raise InputError(f"{OWNER}: the model in {str(path)!r} cannot be read: {error}") from None
 
 
 def _given(path: Any, system: System, details: Mapping[str, Any]) -> System:

@@ -10,6 +10,7 @@ import numpy as np
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.expression import Expression
 from quirk.forces import ForceElement
 from quirk.made import remembered
 from quirk.motion import Motion
@@ -171,7 +172,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
             continue
         if isinstance(one, str) and one == "stop":
             found.append(Stop())
-        elif isinstance(one, Action | After) or callable(one):
+        elif isinstance(one, Action | After) or (callable(one) and not isinstance(one, Expression)):
             found.append(one)
         else:
             raise InputError(

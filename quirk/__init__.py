@@ -20,6 +20,7 @@ from .errors import (
     UnknownNameError,
 )
 from .events import *  # noqa: F403
+from .expression import Expression
 from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
@@ -38,6 +39,7 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Body",
+    "Expression",
     "Frame",
     "InconsistentStateError",
     "InputError",

@@ -28,6 +28,7 @@ NAMES = [
     "Drive",
     "Drum",
     "Event",
+    "Expression",
     "Fixed",
     "FluxPinning",
     "Force",

@@ -15,7 +15,7 @@ FLOORS = [
     {"lanes", "pointers", "interruption", "jets"},
     {"integrators"},
     {"errors", "made", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
-    {"frame", "shapes", "body", "state", "motion", "motion_table"},
+    {"expression", "frame", "shapes", "body", "state", "motion", "motion_table"},
     {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},
     {"events"},

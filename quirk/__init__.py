@@ -21,9 +21,11 @@ from .errors import (
     UnknownNameError,
 )
 from .events import *  # noqa: F403
+from .expression import Expression
 from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
+from .join import join
 from .kinematics import kinematics
 from .load import load
 from .motion import Motion
@@ -38,6 +40,7 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Body",
+    "Expression",
     "Frame",
     "InconsistentStateError",
     "InputError",
@@ -48,6 +51,7 @@ __all__ = [
     "State",
     "System",
     "UnknownNameError",
+    "join",
     "kinematics",
     "load",
     "planar",

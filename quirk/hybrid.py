@@ -92,10 +92,10 @@ class HybridRun:
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
         """Go on with what is active now, from a state on its constraints."""
-        self._acting = self._contacts.configured(self._base, self._resting)
-        self._plant = self._system.plant_for(self._acting)
+        configuration = self._contacts.configured(self._base, self._resting)
+        self._plant = self._system.plant_for(configuration)
         # Constraints that push and are switched off are not watched, though the plant is the same.
-        key = self._acting, self._resting.key
+        key = configuration, self._resting.key
         if key not in self._phases:
             self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._base, self._resting))
             if len(self._phases) > MOST_PHASES:
@@ -147,7 +147,7 @@ class HybridRun:
         if rows is not None:
             turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), phase.whole)
             changes = self._base.since(self._system.configuration)
-            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes, self._acting))
+            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes))
 
     @property
     def _tried(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from . import validate
 from .compiled import plain
 from .errors import InputError
+from .expression import Derivative, Expression, function_of
 from .interpolation import interpolated, kinks
 from .made import remembered
 from .motion_table import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
@@ -123,17 +124,22 @@ class Motion(Sealed):
     @remembered
     def function(
         cls,
-        f: Callable[[float], float],
-        f_t: Callable[[float], float],
-        f_tt: Callable[[float], float],
+        f: Callable[[float], float] | str,
+        f_t: Callable[[float], float] | None = None,
+        f_tt: Callable[[float], float] | None = None,
         f_ttt: Callable[[float], float] | None = None,
         f_tttt: Callable[[float], float] | None = None,
     ) -> Motion:
         """Return f(t), given with its derivatives; the third and fourth are needed for jerk and snap alone.
 
-        Functions may be plain Python or compiled with `numba.njit`.
+        Functions may be plain Python or compiled with `numba.njit`. A text such as "0.2*sin(3*t)", an `Expression`,
+        knows its derivatives, so that f alone is enough.
         """
-        functions = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
+        functions: dict[str, Any] = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
+        functions = {key: function_of("Motion.function", key, x, ("t",)) for key, x in functions.items()}
+        if isinstance(functions["f"], Expression) and all(x is None for x in list(functions.values())[1:]):
+            derived = [functions["f"], *(Derivative(functions["f"], k) for k in range(1, len(functions)))]
+            functions = dict(zip(functions, derived, strict=True))
         for argument, function in functions.items():
             if not callable(function) and (function is not None or argument in ("f", "f_t", "f_tt")):
                 raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
@@ -265,7 +271,8 @@ class Motion(Sealed):
             a, w, phase, offset = self.coefficients[0]
             return f"{offset:g} + {a:g} sin({w:g} t + {phase:g})"
         if self.kind == FUNCTION:
-            return str(getattr(self.functions[0], "__name__", "function"))
+            f = self.functions[0]
+            return f.text if isinstance(f, Expression) else str(getattr(f, "__name__", "function"))
         if self.period:
             return f"periodic spline of {len(self.coefficients)} pieces over {self.period:g} s"
         if math.isfinite(self.end):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ class Phases:
     ----------
     solver : "sparse" or "dense"
     asked : times to keep, or None for all steps
+    options : the arguments of `simulate`, for the result to tell
     """
 
     system: System
@@ -55,6 +56,7 @@ class Phases:
     asked: np.ndarray | None
     statistics: Statistics
     events: Sequence[Event]
+    options: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         """Find what is to be watched."""
@@ -128,7 +130,5 @@ class Phases:
             )
         carried = flow.model.carried
         tolerance = Tolerance(rtol, atol, carried.starts, carried.counted)
-        steps = adaptive_steps(
-            flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h
-        )
+        steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h)
         return guarded(steps, start, end)

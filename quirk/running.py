@@ -44,10 +44,10 @@ def computed(system: System, state: State, phases: Phases, written: Checkpoint |
             turns = Turns.at_rest(system.model.joints, state)
             flat = system.model.carried.flat(state)[None]
             only = Segment(system.plant, np.array([settings.start]), flat, turns, 0)
-            return Result(system, [only], statistics, status)
+            return Result(system, [only], statistics, status, options=[phases.options])
         if status != "completed":
             run.close()
-        return Result(system, run.segments, statistics, status, run.happenings)
+        return Result(system, run.segments, statistics, status, run.happenings, [phases.options])
 
     try:
         with Held():

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .configuration import Configuration
 from .constraints.sticking import Sticking
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
@@ -30,7 +29,6 @@ class Segment:
     rank : number of independent constraint rows met along it
     active : names of the constraints that are switched on
     switched, replaced : what events had changed, see `State`
-    configuration : for which the plant was made, contacts and friction included
     """
 
     def __init__(
@@ -41,9 +39,7 @@ class Segment:
         turns: Turns,
         rank: int,
         changes: tuple[dict[str, bool], dict[str, Any]] = ({}, {}),
-        configuration: Configuration | None = None,
     ) -> None:
-        self.configuration = configuration
         self.switched, self.replaced = changes
         self.active = frozenset(plant.model.joint_rows)
         self.plant, self.model = plant, plant.model

@@ -110,6 +110,7 @@ def simulate(
     SimulationError
         If the step size collapses or the state stops being finite; it carries the partial result.
     """
+    options = {name: given for name, given in locals().items() if name not in ("system", "initial_state")}
     if not isinstance(system, System):
         raise InputError(f"simulate: system must be a quirk.System; got {system!r}")
     owner = "simulate"
@@ -147,14 +148,15 @@ def simulate(
     )
     watched = _checked_events(system, events)
     times = output_times(output, start, end)
-    phases = Phases(system, solver, method, settings, ends, times, Statistics(), watched)
+    options.update(events=watched[len(system.events) :])
+    phases = Phases(system, solver, method, settings, ends, times, Statistics(), watched, options)
     if checkpoint is None:
         return computed(system, state, phases, None, progress)
     from .checkpoints import Checkpoint, identity
 
-    with Checkpoint(checkpoint, system, identity(system, state, phases)) as written:
+    with Checkpoint(checkpoint, system, identity(system, state, phases), watched) as written:
         if written.status is not None:
-            return Result(system, written.segments, written.statistics, written.status, written.happenings)
+            return Result(system, written.segments, written.statistics, written.status, written.happenings, [options])
         return computed(system, state, replace(phases, statistics=written.statistics), written, progress)
 
 

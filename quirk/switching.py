@@ -31,7 +31,6 @@ from .events.actions import (
 )
 from .forces import ForceElement, Friction
 from .frame import Frame
-from .made import made_with
 from .rotation import conjugate, matrix, multiply
 from .system import System
 
@@ -39,8 +38,6 @@ from .system import System
 NEAR = 1e-6
 # Below this part of the size of the system bodies have not moved.
 ROUND_OFF = 1e-13
-# Arguments of joints in place of which others give both frames.
-WORLD_ARGUMENTS = ("point", "axis", "axis_i", "axis_j", "frame_i", "frame_j")
 # Poses and velocities that rows still miss, over the size of the system and the largest speed, where they contradict
 # each other.
 CONTRADICTED = 1e-8
@@ -271,13 +268,13 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
         bodies = constraint.body_i, constraint.body_j
         return Distance(constraint.name, *bodies, point_i=one, point_j=two, length=length)
     turn = multiply(conjugate(q_i), multiply(q_j, constraint.frame_j.rotation))
-    frame = Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn))
-    made = object.__new__(type(constraint))
-    call = made_with(constraint)
-    if call is not None:
-        given = {key: x for key, x in call.arguments.items() if key not in WORLD_ARGUMENTS}
-        call = replace(call, arguments={**given, "frame_i": frame, "frame_j": constraint.frame_j})
-    vars(made).update({**vars(constraint), "frame_i": frame, "_made": call})
+    return with_frame_i(constraint, Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn)))
+
+
+def with_frame_i(joint: Joint, frame: Frame) -> Joint:
+    """Return a copy of a joint with another frame i."""
+    made: Joint = object.__new__(type(joint))
+    vars(made).update({**vars(joint), "frame_i": frame, "_made": None})
     return made
 
 

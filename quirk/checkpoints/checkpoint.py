@@ -13,11 +13,13 @@ import numpy as np
 from quirk.dynamics.impulsive import Impulse
 from quirk.dynamics.sparse.host.run import Pace
 from quirk.dynamics.turns import Turns
-from quirk.errors import InputError
+from quirk.errors import InputError, QuirkError
+from quirk.events import Event
 from quirk.happenings import Happening
 from quirk.integrators import Statistics
 from quirk.legs import Leg
-from quirk.modelfile import configuration_of_table, configuration_table, system_of, text_of
+from quirk.modelfile import system_of, text_of
+from quirk.rebuilt import described, described_configuration, rebuilt, rebuilt_configuration
 from quirk.result import Result
 from quirk.segment import Segment
 from quirk.system import System
@@ -37,6 +39,7 @@ class Checkpoint:
     path : of a folder, which is made if need be
     system : System
     identity : of the run, see `quirk.checkpoints.identity`
+    events : that are watched
 
     Attributes
     ----------
@@ -51,8 +54,8 @@ class Checkpoint:
         If the folder is of another run, in use, or holds what is damaged.
     """
 
-    def __init__(self, path: str | Path, system: System, identity: Mapping[str, str]) -> None:
-        self._folder, self._system = _folder(path), system
+    def __init__(self, path: str | Path, system: System, identity: Mapping[str, str], events: Sequence[Event]) -> None:
+        self._folder, self._system, self._events = _folder(path), system, events
         self._journal = Journal(self._folder / JOURNAL)
         try:
             records = self._journal.records
@@ -60,7 +63,7 @@ class Checkpoint:
                 _check(self._folder, records[0], identity)
             else:
                 self._journal.append({"format": FORMAT, "identity": dict(identity), "model": _text(system)})
-            written = Written(self._folder, system, records[1:])
+            written = Written(self._folder, system, events, records[1:])
             self.segments, self.happenings = written.segments, written.happenings
             self.statistics, self.leg, self.status = written.statistics, written.leg, written.status
             number = 1 + max((int(one.stem[5:]) for one in self._folder.glob("rows-*.bin")), default=-1)
@@ -86,13 +89,28 @@ class Checkpoint:
         self.happenings += happenings
         self._journal.append(
             {
-                "segments": [_of_segment(*both, self._system) for both in zip(segments, locations, strict=True)],
+                "segments": [
+                    _of_segment(segment, location, described(segment, self._system, self._events))
+                    for segment, location in zip(segments, locations, strict=True)
+                ],
                 "events": [_of_happening(one) for one in happenings],
                 "statistics": asdict(statistics),
-                "leg": None if leg is None else _of_leg(leg, self._system),
+                "leg": None if leg is None else self._of_leg(leg),
                 "status": status,
             }
         )
+
+    def _of_leg(self, leg: Leg) -> dict[str, Any]:
+        pace = leg.pace
+        return {
+            "t": leg.t,
+            "y": leg.y.tolist(),
+            "angles": leg.angles.tolist(),
+            "base": described_configuration(leg.base, self._system, self._events),
+            "pace": [pace.h, pace.grid, pace.asked],
+            "sides": [[key, *side] for key, side in pace.sides.items()],
+            "often": dict(leg.often),
+        }
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -105,23 +123,25 @@ class Checkpoint:
 class Written:
     """What the records of a journal say of a run of a system."""
 
-    def __init__(self, folder: Path, system: System, records: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, folder: Path, system: System, events: Sequence[Event], records: Sequence[Mapping[str, Any]]
+    ) -> None:
         where = f"checkpoint {str(folder)!r}"
         self.segments: list[Segment] = []
         self.happenings: list[Happening] = []
         self.statistics, self.leg, self.status = Statistics(), None, None
         try:
             for record in records:
-                self.segments += [_segment(folder, system, one, where) for one in record["segments"]]
+                self.segments += [_segment(folder, system, events, one) for one in record["segments"]]
                 self.happenings += [_happening(one) for one in record["events"]]
             if records:
                 last = records[-1]
                 known = {one.name for one in fields(Statistics)}
                 self.statistics = Statistics(**{key: x for key, x in last["statistics"].items() if key in known})
                 self.statistics.in_python = {who: tuple(x) for who, x in self.statistics.in_python.items()}
-                self.leg = None if last["leg"] is None else _leg(last["leg"], system, where)
+                self.leg = None if last["leg"] is None else _leg(last["leg"], system, events)
                 self.status = last["status"]
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError, QuirkError) as error:
             raise InputError(f"{where} is damaged ({type(error).__name__}: {error}): start anew elsewhere") from None
 
 
@@ -153,7 +173,7 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
                 f"read_checkpoint: the system of {str(path)!r} has Python functions, which no file holds: give system="
             )
         system = system_of(text, f"the model of {str(path)!r}")
-    written = Written(folder, system, records[1:])
+    written = Written(folder, system, system.events, records[1:])
     if not written.segments:
         raise InputError(f"read_checkpoint: the run of {str(path)!r} has not written down any states yet")
     return Result(system, written.segments, written.statistics, written.status or "interrupted", written.happenings)
@@ -188,26 +208,23 @@ def _text(system: System) -> str | None:
         return None
 
 
-def _of_segment(segment: Segment, location: Location, system: System) -> dict[str, Any]:
-    assert segment.configuration is not None
-    return {
-        "rows": list(location),
-        "whole": segment.turns.whole.tolist(),
-        "rank": int(segment.rank),
-        "switched": segment.switched,
-        "configuration": configuration_table(segment.configuration, system),
-        "replaced": sorted(segment.replaced),
-    }
+def _of_segment(segment: Segment, location: Location, description: Mapping[str, Any]) -> dict[str, Any]:
+    if any(part["by"] == "function" for part in description["others"]):
+        raise InputError(
+            "simulate: what a function of an event puts in the place of a part cannot be written to a checkpoint: "
+            "give such parts as actions, not by functions"
+        )
+    whole = segment.turns.whole.tolist()
+    return {"rows": list(location), "whole": whole, "rank": int(segment.rank), "parts": description}
 
 
-def _segment(folder: Path, system: System, table: Mapping[str, Any], where: str) -> Segment:
+def _segment(folder: Path, system: System, events: Sequence[Event], table: Mapping[str, Any]) -> Segment:
     rows = rows_at(folder, Location(*table["rows"]))
-    configuration = configuration_of_table(table["configuration"], system, where)
-    plant, others = system.plant_for(configuration), dict(configuration.others)
-    joints = plant.model.joints
-    turns = Turns(joints, rows.quadrants.reshape(len(rows.time), -1, 2), np.array(table["whole"]).reshape(-1, 3))
-    changes = dict(table["switched"]), {name: others[name] for name in table["replaced"]}
-    return Segment(plant, rows.time, rows.flat, turns, table["rank"], changes, configuration)
+    configuration, changes = rebuilt(table["parts"], system, events)
+    plant = system.plant_for(configuration)
+    quadrants = rows.quadrants.reshape(len(rows.time), -1, 2)
+    turns = Turns(plant.model.joints, quadrants, np.array(table["whole"]).reshape(-1, 3))
+    return Segment(plant, rows.time, rows.flat, turns, table["rank"], changes)
 
 
 def _of_happening(one: Happening) -> list[Any]:
@@ -220,26 +237,13 @@ def _happening(row: Sequence[Any]) -> Happening:
     return Happening(*first, {name: Impulse(*map(np.array, both)) for name, both in impulse.items()})
 
 
-def _of_leg(leg: Leg, system: System) -> dict[str, Any]:
-    pace = leg.pace
-    return {
-        "t": leg.t,
-        "y": leg.y.tolist(),
-        "angles": leg.angles.tolist(),
-        "base": configuration_table(leg.base, system),
-        "pace": [pace.h, pace.grid, pace.asked],
-        "sides": [[key, *side] for key, side in pace.sides.items()],
-        "often": dict(leg.often),
-    }
-
-
-def _leg(table: Mapping[str, Any], system: System, where: str) -> Leg:
+def _leg(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> Leg:
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
     return Leg(
         float(table["t"]),
         np.array(table["y"], dtype=float),
         np.array(table["angles"], dtype=float).reshape(-1, 3),
-        configuration_of_table(table["base"], system, where),
+        rebuilt_configuration(table["base"], system, events),
         Pace(*table["pace"], sides),
         Counter(table["often"]),
     )

@@ -187,7 +187,8 @@ class Potential(ForceElement):
     def __init__(self, name: str, bodies: Body | Iterable[Body | Ground], energy: Any) -> None:
         owner = f'Potential "{validate.name("Potential", name)}"'
         listed = as_list(bodies)
-        call = "f(t, r, R)" if len(listed) == 1 else "f(t, r_1, R_1, r_2, R_2, ...)"
+        numbered = "".join(f", r_{k}, R_{k}" for k in range(1, len(listed) + 1))
+        call = "f(t, r, R)" if len(listed) == 1 else f"f(t{numbered})"
         self.energy = Value(owner, "energy", checked_energy(owner, energy), (), call, (3, (3, 3)) * len(listed))
         super().__init__(name, *((body, Frame()) for body in listed))
 
@@ -204,6 +205,6 @@ def for_each(bodies: Sequence[Body], **values: Value | None) -> dict[str, Any]:
 
 def checked_energy(owner: str, energy: Any) -> Any:
     """Return a function of an energy, or raise InputError."""
-    if not callable(energy):
+    if not callable(energy) and not isinstance(energy, str):
         raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
     return energy

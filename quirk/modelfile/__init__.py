@@ -11,15 +11,12 @@ from quirk.errors import InputError
 from quirk.files import whole
 from quirk.system import System
 
-from .configured import configuration_of_table, configuration_table
 from .reading import Model, model_of
 from .toml import toml_text
 from .written import tables_of
 
 __all__ = [
     "Model",
-    "configuration_of_table",
-    "configuration_table",
     "model_of",
     "read",
     "system_of",

@@ -42,7 +42,8 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
     """
     companions = {id(x): x for part in system for x in getattr(part, "companions", ())}
     parts = [part for part in system if id(part) not in companions]
-    names = {id(part): part.name for part in [GROUND, *system]}
+    # A force on all bodies is another object once it is in a system; what made it is the same.
+    names = {id(made_with(part)): part.name for part in [GROUND, *system] if made_with(part)}
     tables: dict[str, Any] = {"format": FORMAT, "system": _settings(system, parts)}
     troubles: list[str] = []
 
@@ -73,17 +74,6 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
     return tables
 
 
-def table_of_part(part: Any, names: Mapping[int, str]) -> dict[str, Any]:
-    """Return the call that made a part, in a system in which parts have these names, by identity.
-
-    Raises
-    ------
-    UnwritableError
-        If it was made with what cannot be written.
-    """
-    return _table(part, names)
-
-
 def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
     """Return the call that made an object: its kind, unless that is the default, and its arguments."""
     call = made_with(made)
@@ -109,10 +99,11 @@ def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> d
 
 def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
     """Return a value as texts, numbers, truths, lists and dicts."""
-    if id(value) in names:
+    call = made_with(value)
+    if call is not None and id(call) in names:
         if not names_parts(annotation):
             raise UnwritableError(f"{value} is given where a name is expected: give {value.name!r}")
-        return names[id(value)]
+        return names[id(call)]
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):
@@ -125,7 +116,7 @@ def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
         return [_value(part, names, annotation) for part in value]
     if type(value) is dict:
         return {str(key): _value(part, names, annotation) for key, part in value.items()}
-    if made_with(value) is not None:
+    if call is not None:
         return _table(value, names, NESTED)
     components = _components(value)
     if components is not None:

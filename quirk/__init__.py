@@ -35,6 +35,7 @@ _NAMES = {
     "result": ["Result"],
     "simulate": ["simulate"],
     "state": ["State"],
+    "sweeps": ["sweep"],
     "system": ["System"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
@@ -49,6 +50,10 @@ class _Package(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, getattr(value, name) if _HOMES.get(name) == name else value)
+
+    def __reduce__(self) -> Any:
+        """Let cloudpickle, which knows modules of no other class, send functions that use this package."""
+        return import_module, (__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -20,6 +20,7 @@ from .motion import Motion
 from .result import Result
 from .simulate import simulate
 from .state import State
+from .sweeps import sweep
 from .system import System
 
 __version__: str
@@ -42,6 +43,7 @@ __all__ = [
     "planar",
     "simulate",
     "surface",
+    "sweep",
     "where",
 ]
 __all__ += constraints.__all__

@@ -98,6 +98,7 @@ NAMES = [
     "set_velocity",
     "simulate",
     "surface",
+    "sweep",
     "switch_off",
     "switch_on",
     "where",

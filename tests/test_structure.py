@@ -52,6 +52,7 @@ FLOORS = [
         "frictions",
         "frictional",
     },
+    {"sweeps"},
     {
         "figures",
         "scene",

@@ -12,10 +12,12 @@ from .errors import (
     UnknownNameError,
 )
 from .events import *  # noqa: F403
+from .expression import Expression
 from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
 from .kinematics import kinematics
+from .load import load
 from .motion import Motion
 from .result import Result
 from .simulate import simulate
@@ -29,6 +31,7 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Body",
+    "Expression",
     "Frame",
     "InconsistentStateError",
     "InputError",
@@ -40,6 +43,7 @@ __all__ = [
     "System",
     "UnknownNameError",
     "kinematics",
+    "load",
     "planar",
     "simulate",
     "surface",

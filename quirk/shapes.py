@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from . import validate
 from .errors import InputError
 from .frame import Frame, axes_with_z
+from .made import Remembering
 
 # Corners that stand for a circle in pictures; inertia never uses them.
 SEGMENTS = 20
@@ -19,7 +20,7 @@ IN_THE_MIDDLE = Frame()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape(ABC):
+class Shape(metaclass=Remembering):
     """What a body, or a part of it, looks like.
 
     Parameters

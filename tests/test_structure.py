@@ -14,8 +14,8 @@ FLOORS = [
     {"compiled", "machine_code", "native", "files", "record", "traced"},
     {"lanes", "pointers", "interruption", "jets"},
     {"integrators"},
-    {"errors", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
-    {"frame", "shapes", "body", "state", "motion", "motion_table"},
+    {"errors", "made", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
+    {"expression", "frame", "shapes", "body", "state", "motion", "motion_table"},
     {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},
     {"events"},
@@ -52,6 +52,7 @@ FLOORS = [
         "frictions",
         "frictional",
     },
+    {"modelfile", "load"},
     {"sweeps"},
     {
         "figures",

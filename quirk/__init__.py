@@ -31,6 +31,7 @@ _NAMES = {
     "expression": ["Expression"],
     "frame": ["Frame"],
     "jets": ["where"],
+    "join": ["join"],
     "kinematics": ["kinematics"],
     "load": ["load"],
     "motion": ["Motion"],

@@ -16,6 +16,7 @@ from .expression import Expression
 from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
+from .join import join
 from .kinematics import kinematics
 from .load import load
 from .motion import Motion
@@ -42,6 +43,7 @@ __all__ = [
     "State",
     "System",
     "UnknownNameError",
+    "join",
     "kinematics",
     "load",
     "planar",

@@ -116,6 +116,7 @@ def simulate(
     SimulationError
         If the step size collapses or the state stops being finite; it carries the partial result.
     """
+    options = {name: given for name, given in locals().items() if name not in ("system", "initial_state")}
     if not isinstance(system, System):
         raise InputError(f"simulate: system must be a quirk.System; got {system!r}")
     owner = "simulate"
@@ -152,7 +153,8 @@ def simulate(
         gap=duration / PARTS,
     )
     watched = _checked_events(system, events)
-    return _computed(system, state, solver, method, settings, ends, output, progress, watched)
+    options.update(events=watched[len(system.events) :])
+    return _computed(system, state, solver, method, settings, ends, options, progress, watched)
 
 
 def _checked_events(system: System, events: Any) -> list[Event]:
@@ -173,7 +175,7 @@ def _computed(
     method: str,
     settings: Settings,
     breaks: Breaks,
-    output: Any,
+    options: dict[str, Any],
     progress: bool,
     events: Sequence[Event],
 ) -> Result:
@@ -188,14 +190,14 @@ def _computed(
             turns = Turns.at_rest(system.model.joints, state)
             flat = system.model.carried.flat(state)[None]
             only = Segment(system.plant, np.array([settings.start]), flat, turns, 0)
-            return Result(system, [only], statistics, status)
+            return Result(system, [only], statistics, status, options=[options])
         if status != "completed":
             run.close()
-        return Result(system, run.segments, statistics, status, run.happenings)
+        return Result(system, run.segments, statistics, status, run.happenings, [options])
 
     try:
         with Held():
-            times = output_times(output, settings.start, settings.end)
+            times = output_times(options["output"], settings.start, settings.end)
             run = _begun(system, state, Phases(system, solver, method, settings, breaks, times, statistics, events))
             started = time.perf_counter()
             line = ProgressLine(settings.start, settings.end) if progress else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import validate
+from . import rotation, validate
 from .body import Body
 from .dynamics.applied import Exerted
 from .errors import InputError
@@ -101,20 +101,23 @@ class ForceView:
 
     def _arm(self, end: int) -> np.ndarray:
         """Origin of the frame of an end from the centre of mass of its body (nt, 3) in N, m."""
-        return np.array([R @ element.ends[end][1].origin for element, R in self._acting(end)])
+        return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _rotations(self, end: int) -> np.ndarray:
-        return np.array([R for _, R in self._acting(end)])
+        return np.concatenate([R for _, R in self._acting(end)])
 
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
-        """At each time the element that acts under this name, and the axes of the body of one of its ends.
+        """In each segment the element that acts under this name, and the axes (nt, 3, 3) of the body of an end.
 
         While it is switched off it has no load to be turned, and any axes do.
         """
         for segment in self._result.segments:
             acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
-            for kin in segment.kinematics:
-                yield (acting[0][0], kin.rotation[acting[0][1][end]]) if acting else (self.of, np.eye(3))
+            element, rows = acting[0] if acting else (self.of, (-1,) * len(self.of.ends))
+            R = np.broadcast_to(np.eye(3), (len(segment.time), 3, 3))
+            if 0 <= rows[end] < len(segment.model.mass):
+                R = rotation.matrix(rotation.unit(segment.state.orientation[:, rows[end]]))
+            yield element, R
 
     def _turned(self, vectors: np.ndarray, frame: str) -> np.ndarray:
         frame = validate.choice(f"{self.of}", "frame", frame, FRAMES)

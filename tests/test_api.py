@@ -91,6 +91,7 @@ NAMES = [
     "distance_between",
     "engage",
     "follow",
+    "join",
     "kinematics",
     "load",
     "planar",

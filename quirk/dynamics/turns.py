@@ -74,11 +74,16 @@ class CountedJoints:
 
     def angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
         """Angles (..., K, 3), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
-        half = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
+        half = self.half_angles(vectors, quadrants)
         plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
         length = np.linalg.norm(vectors, axis=-1)
         second = 2 * np.arctan2(length[..., 0] - length[..., 1], length[..., 0] + length[..., 1])
         return self._columns(plus, second, minus)
+
+    def half_angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
+        """Angles (..., K, 2), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
+        found: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
+        return found
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
         """Return angles (K, 3), rad, at a state: of all that differ by whole turns those nearest to `near` (K, 3)."""
@@ -89,6 +94,11 @@ class CountedJoints:
 
     def rates(self, state: State) -> np.ndarray:
         """Return rates (K, 3), rad/s, of those angles that can exceed a turn; zero for the others."""
+        half = self.half_rates(state)
+        return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
+
+    def half_rates(self, state: State) -> np.ndarray:
+        """Return rates (K, 2), rad/s, of the angles of both plane vectors; zero where one vanishes."""
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
@@ -96,8 +106,7 @@ class CountedJoints:
         u, v = (np.einsum("krc,kc->kr", self.forms, x).reshape(-1, 2, 2) for x in (r, r_dot))
         with np.errstate(divide="ignore", invalid="ignore"):
             half = (u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]) / (u**2).sum(axis=-1)
-        half = np.where(np.isfinite(half), half, 0.0)
-        return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
+        return np.where(np.isfinite(half), half, 0.0)
 
     def counter(self, slots: Slots, state: State, room: int, *, blind: bool = False) -> Counter:
         """Return a counter that starts at a state, with room to keep so many; `blind` where steps have a fixed size."""

@@ -37,7 +37,9 @@ def dataset(
         _refuse_other_kinds(one, kinds)
     labels = _labels([one.table for one in outcomes], times)
     variables = {name: _stacked(name, kind, outcomes, labels) for name, kind in kinds.items()}
+    described = frozenset().union(*(one.table.coordinates for one in outcomes)) & set(kinds)
     coordinates = {
+        **{name: _common(name, variables.pop(name), outcomes) for name in described},
         **{name: (RUN, _coordinate([row[name] for row in parameters])) for name in parameters[0]},
         **{name: (RUN, values) for name, values in beside.items()},
         "status": (RUN, np.array([one.status for one in outcomes])),
@@ -98,8 +100,17 @@ def _stacked(name: str, kind: Variable, outcomes: Sequence[Outcome], labels: Map
             _places(table.labels[dim], labels[dim], places[dim]) if dim in table.labels else np.arange(size)
             for dim, size in zip(kind.dims, arrays[k].shape, strict=True)
         ]
-        stacked[(k, *np.ix_(*where))] = arrays[k]
+        block: Any = (k, *np.ix_(*where))
+        stacked[block] = arrays[k]
     return ((RUN, *kind.dims), stacked, dict(kind.attributes))
+
+
+def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
+    """Return a coordinate without the run as a dimension, if it is the same for all runs that have it."""
+    dims, stacked, attributes = variable
+    of_runs = [stacked[k] for k, one in enumerate(outcomes) if name in one.table.variables]
+    same = all(np.array_equal(own, of_runs[0]) for own in of_runs)
+    return (dims[1:], of_runs[0], attributes) if same else variable
 
 
 def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..errors import InputError, QuirkError, SimulationError
 from ..result import Result
 from ..simulate import simulate
 from ..system import System
-from .table import Table, states_of, table_of
+from .table import Table, kept_of, usual
 
 # What is the same for all runs as long as they share their times.
 SHARED = ("output", "start")
@@ -28,9 +28,9 @@ class Job:
     build : makes the system of one run, or (system, options), from its parameters
     duration : s
     options : of `simulate`
-    reduce : makes of a result what is kept, or None for the states
+    reduce : makes of a result what is kept, or None for the motion of bodies and joints
     times : (nt,) at which all runs give output, s, or None where each has its own
-    taken : names that what `reduce` returns must not have
+    taken : names that what `reduce` returns cannot have, as others have them
     """
 
     build: Callable[..., Any]
@@ -106,12 +106,8 @@ def _kept(job: Job, result: Result) -> Table:
     """Return what is kept of a result."""
     if job.reduce is None:
         assert job.times is not None
-        return states_of(result, job.times)
-    table = table_of(job.reduce(result), result.time, job.times)
-    twice = sorted(table.names & job.taken)
-    if twice:
-        raise InputError(f"sweep: reduce returned {twice[0]!r}, the name of a parameter or of a coordinate; rename it")
-    return table
+        return usual(result, job.times)
+    return kept_of(job.reduce(result), result.time, job.times).beside(job.taken)
 
 
 def said(error: BaseException) -> str:

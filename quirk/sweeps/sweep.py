@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 OWNER = "sweep"
 SEED = "seed"
 # Names of dimensions and coordinates.
-TAKEN = frozenset({RUN, "time", "body", "axis", "quaternion", "status", "error"})
+COORDINATES = frozenset({RUN, "status", "error"})
+DIMENSIONS = frozenset({"time", "body", "joint", "axis", "quaternion"})
 INTERVAL = 0.2  # s of wall time between two updates of the progress line
 
 
@@ -66,8 +67,8 @@ def sweep(
     reduce : function, optional
         ``reduce(result)`` is called where the run was computed, and what it returns is kept of it: a number or an
         array, several of these by name, such as {"peak": 3.0, "angle": ("time", angles)} with dimensions named, or an
-        xarray Dataset or DataArray. Default: positions, orientations and velocities of all bodies, for which `output`
-        must be given.
+        xarray Dataset or DataArray, such as ``result.to_xarray("loads")``. What has the name of a parameter gets
+        "result_" before it. Default: "motion" and "joints" of `Result.to_xarray`, for which `output` must be given.
     workers : int, optional
         Number of processes; default: as many as there are cores for this process.
     client : dask.distributed.Client or address, optional
@@ -105,8 +106,7 @@ def sweep(
     count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
     times = _times(duration, reduce, options)
     runs, seeds = _runs(build, rows, seed)
-    taken = TAKEN if reduce is None else TAKEN & {RUN, "status", "error"}
-    job = _pickled(Job(build, duration, options, reduce, times, frozenset({*rows[0], *seeds}) | taken))
+    job = _pickled(Job(build, duration, options, reduce, times, COORDINATES.union(rows[0], seeds)))
     stream: Generator[Outcome | None, None, None] = (
         computed_here(job, runs, count, retries) if client is None else computed_on(client, job, runs)
     )
@@ -152,7 +152,7 @@ def _runs(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[lis
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
     for name in rows[0]:
-        if name in TAKEN:
+        if name in COORDINATES | DIMENSIONS:
             raise InputError(f'{OWNER}: the Dataset has a coordinate "{name}": rename the parameter')
     arguments = inspect.signature(build).parameters
     asks = SEED in arguments and SEED not in rows[0]

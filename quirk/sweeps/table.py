@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
+from ..resultfile.table import table_of
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -18,14 +19,10 @@ KINDS = "biufcU"
 # The name of what `reduce` returns without one.
 VALUE = "value"
 
-# Arrays of states: their last dimension, unit and frame.
-STATES = {
-    "position": ("axis", "m", "inertial"),
-    "orientation": ("quaternion", "1", "body to inertial"),
-    "velocity": ("axis", "m/s", "inertial"),
-    "angular_velocity": ("axis", "rad/s", "body"),
-}
-LABELS = {"axis": np.array(["x", "y", "z"]), "quaternion": np.array(["w", "x", "y", "z"])}
+# What is kept of a result unless the user says what: groups of `Result.to_xarray` that take next to no time.
+USUAL = ("motion", "joints")
+# Before names that others have already.
+PREFIX = "result_"
 
 
 @dataclass(frozen=True)
@@ -45,26 +42,36 @@ class Table:
     ----------
     variables : by name
     labels : (n,) of each dimension that has them
+    coordinates : names of variables that say more about places along dimensions
     """
 
     variables: dict[str, Variable] = field(default_factory=dict)
     labels: dict[str, np.ndarray] = field(default_factory=dict)
+    coordinates: frozenset[str] = frozenset()
 
-    @property
-    def names(self) -> set[str]:
-        """Names of variables, and of dimensions."""
-        return {*self.variables, *(dim for variable in self.variables.values() for dim in variable.dims)} - {"time"}
+    def beside(self, taken: Collection[str]) -> Table:
+        """Return the same with other names for variables and dimensions that have one of those."""
+
+        def free(name: str) -> str:
+            return PREFIX + name if name in taken else name
+
+        variables = {
+            free(name): Variable(tuple(map(free, v.dims)), v.array, v.attributes) for name, v in self.variables.items()
+        }
+        labels = {free(dim): names for dim, names in self.labels.items()}
+        return Table(variables, labels, frozenset(map(free, self.coordinates)))
 
 
-def states_of(result: Result, times: np.ndarray) -> Table:
-    """Return positions, orientations and velocities of all bodies at those of the times that a run has reached."""
+def usual(result: Result, times: np.ndarray) -> Table:
+    """Return the motion of all bodies and joints at those of the times that a run has reached."""
+    found = table_of("sweep", result, USUAL)
     rows, reached = rows_at(result.time, times)
     variables = {
-        name: Variable(("time", "body", last), getattr(result.state, name)[rows], {"units": unit, "frame": frame})
-        for name, (last, unit, frame) in STATES.items()
+        name: Variable(variable.dims, variable.values[rows], variable.attributes)
+        for name, variable in found.variables.items()
+        if variable.dims[0] == "time" and name not in ("time", "segment")
     }
-    bodies = np.array([body.name for body in result.system.bodies])
-    return Table(variables, {"time": reached, "body": bodies, **LABELS})
+    return Table(variables, {**{dim: np.array(names) for dim, names in found.labels.items()}, "time": reached})
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +81,7 @@ def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rows[there], times[there]
 
 
-def table_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> Table:
+def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> Table:
     """Return what a user's function has returned: a number or array, some by name, or a Dataset or DataArray.
 
     Arrays of a mapping may come with the names of their dimensions, (dims, array), as xarray has it. Along "time", rows
@@ -88,6 +95,7 @@ def table_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> Table
             {str(name): Variable(tuple(map(str, v.dims)), _array(name, v.values), dict(v.attrs))
              for name, v in returned.variables.items() if name not in returned.dims},
             {str(dim): returned[dim].values for dim in returned.dims if dim in returned.coords},
+            frozenset(str(name) for name in returned.coords if name not in returned.dims),
         )  # fmt: skip
     else:
         given = returned if isinstance(returned, Mapping) else {VALUE: returned}
@@ -109,7 +117,7 @@ def _at_times(table: Table, time: np.ndarray, times: np.ndarray | None) -> Table
     taken = {
         name: Variable(v.dims, np.take(v.array, rows, v.dims.index("time")), v.attributes) for name, v in along.items()
     }
-    return Table({**table.variables, **taken}, {**table.labels, "time": reached})
+    return Table({**table.variables, **taken}, {**table.labels, "time": reached}, table.coordinates)
 
 
 def _name(name: Any) -> str:

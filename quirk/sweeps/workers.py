@@ -156,7 +156,7 @@ class Crew:
         deaths: list[str] = []  # of the first of them
         while batch and not self._ended:
             try:
-                for outcome in self._worker(own, batch).compute(batch):
+                for outcome in self._worker(own, batch).compute(tuple(batch)):
                     self.found.put(outcome)
                     del batch[0], deaths[:]
             except WorkerDiedError as death:

@@ -9,7 +9,6 @@ import numpy as np
 from . import rotation
 from .dynamics.sparse.host.along import dynamics_along, residuals_along
 from .dynamics.sparse.host.derivatives import Differentiator, highest_order, require_order
-from .dynamics.sparse.host.solver import Solver
 from .dynamics.turns import Turns
 from .errors import InputError
 from .hermite import between
@@ -18,6 +17,8 @@ from .state import STATE_SIZE, State
 
 # States that satisfy the constraints to this part of the size of the system are on them.
 ON_CONSTRAINTS = 1e-8
+
+
 @dataclass(frozen=True)
 class Place:
     """Where states are asked for: in intervals that begin with the rows `left` (p,), at parts x (p,) of them."""
@@ -89,7 +90,8 @@ class Between:
         half, rate = self._half_angles()
         towers = np.stack([half, rate], axis=1)
         h = np.diff(self._ends(place, self._time), axis=0)[0]
-        near, _ = between(*self._ends(place, towers), place.x, h)
+        before, after = self._ends(place, towers)
+        near, _ = between(before, after, place.x, h)
         # A quadrant is a quarter of a turn, in the middle of which its angles are.
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 

@@ -166,8 +166,9 @@ def work_between(instants: Instants, rows: np.ndarray) -> tuple[dict[str, np.nda
     for name, done in run.power.work.items():
         if name in integrated:
             work[name] = integrated[name]
-        elif name in run.power.of and name in run.model.carried.work:
-            work[name] = _splined(run, instants, name)
+        elif name in run.model.carried.work:
+            # Where nothing is integrated, work is found by splines.
+            work[name] = integrals(run.time, run.power.of[name][:, None], DEGREE, instants.time)[:, 0]
         elif name == IMPACTS:
             work[name] = done[rows]
         else:
@@ -181,10 +182,3 @@ def _energies(run: Result, instants: Instants, name: str) -> tuple[np.ndarray, n
     none = np.zeros_like(run.time), np.zeros_like(instants.time)
     kept, now = (result.exerted.get(name) for result in (run, instants))
     return (none[0] if kept is None else kept.energy), (none[1] if now is None else now.energy)
-
-
-def _splined(run: Result, instants: Instants, name: str) -> np.ndarray:
-    """Work (nt,), J, that a run has not integrated, by splines through the power at all times that are known."""
-    times, first = np.unique(np.concatenate([run.time, instants.time]), return_index=True)
-    powers = np.concatenate([run.power.of[name], instants.power.of[name]])[first]
-    return integrals(times, powers[:, None], DEGREE)[np.searchsorted(times, instants.time), 0]

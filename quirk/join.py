@@ -76,7 +76,8 @@ def join(first: Result, *others: Result) -> Result:
 
 def run_events(result: Result) -> list[Event]:
     """Return all events that may have changed the parts of a result: of its system, and those of single runs."""
-    return [*result.system.events, *(event for given in result.options for event in given.get("events", ()))]
+    given = [event for options in result.options for event in options.get("events", ()) if isinstance(event, Event)]
+    return [*result.system.events, *given]
 
 
 def _of(segment: Segment, system: System, result: Result) -> Segment:
@@ -103,8 +104,8 @@ def _check_time(which: str, before: Result, after: Result) -> None:
     end, start = float(before.time[-1]), float(after.time[0])
     if abs(start - end) > SAME_TIME * max(abs(end), abs(after.time[-1]), float(np.ptp(before.time))):
         raise InputError(
-            f"{which} starts at t = {start:.9g} s, and the one before ends at {end:.9g} s: let it go on from there, with "
-            "start=before.time[-1]"
+            f"{which} starts at t = {start:.9g} s, and the one before ends at {end:.9g} s: let it go on from there, "
+            "with start=before.time[-1]"
         )
 
 
@@ -122,7 +123,9 @@ def _check_state(which: str, before: State, after: State, length: float) -> None
     ):
         worst = float(np.abs(missed).max(initial=0.0))
         if not worst <= SAME_STATE * max(size, np.finfo(float).tiny / SAME_STATE):
-            raise InputError(f"{which} starts with {what} that differ by {worst:.3g} from the end of the run before: {cure}")
+            raise InputError(
+                f"{which} starts with {what} that differ by {worst:.3g} from the end of the run before: {cure}"
+            )
     for name, angles in before.angles.items():
         if np.abs(angles - after.angles[name]).max() > SAME_TURN:
             raise InputError(f'{which} starts with other turns of joint "{name}" than the run before has made: {cure}')

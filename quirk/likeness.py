@@ -60,17 +60,20 @@ def differences(one: Any, other: Any, where: str = "") -> list[str]:
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]
     if _numbers(one) and _numbers(other) and len(one) == len(other):
-        apart, size = np.abs(np.subtract(one, other)), np.abs([one, other])
-        if len(one) == 0 or bool((apart <= SAME * size.max()).all()) or one == other:
-            return []
-        return [f"{where}: {one} was saved, {other} is given"]
+        return [] if _alike(one, other) else [f"{where}: {one} was saved, {other} is given"]
     if isinstance(one, list) and isinstance(other, list):
         if len(one) != len(other):
             return [f"{where}: {_names(one)} was saved, {_names(other)} is given"]
         return [found for a, b in zip(one, other, strict=True) for found in differences(a, b, where)]
     if isinstance(one, float | int) and isinstance(other, float | int):
-        return differences([one], [other], where)
+        return [] if _alike([one], [other]) else [f"{where}: {one} was saved, {other} is given"]
     return [] if one == other else [f"{where}: {one!r} was saved, {other!r} is given"]
+
+
+def _alike(one: list[float], other: list[float]) -> bool:
+    """Whether numbers are the same but for round-off."""
+    largest = np.abs([one, other]).max(initial=0.0)
+    return one == other or bool((np.abs(np.subtract(one, other)) <= SAME * largest).all())
 
 
 def _said(where: str, of: dict[str, Any], key: str) -> str:

@@ -146,12 +146,13 @@ def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
 
 
-def integrals(time: np.ndarray, powers: np.ndarray, degree: int) -> np.ndarray:
-    """Return integrals (nt, k) over time of what has these values (nt, k), by splines."""
+def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
+    """Return integrals (nt, k) over time of what has these values (nt, k), by splines; at other times if given."""
+    at = time if at is None else at
     from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
 
     degree = min(degree, len(time) - 1)
     if degree < 1:
-        return np.zeros_like(powers)
-    found = make_interp_spline(time, powers, k=degree).antiderivative()(time)
-    return np.asarray(found - found[0])
+        return np.zeros((len(at), powers.shape[1]))
+    found = make_interp_spline(time, powers, k=degree).antiderivative()
+    return np.asarray(found(at) - found(time[0]))

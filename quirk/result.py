@@ -411,3 +411,16 @@ class Result:
         from .instants import at
 
         return at(self, t, side)
+
+    def save(self, path: str | Path, quantities: Any = None) -> Path:
+        """Write a netCDF file that `Result.load` and xarray open; see `quirk.resultfile.write.save`."""
+        from .resultfile.write import save
+
+        return save(self, path, quantities)
+
+    @staticmethod
+    def load(path: str | Path, system: System | None = None) -> Result:
+        """Return the result that a file holds; see `quirk.resultfile.read.load`."""
+        from .resultfile.read import load
+
+        return load(path, system)

@@ -34,8 +34,13 @@ class ForceView:
 
     @property
     def exerted(self) -> Exerted:
-        """All that the law gives: loads about centres of mass, energy, coordinates."""
-        return self._result.exerted[self.of.name]
+        """All that the law gives: loads about centres of mass, energy, coordinates; zero while it does not act."""
+        found: Exerted | None = self._result.exerted.get(self.of.name)
+        if found is not None:
+            return found
+        nt, ends = len(self._result.time), len(self.of.ends)
+        coordinates, rates = np.zeros((nt, len(self.of.coordinates), 3)), np.zeros((nt, len(self.of.internal), 1))
+        return Exerted(np.zeros((nt, ends, 1, 6)), np.zeros(nt), coordinates, rates)
 
     @property
     def energy(self) -> np.ndarray:
@@ -45,7 +50,7 @@ class ForceView:
     @property
     def power(self) -> np.ndarray:
         """Power (nt,), W, of its loads on all its bodies."""
-        return self._result.power[self.of.name]
+        return self._result.power.of.get(self.of.name, np.zeros(len(self._result.time)))
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Force (nt, 3), newton, on the body of one end, the last by default; in N or in the axes of body i or j."""
@@ -130,20 +135,11 @@ class ForceView:
 class FrictionView(ForceView):
     """What a friction exerts over time (nt,), sliding or sticking, and its slip.
 
-    Where several contacts or joints could share a force that holds bodies, one way to share it is shown.
+    What it exerts as a law, `exerted`, is zero while it sticks. Where several contacts or joints could share a force
+    that holds bodies, one way to share it is shown.
     """
 
     of: Friction
-
-    @property
-    def exerted(self) -> Exerted:
-        """All that the law gives while it slides; zero while it sticks, or has no load."""
-        found: Exerted | None = self._result.exerted.get(self.of.name)
-        if found is not None:
-            return found
-        nt, ends = len(self._result.time), len(self.of.ends)
-        coordinates = np.zeros((nt, len(self.of.coordinates), 3))
-        return Exerted(np.zeros((nt, ends, 1, 6)), np.zeros(nt), coordinates, np.zeros((nt, 0, 1)))
 
     @property
     def sticking(self) -> np.ndarray:

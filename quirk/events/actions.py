@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from quirk import validate
+from quirk.body import Body
+from quirk.constraints import Constraint
 from quirk.errors import InputError
 from quirk.expression import Expression
 from quirk.forces import ForceElement
@@ -82,7 +84,7 @@ Action = Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
 
 
 @remembered
-def engage(*names: Any, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
+def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
     """Return the action that switches constraints on, by name.
 
     Velocities jump to the nearest ones in the mass metric that all active constraints allow: the impulsive form of the
@@ -103,25 +105,25 @@ def engage(*names: Any, tolerance: float | None = None, keep_offset: bool = Fals
 
 
 @remembered
-def release(*names: Any) -> Release:
+def release(*names: str | Constraint) -> Release:
     """Return the action that switches constraints off, by name; velocities stay as they are."""
     return Release(_names("release", names))
 
 
 @remembered
-def switch_on(*names: Any) -> Switch:
+def switch_on(*names: str | Constraint | ForceElement) -> Switch:
     """Return the action that lets forces act again, by name."""
     return Switch(_names("switch_on", names), True)
 
 
 @remembered
-def switch_off(*names: Any) -> Switch:
+def switch_off(*names: str | Constraint | ForceElement) -> Switch:
     """Return the action that lets forces act no more, by name; their internal variables stay as they are."""
     return Switch(_names("switch_off", names), False)
 
 
 @remembered
-def replace(name: Any, force: ForceElement) -> Replace:
+def replace(name: str | ForceElement, force: ForceElement) -> Replace:
     """Return the action that puts a force element, of the same name and with as many ends, in the place of another."""
     if not isinstance(force, ForceElement):
         raise InputError(f"replace: force must be a force element; got {force!r}")
@@ -132,7 +134,7 @@ def replace(name: Any, force: ForceElement) -> Replace:
 
 
 @remembered
-def follow(name: Any, motion: Motion) -> Follow:
+def follow(name: str | Constraint, motion: Motion) -> Follow:
     """Return the action that lets a driver follow another `Motion` of the run's time from now on."""
     if not isinstance(motion, Motion):
         raise InputError(f"follow: motion must be a quirk.Motion; got {motion!r}")
@@ -140,7 +142,7 @@ def follow(name: Any, motion: Motion) -> Follow:
 
 
 @remembered
-def set_velocity(name: Any, velocity: Any = None, angular_velocity: Any = None) -> SetVelocity:
+def set_velocity(name: str | Body, velocity: Any = None, angular_velocity: Any = None) -> SetVelocity:
     """Return the action that gives a body a velocity (3,) in N, m/s, or an angular velocity (3,) in body axes, rad/s.
 
     Where constraints do not allow it, all bodies then get the nearest velocities that they do allow.

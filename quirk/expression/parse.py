@@ -210,13 +210,11 @@ class Parser:
 
     def _item(self, owner: Node) -> Node:
         kind, text, column = self.tokens[self.place]
-        self.place += kind != "end"
-        self._expect("]")
-        if kind == "text":
-            return Item(owner, text[1:-1])
-        if kind != "number" or not text.isdigit() or len(text) > 3:
+        if kind != "text" and (kind != "number" or not text.isdigit() or len(text) > 3):
             raise self._error("a whole number is needed in brackets, such as [0], or a name in quotes", column)
-        return Item(owner, int(text))
+        self.place += 1
+        self._expect("]")
+        return Item(owner, text[1:-1] if kind == "text" else int(text))
 
     def _atom(self) -> Node:
         kind, text, column = self.tokens[self.place]
@@ -250,8 +248,12 @@ class Parser:
             return Where(condition, *values)
         function, arguments = FUNCTIONS[name], self._listed(")", lambda: self._numeric(self._sum))
         if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
-            wanted = f"{function.least}" + (" or more" if function.most is None else "")
-            raise self._error(f"{name} takes {wanted} arguments; got {len(arguments)}", column)
+            wanted = (
+                f"{function.least} or more arguments"
+                if function.most is None
+                else f"{function.least} argument" + "s" * (function.least > 1)
+            )
+            raise self._error(f"{name} takes {wanted}; got {len(arguments)}", column)
         return Call(name, arguments)
 
     def _listed(self, end: str, read: Callable[[], Node]) -> tuple[Node, ...]:

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from quirk.body import GROUND
 from quirk.errors import QuirkError
 from quirk.events import Event
@@ -104,20 +106,24 @@ class PartMaker:
         missing = [key for key, p in known.items() if _needed(p) and key not in table]
         if missing:
             self.mistakes.add(path, f"{title}: it needs {' and '.join(missing)}")
-        if missing or not sound or any(_flawed(value) for value in arguments.values()):
+        if missing or any(_flawed(value) for value in arguments.values()):
             return FLAWED
-        return self._called(maker, arguments, path, title)
+        made = self._called(maker, arguments, path, title)
+        return made if sound else FLAWED
 
     def _called(self, maker: Maker, arguments: dict[str, Any], path: Path, title: str) -> Any:
         """Return what a class or function of quirk makes of arguments, or FLAWED with what it says against them."""
         several = [key for key, p in parameters(maker).items() if p.kind is inspect.Parameter.VAR_POSITIONAL]
         positional = [x for key in several for x in _listed(arguments.pop(key, ()))]
         try:
-            return maker(*positional, **arguments)
+            with np.errstate(over="raise"):
+                return maker(*positional, **arguments)
+        except ArithmeticError:
+            said = "its numbers are too large to compute with"
         except (QuirkError, TypeError) as error:
             said = str(error)
-            self.mistakes.add(path, said if said.startswith(title.split(" (")[0]) else f"{title}: {said}")
-            return FLAWED
+        self.mistakes.add(path, said if said.startswith(_owner(title)) else f"{title}: {said}")
+        return FLAWED
 
     def _value(self, value: Any, path: Path, title: str, annotation: str, depth: int) -> Any:
         """Return a value of an argument as its maker wants it."""
@@ -183,6 +189,12 @@ class PartMaker:
                 self.mistakes.add((*path, "kind"), f"{title}: {what}, which does not belong under [[{family}]]")
                 return FLAWED
         return made
+
+
+def _owner(title: str) -> str:
+    """What messages of a part begin with: its class and name; of a solid, of which kinds have their own names, Body."""
+    kind, _, name = title.partition(" ")
+    return f"{'Body' if kind.split('.')[0] == 'Body' or 'PlanarBody' in kind else kind.split('.')[-1]} {name}"
 
 
 def _needed(parameter: inspect.Parameter) -> bool:

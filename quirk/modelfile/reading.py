@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from quirk import validate
+from quirk.body import Body
 from quirk.errors import InputError, QuirkError
 from quirk.simulate import simulate
 from quirk.state import State
@@ -23,7 +24,25 @@ from .written import FAMILIES, FORMAT
 
 SECTIONS = ("format", "system", *FAMILIES, "state", "run")
 # Arguments of `simulate` that a file says elsewhere.
-ELSEWHERE = ("system", "initial_state")
+ELSEWHERE = ("system", "initial_state", "events")
+
+
+def _anything(owner: str, argument: str, value: Any) -> None:
+    """What is checked when the run begins."""
+
+
+def _text(owner: str, argument: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise InputError(f"{owner}: {argument} must be a text; got {value!r}")
+
+
+# How the arguments of `simulate` are checked, by their annotations.
+CHECKS: dict[str, Callable[[str, str, Any], Any]] = {
+    "float": validate.number,
+    "int": validate.whole,
+    "bool": validate.flag,
+    "str": _text,
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +85,10 @@ def model_of(text: str, where: str = "the model") -> Model:
     items = maker.all_parts()
     options = _options(tables, mistakes)
     run = _run(tables, maker, mistakes)
+    if mistakes.found:
+        _system(
+            [Body("any", 1.0, (1, 1, 1))], {**options, "order": []}, maker, mistakes
+        )  # to hear what is wrong with these
     mistakes.check()
     system = _system(items, options, maker, mistakes)
     mistakes.check()
@@ -99,7 +122,7 @@ def _options(tables: Mapping[str, Any], mistakes: Mistakes) -> dict[str, Any]:
     """Return what [system] says: arguments of `System`, what is switched, and the order of parts."""
     section = _section(tables, "system", mistakes)
     named = ("switched_on", "switched_off", "order")
-    arguments = [p.name for p in inspect.signature(System).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    arguments = _arguments(System)
     for key, value in section.items():
         if key not in (*arguments, *named):
             mistakes.add(("system", key), f'[system]: there is no "{key}"; {suggestion(key, (*arguments, *named))}')
@@ -108,8 +131,13 @@ def _options(tables: Mapping[str, Any], mistakes: Mistakes) -> dict[str, Any]:
     return section
 
 
+def _arguments(function: Any) -> list[str]:
+    """The names of the arguments of a function that are given by name alone."""
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+
 def _system(items: list[Any], options: dict[str, Any], maker: PartMaker, mistakes: Mistakes) -> System | None:
-    arguments = {key: value for key, value in options.items() if key not in ("switched_on", "switched_off", "order")}
+    arguments = {key: value for key, value in options.items() if key in _arguments(System)}
     if "order" in options:
         by_name = {item.name: item for item in items}
         listed = [by_name.get(name) or maker.companion(name) for name in options["order"]]
@@ -118,10 +146,13 @@ def _system(items: list[Any], options: dict[str, Any], maker: PartMaker, mistake
                 mistakes.add(("system", "order"), f'[system]: order: there is no part "{name}"')
         items = [part for part in listed if part is not None] + [x for x in items if x.name not in options["order"]]
     try:
-        return System(items, **arguments)
+        with np.errstate(over="raise"):
+            return System(items, **arguments)
+    except ArithmeticError:
+        mistakes.add(("system",), "System: its numbers are too large to compute with")
     except (QuirkError, TypeError) as error:
         mistakes.add(("system",), str(error))
-        return None
+    return None
 
 
 def _switch(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -186,11 +217,17 @@ def _as_given(start: State, checked: State) -> State:
 def _run(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
     """Return the arguments of `simulate` that [run] gives."""
     section = dict(_section(tables, "run", mistakes))
-    known = [key for key in inspect.signature(simulate).parameters if key not in (*ELSEWHERE, "events")]
+    known = {key: p for key, p in inspect.signature(simulate).parameters.items() if key not in ELSEWHERE}
     events = section.pop("event", [])
-    for key in section:
+    for key, value in section.items():
         if key not in known:
             mistakes.add(("run", key), f'[run]: there is no "{key}"; {suggestion(key, (*known, "event"))}')
+            continue
+        check = CHECKS.get(str(known[key].annotation).removesuffix(" | None"), _anything)
+        try:
+            check("[run]", key, value)
+        except InputError as error:
+            mistakes.add(("run", key), str(error))
     if "run" in tables and "duration" not in section:
         mistakes.add(("run",), "[run]: it needs duration, in s")
     if not isinstance(events, list) or not all(isinstance(table, dict) for table in events):

@@ -42,7 +42,8 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
     """
     companions = {id(x): x for part in system for x in getattr(part, "companions", ())}
     parts = [part for part in system if id(part) not in companions]
-    names = {id(part): part.name for part in [GROUND, *system]}
+    # A force on all bodies is another object once it is in a system; what made it is the same.
+    names = {id(made_with(part)): part.name for part in [GROUND, *system] if made_with(part)}
     tables: dict[str, Any] = {"format": FORMAT, "system": _settings(system, parts)}
     troubles: list[str] = []
 
@@ -98,10 +99,11 @@ def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> d
 
 def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
     """Return a value as texts, numbers, truths, lists and dicts."""
-    if id(value) in names:
+    call = made_with(value)
+    if call is not None and id(call) in names:
         if not names_parts(annotation):
             raise UnwritableError(f"{value} is given where a name is expected: give {value.name!r}")
-        return names[id(value)]
+        return names[id(call)]
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):
@@ -114,7 +116,7 @@ def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
         return [_value(part, names, annotation) for part in value]
     if type(value) is dict:
         return {str(key): _value(part, names, annotation) for key, part in value.items()}
-    if made_with(value) is not None:
+    if call is not None:
         return _table(value, names, NESTED)
     components = _components(value)
     if components is not None:

@@ -65,8 +65,9 @@ class Chosen:
         for part in parts:
             if not isinstance(part, Body | Constraint | ForceElement):
                 raise InputError(f"{owner}: only must name bodies, constraints and forces; got {part}")
-        kinds: Any = ([p for p in parts if isinstance(p, kind)] for kind in (Body, Constraint, ForceElement))
-        return cls(result, groups, *kinds, frame)
+        bodies = [part for part in parts if isinstance(part, Body)]
+        constraints = [part for part in parts if isinstance(part, Constraint)]
+        return cls(result, groups, bodies, constraints, [p for p in parts if isinstance(p, ForceElement)], frame)
 
 
 def _groups(owner: str, quantities: Any) -> tuple[str, ...]:

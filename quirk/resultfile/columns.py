@@ -50,9 +50,7 @@ def to_pandas(result: Result, quantities: Any = None, only: Any = None, frame: s
     return pandas.DataFrame(found, index=pandas.Index(time, name="time [s]"))
 
 
-def to_csv(
-    result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial"
-) -> Path:
+def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
     """Write the table of `to_pandas` as a CSV file, and return its path; numbers are written with all their digits."""
     target = validate.output_file("Result.to_csv", path, (".csv",))
     table = to_pandas(result, quantities, only, frame)
@@ -61,9 +59,7 @@ def to_csv(
     return target
 
 
-def to_npz(
-    result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial"
-) -> Path:
+def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
     """Write a result as an NPZ file for `numpy.load`, and return its path.
 
     Arrays are called "rod.position [m]", "hinge.force [N]" or "total_energy [J]"; their rows are times, and their
@@ -79,7 +75,7 @@ def to_npz(
     table = table_of("Result.to_npz", result, quantities, only, frame)
     arrays = _by_name("Result.to_npz", _parts(table, list(table.variables.values())))
     with files.whole(target) as aside:
-        np.savez(aside, **arrays)
+        np.savez(aside, **arrays)  # type: ignore[arg-type]
     return target
 
 

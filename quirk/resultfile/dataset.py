@@ -59,7 +59,6 @@ def to_xarray(result: Result, quantities: Any = None, only: Any = None, frame: s
     MissingLibraryError
         If xarray is not installed.
     """
-    library("xarray", "Result.to_xarray")
     return dataset_of(table_of("Result.to_xarray", result, quantities, only, frame), attributes_of(result))
 
 
@@ -79,12 +78,12 @@ def attributes_of(result: Result) -> dict[str, Any]:
 
 def dataset_of(table: Table, attributes: dict[str, Any]) -> Any:
     """Return a table as a data set."""
-    import xarray
-
+    xarray = library("xarray", "Result.to_xarray")
     used = {dim for variable in table.variables.values() for dim in variable.dims}
     coordinates: dict[str, Any] = {dim: (dim, text(names)) for dim, names in table.labels.items() if dim in used}
     described = {name: variable for name, variable in table.described.items() if variable.dims[0] in used}
     data = {name: (v.dims, v.values, v.attributes) for name, v in {**table.variables, **described}.items()}
     for name in ("time", "segment", *described):
-        coordinates[name] = data.pop(name)
+        if name in data:
+            coordinates[name] = data.pop(name)
     return xarray.Dataset(data, coordinates, attributes)

@@ -39,9 +39,7 @@ def motion(table: Table, chosen: Chosen) -> None:
     what = "unit quaternion (w, x, y, z), turns body vectors into inertial ones"
     table.add("orientation", "time body quaternion", state.orientation[:, rows], what, "1", INERTIAL)
     table.add("velocity", "time body axis", state.velocity[:, rows], f"velocity {OF_COM}", "m/s", INERTIAL)
-    table.add(
-        "angular_velocity", "time body axis", state.angular_velocity[:, rows], "angular velocity", "rad/s", BODY
-    )
+    table.add("angular_velocity", "time body axis", state.angular_velocity[:, rows], "angular velocity", "rad/s", BODY)
     table.add("mass", "body", np.array([body.mass for body in chosen.bodies]), "mass", "kg")
 
 
@@ -104,7 +102,9 @@ def activity(table: Table, chosen: Chosen) -> None:
     result = chosen.result
     _name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]
-    table.add("joint_active", "time joint", _stacked(chosen, active), "whether the constraint is switched on, or pushes")
+    table.add(
+        "joint_active", "time joint", _stacked(chosen, active), "whether the constraint is switched on, or pushes"
+    )
     _name_forces(table, chosen)
     acting = [_acting(chosen, force) for force in chosen.forces]
     table.add("force_active", "time force", _stacked(chosen, acting), "whether the force acts")
@@ -122,33 +122,31 @@ def _acting(chosen: Chosen, force: ForceElement) -> np.ndarray:
 
 def forces(table: Table, chosen: Chosen) -> None:
     """Add what force elements exert, store and show."""
-    known = [force for force in chosen.forces if force.name in chosen.result.elements or isinstance(force, Friction)]
-    views = {force.name: chosen.result[force.name] for force in known}
+    views = [chosen.result[force.name] for force in chosen.forces]
     _name_forces(table, chosen)
-    none = np.zeros(len(chosen.result.time))
-    energies = [views[f.name].energy if f.name in views else none for f in chosen.forces]
-    table.add("force_energy", "time force", _stacked(chosen, energies), "energy stored in the force element", "J")
-    _add_ends(table, chosen, known, views)
-    _add_coordinates(table, chosen, known, views)
-    _add_internal(table, chosen, known, views)
-    sticking = {name: view.sticking for name, view in views.items() if isinstance(view, FrictionView)}
-    if sticking:
-        found = [sticking.get(force.name, np.zeros(len(none), dtype=bool)) for force in chosen.forces]
+    energies = _stacked(chosen, [view.energy for view in views])
+    table.add("force_energy", "time force", energies, "energy stored in the force element", "J")
+    if any(isinstance(view, FrictionView) for view in views):
+        none = np.zeros(len(chosen.result.time), dtype=bool)
+        found = [view.sticking if isinstance(view, FrictionView) else none for view in views]
         table.add("force_sticking", "time force", _stacked(chosen, found), "whether friction sticks")
+    _add_ends(table, chosen)
+    _add_coordinates(table, chosen)
+    _add_internal(table, chosen)
 
 
-def _add_ends(table: Table, chosen: Chosen, known: list[ForceElement], views: dict[str, Any]) -> None:
+def _add_ends(table: Table, chosen: Chosen) -> None:
     """The loads of each element on each of its bodies: one place along `force_end` for each of these."""
-    ends = [(force, end) for force in known for end in range(len(force.ends))]
+    ends = [(force, end) for force in chosen.forces for end in range(len(force.ends))]
     if not ends:
         return
     names = [_end_name(force, end) for force, end in ends]
     table.labels["force_end"] = [f"{force.name}.{name}" for (force, _), name in zip(ends, names, strict=True)]
     table.describe("force_end_force", "force_end", [force.name for force, _ in ends], "name of the force")
     table.describe("force_end_body", "force_end", [f.ends[k][0].name for f, k in ends], "body on which it acts there")
-    applied = _stacked(chosen, [views[force.name].force(end=end) for force, end in ends], 3)
+    applied = _stacked(chosen, [chosen.result[force.name].force(end=end) for force, end in ends], 3)
     table.add("force_end_applied_force", "time force_end axis", applied, "force on the body", "N", INERTIAL)
-    applied = _stacked(chosen, [views[force.name].torque(end=end) for force, end in ends], 3)
+    applied = _stacked(chosen, [chosen.result[force.name].torque(end=end) for force, end in ends], 3)
     what = "torque on the body about the origin of the force's frame there"
     table.add("force_end_applied_torque", "time force_end axis", applied, what, "N m", INERTIAL)
 
@@ -160,8 +158,8 @@ def _end_name(force: ForceElement, end: int) -> str:
     return name if names.count(name) == 1 else f"{name} {names[: end + 1].count(name)}"
 
 
-def _add_coordinates(table: Table, chosen: Chosen, known: list[ForceElement], views: dict[str, Any]) -> None:
-    places = [(force, c) for force in known for c in force.coordinates]
+def _add_coordinates(table: Table, chosen: Chosen) -> None:
+    places = [(force, c) for force in chosen.forces for c in force.coordinates]
     if not places:
         return
     table.labels["force_coordinate"] = [f"{force.name}.{c}" for force, c in places]
@@ -175,7 +173,7 @@ def _add_coordinates(table: Table, chosen: Chosen, known: list[ForceElement], vi
         ("load", lambda view, c: view.along(c), "force or torque along the coordinate, without potentials", "N"),
     )
     for name, read, long_name, of_length in methods:
-        found = _stacked(chosen, [read(views[force.name], c) for force, c in places])
+        found = _stacked(chosen, [read(chosen.result[force.name], c) for force, c in places])
         given = tuple(UNITS[unit].get(of_length, "") for unit in units)
         said = given[0] if len(set(given)) == 1 else "follows from force_coordinate_unit"
         table.add(f"force_coordinate_{name}", "time force_coordinate", found, long_name, said, units_of=given)
@@ -190,14 +188,14 @@ def _unit(force: ForceElement, coordinate: str) -> str:
     return "m" if force.built_in else "m or rad"
 
 
-def _add_internal(table: Table, chosen: Chosen, known: list[ForceElement], views: dict[str, Any]) -> None:
-    places = [(force, name) for force in known for name in force.internal]
+def _add_internal(table: Table, chosen: Chosen) -> None:
+    places = [(force, name) for force in chosen.forces for name in force.internal]
     if not places:
         return
     table.labels["internal"] = [f"{force.name}.{name}" for force, name in places]
     table.describe("internal_force", "internal", [force.name for force, _ in places], "name of the force")
     table.describe("internal_name", "internal", [name for _, name in places], "name of the internal variable")
-    found = _stacked(chosen, [views[force.name].internal(name) for force, name in places])
+    found = _stacked(chosen, [chosen.result[force.name].internal(name) for force, name in places])
     table.add("internal_value", "time internal", found, "internal variable of the force element", "as the element says")
 
 

@@ -60,7 +60,9 @@ def events(table: Table, chosen: Chosen) -> None:
     struck = [(k, name, given) for k, row in enumerate(rows) for name, given in row.impulse.items()]
     numbers = np.array([k for k, _, _ in struck], dtype=np.int64)
     table.add("impulse_event", "impulse", numbers, "number of the event in which the impulse was exerted, from 0", "1")
-    table.add("impulse_joint", "impulse", text([name for _, name, _ in struck]), "constraint or friction that exerted it")
+    table.add(
+        "impulse_joint", "impulse", text([name for _, name, _ in struck]), "constraint or friction that exerted it"
+    )
     for part, units, what in (
         ("force", "N s", "impulse on body j by body i"),
         ("torque", "N m s", "angular impulse on body j by body i about the joint point of body j"),

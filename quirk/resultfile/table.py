@@ -13,9 +13,7 @@ from .variable import Table
 if TYPE_CHECKING:
     from quirk.result import Result
 
-ADDED_BY = {
-    name: getattr(of_parts if hasattr(of_parts, name) else of_wholes, name) for name in GROUPS
-}
+ADDED_BY = {name: getattr(of_parts if hasattr(of_parts, name) else of_wholes, name) for name in GROUPS}
 
 
 def table_of(owner: str, result: Result, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Table:

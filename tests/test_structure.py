@@ -63,6 +63,7 @@ FLOORS = [
         "frictional",
     },
     {"modelfile", "load", "checkpoints"},
+    {"sweeps"},
     {
         "figures",
         "scene",

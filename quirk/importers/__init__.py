@@ -1,0 +1,6 @@
+"""Import of URDF, SDF and MJCF files, and export to URDF."""
+
+from .imported import Imported
+from .urdf import load_urdf
+
+__all__ = ["Imported", "load_urdf"]

@@ -15,7 +15,7 @@ FLOORS = [
     {"lanes", "pointers", "interruption", "jets"},
     {"integrators"},
     {"errors", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
-    {"frame", "shapes", "body", "state", "motion", "motion_table"},
+    {"frame", "shape", "shapes", "mesh", "mesh_files", "polyhedron", "body", "state", "motion", "motion_table"},
     {"constraints", "stand_ins", "fingerprint", "traceable"},
     {"forces"},
     {"events"},

@@ -63,7 +63,7 @@ def load_mjcf(
     for text in model.warnings:
         left_out.note("what MuJoCo warned of", " ".join(text.split()))
     gravity = np.array(model.m.opt.gravity)
-    if model.m.opt.disableflags & model.mujoco.mjtDisableBit.mjDSBL_GRAVITY:
+    if model.m.opt.disableflags & model.code("DisableBit", "GRAVITY"):
         gravity = np.zeros(3)
     imported = finished(file.name, bodies, others, gravity, names, left_out)
     _set_turns(model, made, imported)
@@ -114,18 +114,18 @@ def _add_shapes(model: Model, links: list[Link], left_out: LeftOut) -> None:
 
 def _shapes(model: Model, geom: int) -> list[Placed] | None:
     """Return the shapes of a geom, or None for a kind that bodies do not have."""
-    m, kinds = model.m, model.mujoco.mjtGeom
-    kind, size, where = m.geom_type[geom], m.geom_size[geom].tolist(), model.where("GEOM", geom)
+    m = model.m
+    kind, size, where = int(m.geom_type[geom]), m.geom_size[geom].tolist(), model.where("GEOM", geom)
     place, color = pose(m.geom_pos[geom], m.geom_quat[geom]), tuple(np.clip(m.geom_rgba[geom], 0, 1).tolist())
     if m.geom_matid[geom] >= 0:
         color = tuple(np.clip(m.mat_rgba[m.geom_matid[geom]], 0, 1).tolist())
     makers: dict[int, Callable[[], list[Placed]]] = {
-        kinds.mjGEOM_SPHERE: lambda: [placed(where, ball, place, color, size[0])],
-        kinds.mjGEOM_CAPSULE: lambda: capsule(where, place, color, size[0], 2 * size[1]),
-        kinds.mjGEOM_ELLIPSOID: lambda: [placed(where, Ellipsoid, place, color, size)],
-        kinds.mjGEOM_CYLINDER: lambda: [placed(where, Cylinder, place, color, size[0], 2 * size[1])],
-        kinds.mjGEOM_BOX: lambda: [placed(where, Box, place, color, [2 * x for x in size])],
-        kinds.mjGEOM_MESH: lambda: [_mesh(model, geom, where, place, color)],
+        model.code("Geom", "SPHERE"): lambda: [placed(where, ball, place, color, size[0])],
+        model.code("Geom", "CAPSULE"): lambda: capsule(where, place, color, size[0], 2 * size[1]),
+        model.code("Geom", "ELLIPSOID"): lambda: [placed(where, Ellipsoid, place, color, size)],
+        model.code("Geom", "CYLINDER"): lambda: [placed(where, Cylinder, place, color, size[0], 2 * size[1])],
+        model.code("Geom", "BOX"): lambda: [placed(where, Box, place, color, [2 * x for x in size])],
+        model.code("Geom", "MESH"): lambda: [_mesh(model, geom, where, place, color)],
     }
     return makers[kind]() if kind in makers else None
 

@@ -83,6 +83,11 @@ class Model:
         """Return what messages call an object."""
         return f'{self.file}, {kind.lower()} "{shortened(self.name(kind, number))}"'
 
+    def code(self, kind: str, value: str) -> int:
+        """Return the number that MuJoCo has for a value of an enumeration, such as "Geom" and "BOX"."""
+        prefix = {"Joint": "JNT", "DisableBit": "DSBL"}.get(kind, kind.upper())
+        return int(getattr(getattr(self.mujoco, f"mjt{kind}"), f"mj{prefix}_{value}"))
+
     def get(self, array: str) -> np.ndarray | None:
         """Return an array of the model, or None where the version of MuJoCo does not have it."""
         return getattr(self.m, array, None)

@@ -27,8 +27,13 @@ def relations(
     model: Model, bodies: Bodies, made: MadeJoints, names: Names, left_out: LeftOut
 ) -> Iterator[Constraint | ForceElement]:
     """Go over what equalities, tendons and actuators become; note those that become nothing."""
-    makers = (("EQUALITY", model.m.neq, _equality), ("TENDON", model.m.ntendon, _tendon))
-    for kind, count, make in (*makers, ("ACTUATOR", model.m.nactuator if hasattr(model.m, "nactuator") else model.m.nu, _actuator)):
+    m = model.m
+    makers = (
+        ("EQUALITY", m.neq, _equality),
+        ("TENDON", m.ntendon, _tendon),
+        ("ACTUATOR", len(m.actuator_trntype), _actuator),
+    )
+    for kind, count, make in makers:
         for number in range(count):
             with at(model.where(kind, number)):
                 parts = make(model, number, bodies, made, names)
@@ -43,7 +48,7 @@ def _ends(model: Model, kind: int, numbers: tuple[int, int], local: list[Pose], 
     m, found = model.m, []
     for number, place in zip(numbers, local, strict=True):
         body, inside = number, place
-        if kind == model.mujoco.mjtObj.mjOBJ_SITE:
+        if kind == model.code("Obj", "SITE"):
             body = m.site_bodyid[number]
             inside = pose(m.site_pos[number], m.site_quat[number]) @ place
         owner, where = bodies.place(model.name("BODY", body) if body else None)
@@ -52,25 +57,25 @@ def _ends(model: Model, kind: int, numbers: tuple[int, int], local: list[Pose], 
 
 
 def _equality(model: Model, number: int, bodies: Bodies, made: MadeJoints, names: Names) -> list[Any] | str:
-    m, kinds = model.m, model.mujoco.mjtEq
-    kind, data = m.eq_type[number], np.array(m.eq_data[number])
+    m = model.m
+    kind, data = int(m.eq_type[number]), np.array(m.eq_data[number])
     pair = int(m.eq_obj1id[number]), int(m.eq_obj2id[number])
     active = bool(m.eq_active0[number])
     name = model.name("EQUALITY", number)
-    if kind == kinds.mjEQ_JOINT:
+    if kind == model.code("Eq", "JOINT"):
         return _coupled(model, names.take(name, "equality"), pair, data[:5], made, active)
-    if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
+    if kind not in (model.code("Eq", "CONNECT"), model.code("Eq", "WELD")):
         return "equalities of tendons and flexible bodies"
-    at_site = m.eq_objtype[number] == model.mujoco.mjtObj.mjOBJ_SITE
+    at_site = m.eq_objtype[number] == model.code("Obj", "SITE")
     local = [Pose(), Pose()]
-    if kind == kinds.mjEQ_CONNECT and not at_site:
+    if kind == model.code("Eq", "CONNECT") and not at_site:
         local = [Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])]
-    if kind == kinds.mjEQ_WELD and not at_site:
+    if kind == model.code("Eq", "WELD") and not at_site:
         local = [pose(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])]
     (one, i), (two, j) = _ends(model, m.eq_objtype[number], pair, local, bodies)
     if one is two:
         return "equalities within one body, which hold"
-    made_as = Spherical if kind == kinds.mjEQ_CONNECT else Fixed
+    made_as = Spherical if kind == model.code("Eq", "CONNECT") else Fixed
     return [made_as(names.take(name, "equality"), one, two, frame_i=i, frame_j=j, active=active)]
 
 
@@ -97,11 +102,11 @@ def _tendon(model: Model, number: int, bodies: Bodies, made: MadeJoints, names: 
     """Return the spring and the rope that a straight tendon between two sites is."""
     m = model.m
     first, count = m.tendon_adr[number], m.tendon_num[number]
-    site = model.mujoco.mjtWrap.mjWRAP_SITE
+    site = model.code("Wrap", "SITE")
     if count != 2 or any(m.wrap_type[first + k] != site for k in range(2)):
         return "tendons of joints, over several sites or around geoms"
     pair = int(m.wrap_objid[first]), int(m.wrap_objid[first + 1])
-    (one, i), (two, j) = _ends(model, model.mujoco.mjtObj.mjOBJ_SITE, pair, [Pose(), Pose()], bodies)
+    (one, i), (two, j) = _ends(model, model.code("Obj", "SITE"), pair, [Pose(), Pose()], bodies)
     if one is two:
         return "tendons within one body, which do nothing"
     name, ends = model.name("TENDON", number), (one, two, i.origin, j.origin)
@@ -132,18 +137,18 @@ def _rows(model: Model, array: str, number: int) -> bool:
 
 def _actuator(model: Model, number: int, bodies: Bodies, made: MadeJoints, names: Names) -> list[Any] | str:
     """Return the motor or servo of one coordinate, at the control of the start."""
-    m, lib = model.m, model.mujoco
-    joint_transmission = m.actuator_trntype[number] in (lib.mjtTrn.mjTRN_JOINT, lib.mjtTrn.mjTRN_JOINTINPARENT)
+    m = model.m
+    joint_transmission = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
     k = int(m.actuator_trnid[number][0])
-    affine = m.actuator_biastype[number] in (lib.mjtBias.mjBIAS_NONE, lib.mjtBias.mjBIAS_AFFINE)
-    plain = m.actuator_gaintype[number] == lib.mjtGain.mjGAIN_FIXED and affine
-    plain = plain and m.actuator_dyntype[number] == lib.mjtDyn.mjDYN_NONE
+    affine = m.actuator_biastype[number] in (model.code("Bias", "NONE"), model.code("Bias", "AFFINE"))
+    plain = m.actuator_gaintype[number] == model.code("Gain", "FIXED") and affine
+    plain = plain and m.actuator_dyntype[number] == model.code("Dyn", "NONE")
     if not (joint_transmission and plain and k in made.handle):
         return "actuators other than motors and servos without dynamics at hinges and slides"
     if any(_rows(model, array, number) for array in ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")):
         return "actuators with armature, damping or delay of their own"
     gear = float(m.actuator_gear[number][0])
-    bias = np.array(m.actuator_biasprm[number][:3]) * (m.actuator_biastype[number] == lib.mjtBias.mjBIAS_AFFINE)
+    bias = np.array(m.actuator_biasprm[number][:3]) * (m.actuator_biastype[number] == model.code("Bias", "AFFINE"))
     constant = gear * (float(m.actuator_gainprm[number][0]) * _control(model, number) + bias[0])
     kp, kd = -bias[1] * gear**2, -bias[2] * gear**2
     if not (constant or kp or kd):

@@ -2,6 +2,7 @@
 
 from .imported import Imported
 from .mjcf import load_mjcf
+from .sdf import load_sdf
 from .urdf import load_urdf
 
-__all__ = ["Imported", "load_mjcf", "load_urdf"]
+__all__ = ["Imported", "load_mjcf", "load_sdf", "load_urdf"]

@@ -18,16 +18,15 @@ from .pose import Pose
 class Bodies:
     """The bodies that links are part of.
 
-    Links that welds connect are one body, with the name and axes of the first of them and a named frame for each. What
+    Links that welds connect are one body, with the name and axes of the first that has a mass, and a frame for each. What
     is welded to the ground is the ground if it has no mass, else a body that is `Fixed` to it, so that its load on the
     ground can be read.
 
     Parameters
     ----------
-    links : in an order in which the first of those that are welded names them
+    links : list of Link
     welds : list of Weld
     names : Names
-    moving : names of links that something moves, which therefore need mass
     inertia_tolerance : as for `Body`
 
     Attributes
@@ -72,15 +71,14 @@ class Bodies:
         self.parts.append(body)
         if grounded:
             name = self._names.part(body.name, "on the ground")
-            self.parts.append(Fixed(name, GROUND, body, point=first.pose.origin))
+            self.parts.append(Fixed(name, GROUND, body))
 
     def _body(self, members: list[Link], mass: float) -> Body:
-        """Return one body of all members; it takes the axes of the first."""
-        first = members[0]
+        """Return one body of all members; it takes name and axes of the first that has a mass."""
+        first = next(link for link in members if link.mass > 0)
         centre = sum((link.mass / mass) * link.pose.point(link.centre) for link in members)
         in_space = Pose(first.pose.axes, np.asarray(centre, dtype=float))
         inertia, momentum = np.zeros((3, 3)), np.zeros(3)
-        spin = next(link for link in members if link.mass > 0).angular_velocity
         for link in members:
             pose = in_space.inverse @ link.pose
             self._poses[link.name] = pose
@@ -97,7 +95,7 @@ class Bodies:
                 position=in_space.origin,
                 orientation=in_space.quaternion,
                 velocity=momentum / mass,
-                angular_velocity=first.pose.axes.T @ spin,
+                angular_velocity=first.pose.axes.T @ first.angular_velocity,
                 shape=[shape(self._poses[link.name]) for link in members for shape in link.shapes],
                 frames=frames,
                 **self._tolerance,

@@ -32,6 +32,8 @@ KINDS: dict[str, type[Joint] | None] = {
     "floating": Free,
     "planar": Planar,
 }
+# Limits of this size, rad, m, N m or m/s, are how files say that there is none.
+NO_LIMIT = 1e15
 REASONS = {
     "collision": "contacts are not brought over",
     "transmission": "quirk.Actuator and quirk.Controller act at joints",
@@ -221,12 +223,17 @@ def _coordinate(element: Element, kind: str, left_out: LeftOut) -> Coordinate:
     if KINDS[kind] not in (Revolute, Prismatic):
         return coordinate
     limit, dynamics = element.one("limit"), element.one("dynamics")
+    if limit is not None:
+        for key in ("effort", "velocity"):
+            if limit.number(key, NO_LIMIT) < NO_LIMIT:
+                left_out.note(f"limits of {key}", element.owner)
     if limit is not None and kind != "continuous":
         lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
         if lower > upper:
             raise limit.error(f"lower must not be above upper; got {lower:g} and {upper:g}")
         if lower < upper:
-            coordinate.lower, coordinate.upper = lower, upper
+            coordinate.lower = lower if lower > -NO_LIMIT else None
+            coordinate.upper = upper if upper < NO_LIMIT else None
         else:
             left_out.note("limits that leave no room, lower = upper", element.owner)
     if dynamics is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.expression import Expression, function_of
 from quirk.frame import Frame
 from quirk.jets import Jet
 from quirk.motion import Motion
@@ -119,6 +120,8 @@ class Generic(Joint):
         if len(flags) != 6 or any(flag not in (0, 1) for flag in flags):
             raise InputError(f"{owner}: constrained must be six flags, 0 or 1; got {constrained!r}")
         self.constrained = tuple(bool(flag) for flag in flags)
+        if isinstance(offset, str | Expression):
+            offset = function_of(owner, "offset", offset, ("t", "parameters"))
         self.offset, self.alternative = offset, validate.flag(owner, "alternative", alternative)
         if self.alternative and not all(self.constrained[3:]):
             raise InputError(f"{owner}: alternative rows are for three constrained rotations; got {constrained!r}")

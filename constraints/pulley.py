@@ -85,7 +85,13 @@ class Pulley(Constraint):
     row_count = 1
 
     def __init__(
-        self, name: str, points: Any, *, weights: Any = None, length: float | None = None, active: bool = True
+        self,
+        name: str,
+        points: Iterable[Drum | tuple[Body | Ground, Any]],
+        *,
+        weights: Any = None,
+        length: float | None = None,
+        active: bool = True,
     ) -> None:
         owner = f'Pulley "{validate.name("Pulley", name)}"'
         stops = _checked_points(owner, points)

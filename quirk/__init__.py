@@ -20,10 +20,12 @@ from .errors import (
     UnknownNameError,
 )
 from .events import *  # noqa: F403
+from .expression import Expression
 from .forces import *  # noqa: F403
 from .frame import Frame
 from .jets import where
 from .kinematics import kinematics
+from .load import load
 from .motion import Motion
 from .result import Result
 from .simulate import simulate
@@ -36,6 +38,7 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Body",
+    "Expression",
     "Frame",
     "InconsistentStateError",
     "InputError",
@@ -47,6 +50,7 @@ __all__ = [
     "System",
     "UnknownNameError",
     "kinematics",
+    "load",
     "planar",
     "simulate",
     "surface",

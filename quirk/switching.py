@@ -270,7 +270,7 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
     turn = multiply(conjugate(q_i), multiply(q_j, constraint.frame_j.rotation))
     frame = Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn))
     made = object.__new__(type(constraint))
-    vars(made).update({**vars(constraint), "frame_i": frame})
+    vars(made).update({**vars(constraint), "frame_i": frame, "_made": None})
     return made
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.expression import Expression
 from quirk.forces import ForceElement
+from quirk.made import remembered
 from quirk.motion import Motion
 
 
@@ -79,6 +81,7 @@ class After:
 Action = Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
 
 
+@remembered
 def engage(*names: Any, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
     """Return the action that switches constraints on, by name.
 
@@ -99,21 +102,25 @@ def engage(*names: Any, tolerance: float | None = None, keep_offset: bool = Fals
     return Engage(_names("engage", names), tolerance, validate.flag("engage", "keep_offset", keep_offset))
 
 
+@remembered
 def release(*names: Any) -> Release:
     """Return the action that switches constraints off, by name; velocities stay as they are."""
     return Release(_names("release", names))
 
 
+@remembered
 def switch_on(*names: Any) -> Switch:
     """Return the action that lets forces act again, by name."""
     return Switch(_names("switch_on", names), True)
 
 
+@remembered
 def switch_off(*names: Any) -> Switch:
     """Return the action that lets forces act no more, by name; their internal variables stay as they are."""
     return Switch(_names("switch_off", names), False)
 
 
+@remembered
 def replace(name: Any, force: ForceElement) -> Replace:
     """Return the action that puts a force element, of the same name and with as many ends, in the place of another."""
     if not isinstance(force, ForceElement):
@@ -124,6 +131,7 @@ def replace(name: Any, force: ForceElement) -> Replace:
     return Replace(name, force)
 
 
+@remembered
 def follow(name: Any, motion: Motion) -> Follow:
     """Return the action that lets a driver follow another `Motion` of the run's time from now on."""
     if not isinstance(motion, Motion):
@@ -131,6 +139,7 @@ def follow(name: Any, motion: Motion) -> Follow:
     return Follow(_names("follow", (name,))[0], motion)
 
 
+@remembered
 def set_velocity(name: Any, velocity: Any = None, angular_velocity: Any = None) -> SetVelocity:
     """Return the action that gives a body a velocity (3,) in N, m/s, or an angular velocity (3,) in body axes, rad/s.
 
@@ -145,6 +154,7 @@ def set_velocity(name: Any, velocity: Any = None, angular_velocity: Any = None) 
     return SetVelocity(_names("set_velocity", (name,))[0], *given)
 
 
+@remembered
 def after(count: int, action: Any) -> After:
     """Return the action that does another one when its event happens in a run for so many times, and at each later one.
 
@@ -162,7 +172,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
             continue
         if isinstance(one, str) and one == "stop":
             found.append(Stop())
-        elif isinstance(one, Action | After) or callable(one):
+        elif isinstance(one, Action | After) or (callable(one) and not isinstance(one, Expression)):
             found.append(one)
         else:
             raise InputError(

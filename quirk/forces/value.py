@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.polynomial import chebyshev
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.expression import function_of
 from quirk.jets import Jet
 from quirk.motion import Motion
 from quirk.traceable import traceable
@@ -34,7 +36,7 @@ class Value:
     Parameters
     ----------
     owner, argument : the element and its argument, for messages
-    value : array of `shape`, or function
+    value : array of `shape`, or function, which may be the text of an `Expression` or have such among its entries
     shape : of the load, () or (3,)
     call : form in which the function is called, for messages
     sizes : of its arguments after the time: 0 for a number, else the length of a vector or the shape of an array
@@ -57,6 +59,7 @@ class Value:
         sizes: tuple[int | tuple[int, ...], ...] = (),
     ) -> None:
         self.owner, self.argument, self.shape, self.form, self.sizes = owner, argument, shape, call, sizes
+        value = function_of(owner, argument, value, re.findall(r"\w+", call)[1:])
         self.function = value if callable(value) else None
         self.constant = None if callable(value) else validate.array(owner, argument, value, shape)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from quirk.errors import InputError
-from quirk.system import System
 
 from .imported import Imported, checked_path
 from .markup import parse, shortened
@@ -16,7 +14,6 @@ from .mjcf import load_mjcf
 from .sdf import load_sdf
 from .urdf import load_urdf
 
-SUFFIXES = (".urdf", ".sdf", ".world", ".xml", ".mjcf")
 READERS: dict[str, Callable[..., Imported]] = {"robot": load_urdf, "sdf": load_sdf, "mujoco": load_mjcf}
 
 
@@ -28,7 +25,7 @@ def read(path: str | Path, **options: Any) -> Imported:
     InputError
         If it is none of these, or options are not those of its reader.
     """
-    file = checked_path("load", path)
+    file = checked_path("read", path)
     root = parse(file)
     if root.tag not in READERS:
         raise root.error(f"a file starts with <robot>, <sdf> or <mujoco>; got <{shortened(root.tag)}>")
@@ -37,16 +34,7 @@ def read(path: str | Path, **options: Any) -> Imported:
     unknown = sorted(set(options) - known)
     if unknown:
         raise InputError(
-            f"load: {file.name} is read by {reader.__name__}, which has no option {unknown[0]!r}; it has: "
+            f"{file.name} is read by {reader.__name__}, which has no option {unknown[0]!r}; it has: "
             f"{', '.join(sorted(known))}"
         )
     return reader(file, **options)
-
-
-def load(path: str | Path, **options: Any) -> System:
-    """Return the system that a URDF, SDF or MJCF file describes, with one UserWarning that lists what was left out."""
-    imported = read(path, **options)
-    if imported.left_out:
-        lines = "".join(f"\n- {line}" for line in imported.left_out)
-        warnings.warn(f"{Path(path).name}: not all of it was brought over:{lines}", stacklevel=2)
-    return imported.system

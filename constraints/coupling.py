@@ -147,7 +147,8 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
     """Return x_j less the polynomial of x_i, where `wraps` less whole periods, which are the same after any turns."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        x = _coordinate(*_leading(frames, path, numbers), leads)
+        one, two = _leading(frames, path, numbers)
+        x = _coordinate(one, two, leads)
         period, *coefficients = numbers[2 * PLACE :]
         asked: Any = 0.0
         for c in reversed(coefficients):

@@ -18,9 +18,9 @@ from .pose import Pose
 class Bodies:
     """The bodies that links are part of.
 
-    Links that welds connect are one body, with the name and axes of the first that has a mass, and a frame for each. What
-    is welded to the ground is the ground if it has no mass, else a body that is `Fixed` to it, so that its load on the
-    ground can be read.
+    Links that welds connect are one body, with the name and axes of the first that has a mass, and a frame for each.
+    What is welded to the ground is the ground if it has no mass, else a body that is `Fixed` to it, so that its load on
+    the ground can be read.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class Bodies:
         first = members[0]
         if mass <= 0:
             raise InputError(
-                f"{first.where}: it moves, so it must have a mass: give it an inertial with mass and inertia, or fix it "
-                "to a link that has one"
+                f"{first.where}: it moves, so it must have a mass: give it an inertial with mass and inertia, or fix "
+                "it to a link that has one"
             )
         body = self._body(members, mass)
         self.parts.append(body)

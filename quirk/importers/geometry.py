@@ -40,7 +40,10 @@ def ball(radius: Any, **others: Any) -> Ellipsoid:
 def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
     """Return a cylinder along z with half a ball at each end."""
     ends = (pose @ Pose(np.eye(3), np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2))
-    return [placed(where, Cylinder, pose, color, radius, length), *(placed(where, ball, p, color, radius) for p in ends)]
+    return [
+        placed(where, Cylinder, pose, color, radius, length),
+        *(placed(where, ball, p, color, radius) for p in ends),
+    ]
 
 
 def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:

@@ -72,7 +72,7 @@ def checked_packages(owner: str, value: Any) -> dict[str, Path]:
         isinstance(k, str) and isinstance(v, str | Path) for k, v in value.items()
     ):
         raise InputError(
-            f'{owner}: packages must map names of packages to folders, {{"my_robot": "/robots/my_robot"}}; got {value!r}'
+            f'{owner}: packages must map names of packages to folders, {{"arm": "/robots/arm"}}; got {value!r}'
         )
     return {name: Path(folder) for name, folder in value.items()}
 

@@ -48,8 +48,8 @@ def make(
 ) -> Joint:
     """Return a joint between frames that stand so in two links."""
     (body_i, i), (body_j, j) = bodies.place(parent[0]), bodies.place(child[0])
-    frames = {"frame_i": (i @ parent[1]).frame, "frame_j": (j @ child[1]).frame}
-    return kind(name, body_i, body_j, **frames, **arguments)
+    one, two = (i @ parent[1]).frame, (j @ child[1]).frame
+    return kind(name, body_i, body_j, frame_i=one, frame_j=two, **arguments)
 
 
 def elements(

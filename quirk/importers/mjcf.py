@@ -149,7 +149,7 @@ def _note_the_rest(model: Model, left_out: LeftOut) -> None:
         values = model.get(array)
         if values is None:
             continue
-        for k in np.flatnonzero(np.asarray(values).reshape(len(values), -1).any(axis=1)):
+        for k in np.flatnonzero([np.any(row) for row in values]):
             number = m.dof_jntid[k] if array.startswith("dof") else k
             left_out.note(what, f'{kind.lower()} "{name(kind, number)}"')
     touching = [k for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]]
@@ -174,4 +174,6 @@ def _set_turns(model: Model, made: MadeJoints, imported: Imported) -> None:
         if joint.rotation_axis is not None and abs(model.d.qpos[model.m.jnt_qposadr[k]]) > np.pi
     }
     if far:
-        imported.system.assemble(coordinates=far)
+        state = imported.system.initial_state()
+        state.angles = {name: [0.0, 0.0, angle] for name, angle in far.items()}
+        imported.system.assemble(state)

@@ -124,7 +124,7 @@ class Stack:
         slides, turns = len(self.slides), len(self.hinges) + 3 * len(self.balls)
         along = bool(slides == 1 and turns == 1 and self._parallel(self.slides[0], self.hinges[0]))
         across = bool(slides == 2 and turns == 1 and not any(self._parallel(k, self.hinges[0]) for k in self.slides))
-        named = {(0, 1): Revolute, (1, 0): Prismatic, (0, 2): Universal, (0, 3): Spherical, (3, 3): Free}
+        named: dict[tuple[int, int], type[Joint]] = {(0, 1): Revolute, (1, 0): Prismatic, (0, 2): Universal, (0, 3): Spherical, (3, 3): Free}
         if (slides, turns) in named:
             return named[slides, turns], {}
         if along or across:
@@ -164,8 +164,8 @@ def connect(stack: Stack, bodies: Bodies, names: Names, limits: bool, left_out: 
     if fault is not None:
         listed = ", ".join(model.name("JOINT", k) for k in stack.numbers)
         raise InputError(
-            f"{stack.where}: its joints ({listed}) have no mass between them and no single joint does the same: {fault}; "
-            "put one of them on a body of its own with a mass"
+            f"{stack.where}: its joints ({listed}) have no mass between them, and no single joint does the same: "
+            f"{fault}; put one of them on a body of its own with a mass"
         )
     axes = stack.frame_axes()
     kind, arguments = stack.kind(axes)
@@ -189,7 +189,7 @@ def _handles(
 ) -> None:
     """Make joints without rows that show single coordinates of a joint that has several.
 
-    Of two hinges, the second angle is that of the parent as seen from the body, about the axis turned round.
+    Of two hinges, the first angle is that of the parent as seen from the body, about the axis turned round.
     """
     i, j = frames
     for k in stack.slides:
@@ -199,16 +199,17 @@ def _handles(
         made.handle[k] = joints.make(Prismatic, name, bodies, *ends, active=False)
     if len(stack.hinges) > 2:
         return
-    for order, k in enumerate(stack.hinges):
+    for k in stack.hinges:
+        # Turned so that the angle is the last of the 1-2-3 angles, which results show.
+        across = next((stack.axis(other) for other in stack.hinges if other != k), None)
+        first = k == stack.hinges[0] and across is not None
+        about = axes_with_z(-stack.axis(k) if first else stack.axis(k), across)
+        outer = stack.parent, Pose(stack.home.axes @ about, i.origin)
+        inner = stack.link, Pose(about, j.origin)
+        one, two = (inner, outer) if first else (outer, inner)
+        two = two[0], two[1] @ Pose(turned(2, stack.reference(k)))
         name = names.take(stack.model.name("JOINT", k), "joint")
-        back = order == 1
-        about = axes_with_z(-stack.axis(k) if back else stack.axis(k))
-        in_parent, in_body = Pose(stack.home.axes @ about, i.origin), Pose(about, j.origin)
-        shift = Pose(turned(2, -stack.reference(k)))
-        ends = ((stack.parent, in_parent @ shift), (stack.link, in_body))
-        if back:
-            ends = ((stack.link, in_body @ shift), (stack.parent, in_parent))
-        made.handle[k] = joints.make(Revolute, name, bodies, *ends, active=False)
+        made.handle[k] = joints.make(Revolute, name, bodies, one, two, active=False)
     made.parts += [made.handle[k] for k in stack.numbers if k in made.handle]
 
 
@@ -288,7 +289,7 @@ def _against_spin(damping: float) -> Any:
 
 def _float(stack: Stack, bodies: Bodies, names: Names, left_out: LeftOut, made: MadeJoints) -> None:
     """Name the freedom of a body that floats, and damp it."""
-    (k,) = stack.frees
+    k = stack.frees[0]
     m = stack.model.m
     with at(stack.where):
         name = names.take(stack.model.name("JOINT", k), "joint")
@@ -297,7 +298,7 @@ def _float(stack: Stack, bodies: Bodies, names: Names, left_out: LeftOut, made: 
         damping = np.array(m.dof_damping[dofs])
         centred = not np.abs(m.body_ipos[stack.number]).any()
         if damping.any() and centred:
-            body = bodies.of_link[stack.link]
+            body, _ = bodies.place(stack.link)
             values = {"translational": float(damping[0]), "rotational": float(damping[3])}
             made.parts.append(Damping(names.part(name, "friction"), [body], **values))
         elif damping.any():

@@ -112,7 +112,9 @@ def _tendon(model: Model, number: int, bodies: Bodies, made: MadeJoints, names: 
     name, ends = model.name("TENDON", number), (one, two, i.origin, j.origin)
     low, high = (float(x) for x in m.tendon_lengthspring[number])
     stiffness, damping = float(m.tendon_stiffness[number]), float(m.tendon_damping[number])
-    if m.tendon_frictionloss[number] or any(_rows(model, a, number) for a in ("tendon_armature", "tendon_dampingpoly", "tendon_stiffnesspoly")):
+    if m.tendon_frictionloss[number] or any(
+        _rows(model, a, number) for a in ("tendon_armature", "tendon_dampingpoly", "tendon_stiffnesspoly")
+    ):
         return "tendons with friction, armature, or springs and damping that are not linear"
     if stiffness and low < high and (low > 0 or damping):
         return "tendons with a range in which their spring is slack, from above zero or beside a damper"
@@ -145,7 +147,10 @@ def _actuator(model: Model, number: int, bodies: Bodies, made: MadeJoints, names
     plain = plain and m.actuator_dyntype[number] == model.code("Dyn", "NONE")
     if not (joint_transmission and plain and k in made.handle):
         return "actuators other than motors and servos without dynamics at hinges and slides"
-    if any(_rows(model, array, number) for array in ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")):
+    if any(
+        _rows(model, array, number)
+        for array in ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")
+    ):
         return "actuators with armature, damping or delay of their own"
     gear = float(m.actuator_gear[number][0])
     bias = np.array(m.actuator_biasprm[number][:3]) * (m.actuator_biastype[number] == model.code("Bias", "AFFINE"))
@@ -155,7 +160,17 @@ def _actuator(model: Model, number: int, bodies: Bodies, made: MadeJoints, names
         return "motors whose control is zero; act on the joint by quirk.Actuator"
     if kp < 0 or kd < 0:
         return "servos that push away from their target"
-    return [_servo(names.take(model.name("ACTUATOR", number), "actuator"), made.handle[k], constant, kp, kd, _range(model, number, k, gear), m.jnt_type[k] == SLIDE)]
+    return [
+        _servo(
+            names.take(model.name("ACTUATOR", number), "actuator"),
+            made.handle[k],
+            constant,
+            kp,
+            kd,
+            _range(model, number, k, gear),
+            m.jnt_type[k] == SLIDE,
+        )
+    ]
 
 
 def _servo(

@@ -15,7 +15,6 @@ from .geometry import MeshFiles
 from .imported import Imported, checked_limits, checked_packages, checked_path, finished
 from .left_out import LeftOut
 from .markup import Element, parse, shortened
-from .pose import Pose
 from .sdf_frames import Frames, NamedFrame, read_pose, relative_to
 from .sdf_joints import TYPES, SdfJoints
 from .sdf_shapes import visual_shapes
@@ -154,9 +153,9 @@ def _collect(contents: Contents, outer: Element, scope: str, of_world: bool) -> 
         for other in (frame.to, frame.attached):
             if other is not None and other not in contents.frames.named:
                 raise frame.element.error(f"there is no link, joint, frame or model {shortened(other)!r}")
-    for model, name in contents.frames.placement.items():
+    for placed, name in contents.frames.placement.items():
         if name not in contents.frames.named:
-            raise contents.frames.named[model].element.error(f"there is no frame {shortened(name)!r}")
+            raise contents.frames.named[placed].element.error(f"there is no frame {shortened(name)!r}")
 
 
 def _canonical(model: Element, name: str) -> str | None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quirk import validate
-from quirk.body import GROUND
+from quirk.body import GROUND, Body, Ground
 from quirk.constraints import Constraint, Coupling, Gear, Joint, Prismatic, Revolute, Screw, Spherical, Universal
+from quirk.constraints.constraint import frame_in
 from quirk.forces import ForceElement
+from quirk.frame import axes_with_z
 
 from . import joints
 from .bodies import Bodies
@@ -145,11 +147,12 @@ class SdfJoints:
 
     def _simple(self, name: str, element: Element, kind: str, bodies: Bodies) -> Made:
         short, point = self.short[name], self.contents.frames.pose(name).origin
-        further = {"lead": self._lead(element)} if kind == "screw" else {}
-        place = {"point": point, "axis": self._axis(name, element, "axis")}
+        further: dict[str, Any] = {"lead": self._lead(element)} if kind == "screw" else {}
+        axis = self._axis(name, element, "axis")
         coordinate = self._coordinate(element, "axis")
         called = self.names.take(short, "joint")
-        joint = SIMPLE[kind](called, *self._bodies(name, bodies), **place, **further)
+        parent, child = self._bodies(name, bodies)
+        joint = SIMPLE[kind](called, parent, child, point=point, axis=axis, **further)
         self._joint[name] = joint
         yield joint
         which = "translation" if kind == "prismatic" else "rotation"
@@ -174,25 +177,28 @@ class SdfJoints:
     def _universal(self, name: str, element: Element, bodies: Bodies) -> Made:
         """Make a cross, and for what acts about its axes joints without rows that show their angles.
 
-        The second angle is that of the parent as seen from the child, about the axis turned round.
+        The first angle is that of the parent as seen from the child, about the axis turned round, so that it is the last
+        of the 1-2-3 angles, which results show.
         """
         called, point = self.names.take(self.short[name], "joint"), self.contents.frames.pose(name).origin
         parent, child = self._bodies(name, bodies)
         axes = [self._axis(name, element, tag) for tag in ("axis", "axis2")]
         yield Universal(called, parent, child, point=point, axis_i=axes[0], axis_j=axes[1])
-        for tag, axis, ends in (("axis", axes[0], (parent, child)), ("axis2", -axes[1], (child, parent))):
+        shown_from = ("axis", child, parent, (-axes[0], axes[1])), ("axis2", parent, child, (axes[1], axes[0]))
+        for tag, one, two, (axis, across) in shown_from:
             coordinate = self._coordinate(element, tag)
             if coordinate == Coordinate():
                 continue
             own = self.names.part(called, tag)
-            shown = Revolute(own, *ends, point=point, axis=axis, active=False)
+            frames = [frame_in(body, point, axes_with_z(axis, across)) for body in (one, two)]
+            shown = Revolute(own, one, two, frame_i=frames[0], frame_j=frames[1], active=False)
             yield shown
             yield from joints.elements(shown, coordinate, "rotation", self.names, self.left_out, element, own)
 
     def _gearbox(self, name: str, element: Element, bodies: Bodies) -> Gear:
         scope, frames = self.contents.joints[name][1], self.contents.frames
         reference = element.one("gearbox_reference_body")
-        carrier = GROUND
+        carrier: Body | Ground = GROUND
         if reference is not None:
             carrier = bodies.place(self._short(frames.link(frames.full(reference, scope, reference.word()))))[0]
         ratio = -element.child_number("gearbox_ratio", 1.0)

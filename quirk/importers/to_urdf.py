@@ -69,7 +69,7 @@ class _Writer:
     def __init__(self, system: System, left_out: LeftOut) -> None:
         self.system, self.left_out = system, left_out
         self.world = "world" if "world" not in system else "ground"
-        joints = [c for c in system.constraints if self._written_as_joint(c)]
+        joints = [joint for c in system.constraints if (joint := self._written_as_joint(c)) is not None]
         self.edges = spanning_tree(system, joints)
         for edge in self.edges:
             if edge.joint is not None and type(edge.joint) not in TYPES:
@@ -78,16 +78,16 @@ class _Writer:
         self.places: dict[str, Pose] = {GROUND.name: Pose()}
         self.joints: dict[str, ElementTree.Element] = {}
 
-    def _written_as_joint(self, constraint: Constraint) -> bool:
-        """Whether a constraint is to be a joint of the tree; InputError if it is no joint."""
+    def _written_as_joint(self, constraint: Constraint) -> Joint | None:
+        """Return a constraint that is to be a joint of the tree; InputError if it is no joint."""
         if isinstance(constraint, Stop | Coupling):
-            return False
+            return None
         if type(constraint) is Free or self.system.is_active(constraint.name):
             if not isinstance(constraint, Joint):
                 raise _in_the_way(constraint)
-            return True
+            return constraint
         self.left_out.note("constraints that are switched off", str(constraint))
-        return False
+        return None
 
     def written(self, name: str) -> ElementTree.Element:
         """Return the element <robot>."""
@@ -211,6 +211,10 @@ class _Writer:
                 self.left_out.note("forces other than friction and damping of hinges and sliders", str(force))
             elif force.static > force.coulomb:
                 self.left_out.note("friction that is higher at rest", str(force))
+        written = {edge.joint.name for edge in self.edges if edge.joint is not None}
+        for joint in system.constraints:
+            if type(joint) is Free and joint.name not in written:
+                self.left_out.note("names for pairs of bodies that joints connect", str(joint))
         for stop in system.constraints:
             if isinstance(stop, Stop) and (stop.joint is None or stop.joint.name not in self.joints):
                 self.left_out.note("stops of joints that are not in the file", str(stop))
@@ -234,7 +238,9 @@ class _Writer:
             poses.append(place @ of_frame(frame))
         relative = poses[0].inverse @ poses[1]
         size = 1.0 + np.abs(state.position).max()
-        return bool(np.abs(relative.origin).max() > ROUND_OFF * size or np.abs(relative.axes - np.eye(3)).max() > ROUND_OFF)
+        return bool(
+            np.abs(relative.origin).max() > ROUND_OFF * size or np.abs(relative.axes - np.eye(3)).max() > ROUND_OFF
+        )
 
 
 def _in_the_way(constraint: Constraint) -> InputError:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quirk.body import GROUND, Body, Ground
-from quirk.constraints import Constraint, Free
+from quirk.constraints import Free, Joint
 from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.system import System
@@ -24,7 +24,7 @@ class Edge:
 
     parent: Body | Ground
     child: Body
-    joint: Constraint | None
+    joint: Joint | None
 
     @property
     def sign(self) -> int:
@@ -44,24 +44,26 @@ class Edge:
         return self.joint.frame_i if self.sign > 0 else self.joint.frame_j
 
 
-def spanning_tree(system: System, joints: Sequence[Constraint]) -> list[Edge]:
+def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
     """Return the edges from the ground outwards; bodies that nothing joins to it hang on it without a joint.
+
+    A `Free` joint is an edge where no other joint leads to one of its bodies, and else none.
 
     Raises
     ------
     InputError
         If joints close a loop; it names all of these.
     """
-    at: dict[int, list[Constraint]] = {}
+    at: dict[int, list[Joint]] = {}
     for joint in joints:
-        for body in joint.bodies:
+        for body in joint.bodies if type(joint) is not Free else ():
             at.setdefault(id(body), []).append(joint)
+    free = [joint for joint in joints if type(joint) is Free]
     edges: list[Edge] = []
     held: dict[int, Edge | None] = {id(GROUND): None}
     used: set[str] = set()
     reached: list[Body | Ground] = [GROUND]
-    waiting = list(system.bodies)
-    while len(edges) < len(system.bodies):
+    while True:
         for body in reached:  # which grows meanwhile
             for joint in at.get(id(body), ()):
                 if joint.name in used:
@@ -70,21 +72,37 @@ def spanning_tree(system: System, joints: Sequence[Constraint]) -> list[Edge]:
                 other = joint.body_j if joint.body_i is body else joint.body_i
                 if id(other) in held:
                     raise InputError(_loop(joint, held))
-                assert isinstance(other, Body)
-                held[id(other)] = edge = Edge(body, other, joint)
-                edges.append(edge)
-                reached.append(other)
-        # What is left floats.
-        body = next((body for body in waiting if id(body) not in held), None)
-        if body is None:
-            break
-        held[id(body)] = edge = Edge(GROUND, body, None)
-        edges.append(edge)
-        reached = [body]
-    return edges
+                reached.append(_held(Edge(body, _as_body(other), joint), edges, held))
+        edge = next((_across(joint, held) for joint in free if _across(joint, held) is not None), None)
+        if edge is None:
+            floating = next((body for body in system.bodies if id(body) not in held), None)
+            if floating is None:
+                return edges
+            edge = Edge(GROUND, floating, None)
+        reached = [_held(edge, edges, held)]
 
 
-def _loop(joint: Constraint, held: dict[int, Edge | None]) -> str:
+def _held(edge: Edge, edges: list[Edge], held: dict[int, Edge | None]) -> Body:
+    """Add an edge, and return its child."""
+    held[id(edge.child)] = edge
+    edges.append(edge)
+    return edge.child
+
+
+def _as_body(body: Body | Ground) -> Body:
+    assert isinstance(body, Body)  # since the ground was held from the first
+    return body
+
+
+def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
+    """Return the edge of a joint from a body that is held to one that is not, if it is such."""
+    i, j = joint.body_i, joint.body_j
+    if (id(i) in held) == (id(j) in held):
+        return None
+    return Edge(i, _as_body(j), joint) if id(i) in held else Edge(j, _as_body(i), joint)
+
+
+def _loop(joint: Joint, held: dict[int, Edge | None]) -> str:
     """Return the message on a joint that closes a loop: the joints on the way from one of its bodies to the other."""
     ways = []
     for body in joint.bodies:
@@ -96,8 +114,7 @@ def _loop(joint: Constraint, held: dict[int, Edge | None]) -> str:
         ways.append(way)
     shared = set(ways[0]) & set(ways[1])
     loop = [name for way in ways for name in way if name not in shared]
-    kind = "doubles" if isinstance(joint, Free) else "closes"
     return (
-        f"to_urdf: {joint} {kind} a loop with {', '.join(loop) or 'itself'}; a URDF is a tree: take one of them out, "
+        f"to_urdf: {joint} closes a loop with {', '.join(loop) or 'itself'}; a URDF is a tree: take one of them out, "
         "for example by system.without(...)"
     )

@@ -270,9 +270,7 @@ def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -
             listed[follower].start = multiplier * listed[leader].start + offset
 
 
-def _placed(
-    root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint]
-) -> tuple[list[Link], list[UrdfJoint]]:
+def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint]) -> tuple[list[Link], list[UrdfJoint]]:
     """Place all links, and return them and the joints in the order of the tree, from the root."""
     below: dict[str, list[UrdfJoint]] = {}
     held: dict[str, UrdfJoint] = {}
@@ -286,7 +284,9 @@ def _placed(
         below.setdefault(joint.parent, []).append(joint)
     roots = [name for name in links if name not in held]
     if len(roots) > 1:
-        raise root.error(f"one link must be the root of all; {len(roots)} have no parent: {shortened(', '.join(roots))}")
+        raise root.error(
+            f"one link must be the root of all; {len(roots)} have no parent: {shortened(', '.join(roots))}"
+        )
     ordered, tree = [links[name] for name in roots], []
     for link in ordered:  # which grows meanwhile
         for joint in below.get(link.name, ()):

@@ -291,7 +291,7 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
     scale = np.abs(tensor).max()
     if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
         raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
-    tensor = 0.5 * (tensor + tensor.T)
+    tensor = 0.5 * tensor + 0.5 * tensor.T  # whose sum could overflow
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * scale:

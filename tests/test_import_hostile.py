@@ -1,11 +1,10 @@
 """Damaged and hostile files: what comes is a system or an InputError; nothing else is read, and nothing hangs."""
 
-import builtins
 import random
 import re
 import shutil
+import sys
 import time
-import warnings
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,23 @@ import quirk
 from quirk import importers
 
 DATA = Path(__file__).parent / "data" / "import"
-NUMBERS = ["0", "-1", "1e308", "-1e308", "1e-320", "nan", "inf", "-inf", "1e999", "", "x", "1 2", "0x10", "1_0", "\u0664"]
+NUMBERS = [
+    "0",
+    "-1",
+    "1e308",
+    "-1e308",
+    "1e-320",
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "",
+    "x",
+    "1 2",
+    "0x10",
+    "1_0",
+    "\u0664",
+]
 
 
 def mutated(text, rng):
@@ -59,32 +74,37 @@ def mutated(text, rng):
     return text
 
 
+WATCHED: list[str] | None = None
+
+
+def watch(event, arguments):
+    if WATCHED is not None and (event == "open" or event.startswith("socket.")):
+        WATCHED.append(f"{event} {arguments[0]}")
+
+
 @pytest.fixture
-def only_reads(monkeypatch):
-    """Notes the files that are opened from Python."""
-    opened = []
-    plain = builtins.open
-
-    def noted(file, *args, **kwargs):
-        opened.append(str(file))
-        return plain(file, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "open", noted)
-    return opened
+def touched(monkeypatch):
+    """Notes the files and sockets that Python opens."""
+    noted: list[str] = []
+    if not hasattr(sys, "_watches_imports"):
+        sys.addaudithook(watch)
+        sys._watches_imports = True
+    monkeypatch.setitem(globals(), "WATCHED", noted)
+    return noted
 
 
-@pytest.mark.parametrize(("name", "count"), [("arm.urdf", 700), ("loop.sdf", 700), ("four_bar.xml", 400)])
-def test_mutated_files_are_read_or_refused(tmp_path, only_reads, name, count):
+@pytest.mark.parametrize(("name", "count"), [("arm.urdf", 500), ("loop.sdf", 500), ("four_bar.xml", 400)])
+def test_mutated_files_are_read_or_refused(tmp_path, touched, name, count):
     if name.endswith(".xml"):
         pytest.importorskip("mujoco")
     rng, text = random.Random(name), (DATA / name).read_text()
     path = tmp_path / name
+    importers.read(DATA / name)  # which loads all modules that are needed
     read = refused = 0
-    warnings.simplefilter("ignore")
     for number in range(count):
         path.write_text(mutated(text, rng), encoding="utf-8")
         started = time.perf_counter()
-        only_reads.clear()
+        touched.clear()
         try:
             system = importers.read(path).system
             assert isinstance(system, quirk.System)
@@ -93,9 +113,8 @@ def test_mutated_files_are_read_or_refused(tmp_path, only_reads, name, count):
             assert name in str(error), f"{number}: {error}"
             refused += 1
         assert time.perf_counter() - started < 5
-        strange = [file for file in only_reads if not file.startswith(str(tmp_path)) and not file.endswith((".py", ".pyc"))]
-        assert not strange
-    assert read > count / 10 and refused > count / 10
+        assert set(touched) <= {f"open {path}"}
+    assert read > count / 20 and refused > count / 20
     assert sorted(tmp_path.iterdir()) == [path]  # nothing is written beside it
 
 
@@ -137,7 +156,7 @@ def test_what_is_no_description_is_refused(tmp_path, data, message):
 
 
 def test_long_chains_and_names_are_no_trouble(tmp_path):
-    count = 1500
+    count = 400
     links = "".join(f'<link name="l{k}"/>' for k in range(count))
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
     joints = "".join(
@@ -159,8 +178,7 @@ def test_folders_that_meshes_name_are_not_left(tmp_path):
     text = (tmp_path / "arm.urdf").read_text()
     shapes = "".join(
         f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
-        for name in ("/etc/passwd", "../../../etc/passwd", "package://../../etc/passwd", "file:///etc/passwd", "\u0000".strip("\0"), "x" * 5000 + ".stl")
-        if name
+        for name in ("/etc/passwd", "../../../etc/passwd", "package://../../etc/passwd", "file:///etc/passwd", "x" * 5000 + ".stl")
     )  # fmt: skip
     (tmp_path / "arm.urdf").write_text(text.replace("<collision>", shapes + "<collision>", 1))
     listed = importers.load_urdf(tmp_path / "arm.urdf").left_out

@@ -20,9 +20,7 @@ def model_file(folder, bodies, qpos="", qvel="", more="", option=OFF, ctrl=""):
     given = {"qpos": qpos, "qvel": qvel, "ctrl": ctrl}
     key = "".join(f' {name}="{value}"' for name, value in given.items() if value)
     path = folder / "model.xml"
-    path.write_text(
-        f"<mujoco>{option}<worldbody>{bodies}</worldbody>{more}<keyframe><key{key}/></keyframe></mujoco>"
-    )
+    path.write_text(f"<mujoco>{option}<worldbody>{bodies}</worldbody>{more}<keyframe><key{key}/></keyframe></mujoco>")
     return path
 
 
@@ -69,7 +67,7 @@ STACKS = {
          HINGE.format("b", "1 0 1", 'ref="-25" stiffness="2" springref="-9" damping="0.4"')],
         "0.7 -0.5", "1.1 -2",
     ),
-    "three hinges": ([HINGE.format(n, a, "") for n, a in zip("abc", ("0 0 1", "1 1 0", "1 -1 0"))], "0.4 0.3 -0.6", "1 2 -1"),
+    "three hinges": ([HINGE.format(n, a, "") for n, a in zip("abc", ("0 0 1", "1 1 0", "1 -1 0"), strict=False)], "0.4 0.3 -0.6", "1 2 -1"),
     "ball": (['<joint type="ball" name="a" pos="0.1 0 0" stiffness="3" damping="0.2" springdamper="0 0"/>'], "0.8 0.2 0.5 0.1", "1 2 -1"),
     "free": (['<joint type="free" name="a" damping="0.4"/>'], "0.1 0.2 0.3 0.8 0.2 0.5 0.1", "1 0 2 1 2 -1"),
     "cylindrical": ([SLIDE.format("a", "0 1 1", 'damping="1"'), HINGE.format("b", "0 1 1", 'damping="0.2"')], "0.3 0.6", "1 2"),
@@ -85,7 +83,7 @@ STACKS = {
         "0.3 0.6 0.2", "1 2 3",
     ),
     "slides and ball": ([SLIDE.format("a", "0 1 0", 'damping="0.3"'), '<joint type="ball" name="b" pos="0.1 0 0"/>'], "0.2 0.8 0.2 0.5 0.1", "1 2 -1 1"),
-    "three slides": ([SLIDE.format(n, a, 'damping="0.3"') for n, a in zip("abc", ("1 0 0", "0 1 0", "0 0 1"))], "0.2 0.8 0.2", "1 2 -1"),
+    "three slides": ([SLIDE.format(n, a, 'damping="0.3"') for n, a in zip("abc", ("1 0 0", "0 1 0", "0 0 1"), strict=False)], "0.2 0.8 0.2", "1 2 -1"),
 }  # fmt: skip
 
 
@@ -254,7 +252,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     bodies = f"""
       <geom name="floor" type="plane" size="1 1 1"/><light pos="0 0 3"/><camera pos="0 0 1"/>
       <body name="one" gravcomp="1">{HINGE.format("a", "0 1 0", 'armature="0.1" frictionloss="0.2" range="-30 30"')}{GEOM}</body>
-      <body name="limp" pos="1 0 0">{"".join(HINGE.format(n, a, 'damping="1"') for n, a in zip("xyz", ("1 0 0", "0 1 0", "0 0 1")))}{GEOM}</body>
+      <body name="limp" pos="1 0 0">{"".join(HINGE.format(n, a, 'damping="1"') for n, a in zip("xyz", ("1 0 0", "0 1 0", "0 0 1"), strict=False))}{GEOM}</body>
     """
     more = """
       <sensor><jointpos joint="a"/></sensor>
@@ -289,7 +287,7 @@ def test_mistakes_are_named(tmp_path, bodies, message):
 def test_keyframes_are_named(tmp_path):
     path = model_file(tmp_path, f"<body>{HINGE.format('a', '1 0 0', '')}{GEOM}</body>", "1")
     for keyframe in ("rest", 1, -1, 0.5, True):
-        with pytest.raises(quirk.InputError, match="there is no keyframe .*; there are: key 0"):
+        with pytest.raises(quirk.InputError, match=r"there is no keyframe .*; there are: key 0"):
             importers.load_mjcf(path, keyframe=keyframe)
 
 

@@ -36,10 +36,13 @@ def written(folder, *parts, name="robot.urdf"):
 def test_accelerations_of_the_arm_are_those_of_pinocchio():
     pin = pytest.importorskip("pinocchio")
     size, pulse, phase = 3.0 + np.arange(7), 1.3 + 0.4 * np.arange(7), np.arange(7)
-    torques = [quirk.Motion.sinusoid(a, w, phase=p) for a, w, p in zip(size, pulse, phase)]
+    torques = [quirk.Motion.sinusoid(a, w, phase=p) for a, w, p in zip(size, pulse, phase, strict=False)]
     imported = importers.load_urdf(ARM, gravity=[0.2, -0.1, -9.81], limits=False)
     system = imported.system.with_parts(
-        *(quirk.JointTorque(f"{name} motor", imported.system[name], torque) for name, torque in zip(JOINTS, torques))
+        *(
+            quirk.JointTorque(f"{name} motor", imported.system[name], torque)
+            for name, torque in zip(JOINTS, torques, strict=False)
+        )
     )
     model = pin.buildModelFromUrdf(str(ARM))
     model.gravity.linear = np.array([0.2, -0.1, -9.81])
@@ -47,12 +50,14 @@ def test_accelerations_of_the_arm_are_those_of_pinocchio():
     worst = 0.0
     for _ in range(20):
         t, angles, rates = rng.uniform(0, 9), rng.uniform(-np.pi, np.pi, 7), 2 * rng.normal(size=7)
-        q = np.concatenate([[np.cos(x), np.sin(x)] if n == "twist" else [x] for n, x in zip(JOINTS, angles)])
+        q = np.concatenate(
+            [[np.cos(x), np.sin(x)] if n == "twist" else [x] for n, x in zip(JOINTS, angles, strict=False)]
+        )
         tau = size * np.sin(pulse * t + phase) - model.damping * rates
         qdd = pin.aba(model, data, q, rates, tau).copy()
         state, expected = motion_of_bodies(pin, model, data, system, q, rates, qdd)
         found = system.acceleration(state, t)
-        for mine, his in zip((found.linear, found.angular), expected):
+        for mine, his in zip((found.linear, found.angular), expected, strict=False):
             worst = max(worst, np.abs(mine - his).max() / np.abs(his).max())
     assert worst < 1e-11
 
@@ -155,8 +160,10 @@ def test_massless_links_are_merged_or_named(tmp_path):
     bad = [*parts, link("pan", None), joint("pan_hinge", "continuous", "sensor", "pan")]
     with pytest.raises(quirk.InputError, match=r'line 1, <link name="pan">: it moves, so it must have a mass'):
         importers.load_urdf(written(tmp_path, *bad))
-    with pytest.raises(quirk.InputError, match='"world".*it moves'):
-        importers.load_urdf(written(tmp_path, link("world", None), link("a"), joint("j", "continuous", "world", "a")), base="free")
+    with pytest.raises(quirk.InputError, match=r'"world".*it moves'):
+        importers.load_urdf(
+            written(tmp_path, link("world", None), link("a"), joint("j", "continuous", "world", "a")), base="free"
+        )
 
 
 def test_zero_outside_the_limits_starts_in_their_middle(tmp_path):
@@ -223,8 +230,8 @@ def test_meshes_are_found_or_listed(tmp_path):
         ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<dynamics damping="-1"/>')], "viscous must not be negative"),
         ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<mimic joint="j"/>')], "mimic each other in a circle"),
         ([link("a", inertia=(1, 1, 9))], 'line 1, <link name="a">: Body "a": inertia violates the triangle inequality'),
-        ([link("a", mass="1e999")], r'the attribute value="..." must be 1 finite number; got \'1e999\''),
-        ([link("a", mass="1 2")], "must be 1 finite number"),
+        ([link("a", mass="1e999")], r'the attribute value="..." must be 1 number up to 1e\+75; got \'1e999\''),
+        ([link("a", mass="1 2")], "must be 1 number"),
         ([link("a", mass=-1)], "mass must not be negative"),
         ([link("a", more="<visual><geometry><torus/></geometry></visual>")], "must be a box, cylinder, sphere, capsule or mesh"),
         ([link("a", more='<visual><geometry><sphere radius="-1"/></geometry></visual>')], "line 1, <sphere>.*positive; got -1"),
@@ -237,7 +244,13 @@ def test_mistakes_are_named_with_their_line(tmp_path, parts, message):
 
 
 def test_options_are_checked(tmp_path):
-    for options in ({"base": "loose"}, {"limits": 1}, {"packages": "folder"}, {"gravity": 9.81}, {"inertia_tolerance": -1}):
+    for options in (
+        {"base": "loose"},
+        {"limits": 1},
+        {"packages": "folder"},
+        {"gravity": 9.81},
+        {"inertia_tolerance": -1},
+    ):
         with pytest.raises(quirk.InputError):
             importers.load_urdf(ARM, **options)
     for path in (3, tmp_path, tmp_path / "none.urdf", "a\0b"):

@@ -16,6 +16,8 @@ from quirk.errors import InputError
 DEEPEST = 200
 # Of a text that could not be read, messages show so much.
 SHOWN = 60
+# Squares and cubes of numbers up to this one, and masses times these, are finite.
+LARGEST = 1e75
 
 
 class Element:
@@ -92,16 +94,16 @@ class Element:
             raise self.error(f'needs the attribute {name}="..."; got {shortened(value)!r}')
         return value
 
-    def number(self, name: str, default: float | None = None) -> float:
+    def number(self, name: str, default: float | None = None, infinite: bool = False) -> float:
         """Return an attribute as a finite number; InputError if it is missing without a default."""
-        return float(self.vector(name, 1, None if default is None else [default])[0])
+        return float(self.vector(name, 1, None if default is None else [default], infinite)[0])
 
-    def vector(self, name: str, count: int, default: Any = None) -> np.ndarray:
+    def vector(self, name: str, count: int, default: Any = None, infinite: bool = False) -> np.ndarray:
         """Return an attribute of so many finite numbers, parted by blanks."""
         value = self.get(name)
         if value is None and default is not None:
             return np.array(default, dtype=float)
-        return self._numbers(f'the attribute {name}="..."', "" if value is None else value, (count,))
+        return self._numbers(f'the attribute {name}="..."', "" if value is None else value, (count,), infinite)
 
     def numbers(self, *counts: int, infinite: bool = False) -> np.ndarray:
         """Return the text as numbers, as many as one of `counts`; finite unless infinite ones are allowed."""
@@ -124,11 +126,12 @@ class Element:
             values = [math.nan if "_" in word else float(word) for word in text.split()]
         except ValueError:
             values = []
-        wrong = any(math.isnan(x) or (math.isinf(x) and not infinite) for x in values)
+        wrong = any(math.isnan(x) or (abs(x) > LARGEST and not infinite) for x in values)
         if len(values) not in counts or wrong:
             kind = "number" if counts == (1,) else "numbers"
             needed = " or ".join(map(str, counts))
-            raise self.error(f"{what} must be {needed} {'' if infinite else 'finite '}{kind}; got {shortened(text)!r}")
+            bound = "" if infinite else f" up to {LARGEST:g}"
+            raise self.error(f"{what} must be {needed} {kind}{bound}; got {shortened(text)!r}")
         return np.array(values)
 
     def walk(self) -> Iterator[Element]:

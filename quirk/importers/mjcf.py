@@ -150,7 +150,7 @@ def _note_the_rest(model: Model, left_out: LeftOut) -> None:
         if values is None:
             continue
         for k in np.flatnonzero([np.any(row) for row in values]):
-            number = m.dof_jntid[k] if array.startswith("dof") else k
+            number = int(m.dof_jntid[k] if array.startswith("dof") else k)
             left_out.note(what, f'{kind.lower()} "{name(kind, number)}"')
     touching = [k for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]]
     if touching or m.npair:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk.body import Body
 from quirk.constraints import (
     Constraint,
     Cylindrical,
@@ -31,6 +32,10 @@ from .left_out import LeftOut
 from .mjcf_model import BALL, FREE, HINGE, SLIDE, Model, pose
 from .pose import Pose, turned
 
+# Joints by how many directions they are free to slide in, and to turn about.
+NAMED: dict[tuple[int, int], type[Joint]] = {
+    (0, 1): Revolute, (1, 0): Prismatic, (0, 2): Universal, (0, 3): Spherical, (3, 3): Free,
+}  # fmt: skip
 # Sine of the angle by which axes may miss being parallel or perpendicular.
 ALIGNED = 1e-9
 
@@ -124,9 +129,8 @@ class Stack:
         slides, turns = len(self.slides), len(self.hinges) + 3 * len(self.balls)
         along = bool(slides == 1 and turns == 1 and self._parallel(self.slides[0], self.hinges[0]))
         across = bool(slides == 2 and turns == 1 and not any(self._parallel(k, self.hinges[0]) for k in self.slides))
-        named: dict[tuple[int, int], type[Joint]] = {(0, 1): Revolute, (1, 0): Prismatic, (0, 2): Universal, (0, 3): Spherical, (3, 3): Free}
-        if (slides, turns) in named:
-            return named[slides, turns], {}
+        if (slides, turns) in NAMED:
+            return NAMED[slides, turns], {}
         if along or across:
             return (Cylindrical if along else Planar), {}
         free = [False] * 6
@@ -299,6 +303,7 @@ def _float(stack: Stack, bodies: Bodies, names: Names, left_out: LeftOut, made: 
         centred = not np.abs(m.body_ipos[stack.number]).any()
         if damping.any() and centred:
             body, _ = bodies.place(stack.link)
+            assert isinstance(body, Body)
             values = {"translational": float(damping[0]), "rotational": float(damping[3])}
             made.parts.append(Damping(names.part(name, "friction"), [body], **values))
         elif damping.any():

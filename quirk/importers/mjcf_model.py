@@ -13,7 +13,7 @@ import numpy as np
 from quirk import rotation
 from quirk.errors import InputError
 
-from .markup import parse, shortened
+from .markup import LARGEST, parse, shortened
 from .pose import Pose
 
 # Kinds of joints, in MuJoCo's order.
@@ -70,9 +70,11 @@ class Model:
             self.mujoco.mj_resetDataKeyframe(m, d, int(number))
         self.mujoco.mj_normalizeQuat(m, d.qpos)
         self.mujoco.mj_fwdPosition(m, d)
-        for array in (d.qpos, d.qvel, d.xpos, d.xmat, m.body_mass, m.body_inertia, m.opt.gravity):
-            if not np.isfinite(array).all():
-                raise InputError(f"{self.file}: positions, velocities, masses and gravity must be finite")
+        arrays = d.qpos, d.qvel, d.xpos, d.xmat, d.xipos, m.body_mass, m.body_inertia, m.opt.gravity, m.jnt_pos
+        if any(not (np.abs(array) <= LARGEST).all() for array in arrays):
+            raise InputError(
+                f"{self.file}: positions, velocities, masses and gravity must be numbers up to {LARGEST:g}"
+            )
 
     def name(self, kind: str, number: int) -> str:
         """Return the name of an object of a kind such as "BODY", or its kind and number if it has none."""

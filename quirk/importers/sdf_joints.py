@@ -177,8 +177,8 @@ class SdfJoints:
     def _universal(self, name: str, element: Element, bodies: Bodies) -> Made:
         """Make a cross, and for what acts about its axes joints without rows that show their angles.
 
-        The first angle is that of the parent as seen from the child, about the axis turned round, so that it is the last
-        of the 1-2-3 angles, which results show.
+        The first angle is that of the parent as seen from the child, about the axis turned round: so it is the last of
+        the 1-2-3 angles, which results show.
         """
         called, point = self.names.take(self.short[name], "joint"), self.contents.frames.pose(name).origin
         parent, child = self._bodies(name, bodies)

@@ -225,10 +225,10 @@ def _coordinate(element: Element, kind: str, left_out: LeftOut) -> Coordinate:
     limit, dynamics = element.one("limit"), element.one("dynamics")
     if limit is not None:
         for key in ("effort", "velocity"):
-            if limit.number(key, NO_LIMIT) < NO_LIMIT:
+            if limit.number(key, NO_LIMIT, infinite=True) < NO_LIMIT:
                 left_out.note(f"limits of {key}", element.owner)
     if limit is not None and kind != "continuous":
-        lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+        lower, upper = (limit.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
         if lower > upper:
             raise limit.error(f"lower must not be above upper; got {lower:g} and {upper:g}")
         if lower < upper:

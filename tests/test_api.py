@@ -19,6 +19,7 @@ NAMES = [
     "ConstantVelocity",
     "Constraint",
     "Contact",
+    "Coupling",
     "Controller",
     "CurveOnCurve",
     "CustomRows",

@@ -89,6 +89,8 @@ FLOORS = [
         "animate",
         "summary",
         "resultfile",
+        "in_between",
+        "viewer",
     },
     {"cli", "demos"},
 ]

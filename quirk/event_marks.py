@@ -24,19 +24,18 @@ def mark(ax: Any, happenings: Happenings, named: bool) -> None:
         x = np.repeat(times, 3)
         y = np.tile([0.0 if few else 1 - STROKE, 1.0, np.nan], len(times))
         text = _label(name, len(times)) if named else "_"
-        style = {"linewidth": 0.8, "linestyle": (0, (4, 2)) if few else "-", "alpha": 0.8, "zorder": 1.0}
+        style = {"linewidth": 0.9, "linestyle": (0, (4, 2)) if few else "-", "zorder": 1.0}
         transform = ax.get_xaxis_transform()
-        (line,) = ax.plot(x, y, color=color, label=text, transform=transform, gid=GROUP, **style)
-        line.sticky_edges.y[:] = []
+        ax.plot(x, y, color=color, label=text, transform=transform, gid=GROUP, **style)
 
 
 def mark_on(ax: Any, happenings: Happenings, time: np.ndarray, points: np.ndarray, named: bool = True) -> None:
     """Mark where events happened on a curve, of which there are points (nt, 2) or (nt, 3) at times (nt,)."""
     for (name, times), color in zip(_by_name(happenings).items(), COLORS, strict=False):
-        rows = np.clip(np.searchsorted(time, times), 0, len(time) - 1)
+        places = [np.interp(times, time, component) for component in points.T]
         style = {"linestyle": "none", "marker": "o", "markersize": 5 if len(times) <= MOST_LINES else 2}
         text = _label(name, len(times)) if named else "_"
-        ax.plot(*points[rows].T, color=color, label=text, gid=GROUP, zorder=3.5, **style)
+        ax.plot(*places, color=color, label=text, gid=GROUP, zorder=3.5, **style)
 
 
 def is_mark(artist: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from textwrap import fill
 from typing import Any, TypedDict
@@ -90,7 +90,10 @@ class Sheet:
             self.figure.suptitle(text)
 
     def close(self) -> None:
-        """Write the title above the first of a user's axes, whose figure may have one of its own."""
+        """Label the lowest of axes that share theirs; write the title above a user's own axes."""
+        for ax in self._drawn if self._given is None else ():
+            if len(ax.get_shared_x_axes().get_siblings(ax)) > 1 and not ax.get_subplotspec().is_last_row():
+                ax.set_xlabel("")
         if self._given is not None and self._title:
             own = self._drawn[0].get_title()
             self._drawn[0].set_title(f"{wrapped(self._title)}\n{own}" if own else wrapped(self._title))
@@ -136,15 +139,18 @@ def drawing(
         plt.close(figure)
 
 
-def _styled(owner: str, style: Any) -> Any:
+@contextmanager
+def _styled(owner: str, style: Any) -> Iterator[None]:
     """The context of a style of matplotlib: a name, a mapping of its settings, or a list of these."""
-    try:
-        return plt.style.context([] if style is None else style)
-    except (OSError, TypeError, KeyError, ValueError, AttributeError) as error:
-        raise InputError(
-            f'{owner}: style must be one of matplotlib.style.available, its settings such as {{"font.size": 8}}, or a '
-            f"list of these; got {style!r} ({error})"
-        ) from None
+    with ExitStack() as entered:
+        try:
+            entered.enter_context(plt.style.context([] if style is None else style))
+        except (OSError, TypeError, KeyError, ValueError, AttributeError) as error:
+            raise InputError(
+                f'{owner}: style must be one of matplotlib.style.available, its settings such as {{"font.size": 8}}, '
+                f"or a list of these; got {style!r} ({error})"
+            ) from None
+        yield
 
 
 def _checked_axes(owner: str, ax: Any) -> list[Any] | None:
@@ -234,6 +240,5 @@ def add_legend(ax: Axes, *, inside: bool = False) -> None:
         curves[room - 1 :] = [(Line2D([], [], linestyle="none"), f"and {rest} more")]
     listed = curves + marks
     if listed:
-        handles, labels = zip(*listed, strict=True)
-        beside = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2}
-        ax.legend(handles, labels, fontsize="small", **beside)
+        beside: Any = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2}
+        ax.legend([handle for handle, _ in listed], [text for _, text in listed], fontsize="small", **beside)

@@ -23,7 +23,7 @@ AMBIENT, DIFFUSE = 0.62, 0.42
 LIGHT = np.array([-0.35, 0.55, 0.76])
 # Points: of seams between faces, of lines from the centre of mass, ropes and rods, springs and trails.
 SEAM, ARM, ROD, SPRING, TRAIL = 0.4, 2.0, 1.8, 1.2, 1.2
-TRAIL_COLOR, ROD_COLOR = "#cc3311", "#333333"
+TRAIL_COLOR, ROD_COLOR, MARK_COLOR = to_rgba("#cc3311"), to_rgba("#333333"), (0.0, 0.0, 0.0, 1.0)
 # Points of each piece of a line, which has a depth of its own; pieces of a trail, and of a dashed line.
 PIECE, MOST_PIECES, DASHES = 5, 300, 12
 # Depths beyond any body.
@@ -38,6 +38,17 @@ class Faces(NamedTuple):
     normal: np.ndarray
     color: np.ndarray
     width: np.ndarray
+
+
+class Joints(NamedTuple):
+    """Joints with the rows of bodies, points (J, 3, 3) of these: their place and both ends of their axes, and looks."""
+
+    constraints: list[Any]
+    owner: np.ndarray
+    points: np.ndarray
+    width: list[float]
+    color: list[Any]
+    nearer: list[float]
 
 
 class Painter:
@@ -59,7 +70,7 @@ class Painter:
         self._groups = _grouped(drawn, LONGEST_EDGE * half)
         self._thick = {name: _thickness(scene.faces[name]) for name in names}
         self._rods = rods(scene, constraints)
-        self._joints = [(constraint, scene.joint_point(constraint)) for constraint in scene.constraints]
+        self._joints = self._marked()
         turn = np.linspace(0.0, 2 * np.pi, MARK_CORNERS, endpoint=False)
         self._mark = MARK * half * np.stack([np.cos(turn), np.sin(turn), np.zeros(MARK_CORNERS)], axis=1)
 
@@ -104,9 +115,8 @@ class Painter:
         self._edges += color.tolist()
         self._widths += group.width.tolist()
 
-    def _add_line(self, points: np.ndarray, color: Any, width: float, nearer: float = 0.0, piece: int = PIECE) -> None:
+    def _add_line(self, points: np.ndarray, edge: Any, width: float, nearer: float = 0.0, piece: int = PIECE) -> None:
         """Add a line (k, 3), as seen, in pieces; `nearer` by so much, m, than it is."""
-        edge = to_rgba(color)
         for part in chunks(points, piece):
             self._polygons.append(part[:, :2])
             self._depths.append(float(part[:, 2].mean()) + nearer)
@@ -120,7 +130,7 @@ class Painter:
             if scene.acts(constraint, frame):
                 self._add_line(seen(course[frame] - anchor), ROD_COLOR, ROD, piece=2)
         for element, points in scene.forces.curves(frame, self._arrows):
-            color, style = FORCE_COLORS[element.drawing], STYLES[element.drawing]
+            color, style = to_rgba(FORCE_COLORS[element.drawing]), STYLES[element.drawing]
             line = seen(points - anchor)
             if element.drawing in ARROWS:
                 self._add_line(line, color, SPRING, ON_TOP, len(line))
@@ -138,28 +148,41 @@ class Painter:
 
     def _add_joints(self, frame: int, anchor: np.ndarray) -> None:
         """Add marks and axes of joints, just in front of the bodies that they join."""
-        scene = self.scene
-        for constraint, points in self._joints:
-            if not scene.acts(constraint, frame):
-                continue
+        joints = self._joints
+        if not len(joints.nearer):
+            return
+        R, r = self._rotation[frame, joints.owner], self._position[frame, joints.owner] - anchor
+        seen = self.camera.seen(joints.points @ np.swapaxes(R, 1, 2) + r[:, None])
+        marks = seen[:, :1, :2] + self._mark[:, :2]
+        for k in np.flatnonzero([self.scene.acts(constraint, frame) for constraint in joints.constraints]).tolist():
+            if joints.width[k] > 0:
+                self._add_line(seen[k, 1:], joints.color[k], joints.width[k], joints.nearer[k])
+            self._polygons.append(marks[k])
+            self._depths.append(float(seen[k, 0, 2]) + joints.nearer[k])
+            self._inside.append(MARK_COLOR)
+            self._edges.append(MARK_COLOR)
+            self._widths.append(SEAM)
+
+    def _marked(self) -> Joints:
+        """The joints of the scene."""
+        rows = {body.name: row for row, body in enumerate(self.scene.bodies)}
+        found: list[Any] = []
+        for constraint in self.scene.constraints:
+            body, place = drawn_on(constraint)
+            option = drawing_of(constraint)
+            half = 0.06 * self.half if option.axis_length is None else 0.5 * option.axis_length
+            ends = place.origin + np.outer([0.0, -half, half], place.matrix[:, axis_of(constraint)])
+            radius = option.axis_radius
+            width = 2.0 if radius is None else max(0.5, 2 * radius * self._points_per_metre)
             joined = (constraint.body_i.name, constraint.body_j.name)
             nearer = max(self._thick.get(name, 0.0) for name in joined) + LONGEST_EDGE * self.half
-            if shows_axis(constraint):
-                body, joint_frame = drawn_on(constraint)
-                option = drawing_of(constraint)
-                half = 0.06 * self.half if option.axis_length is None else 0.5 * option.axis_length
-                ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, axis_of(constraint)])
-                r, R = (part[frame] for part in scene.poses[body.name])
-                radius = option.axis_radius
-                width = 2.0 if radius is None else max(0.5, 2 * radius * self._points_per_metre)
-                line = self.camera.seen(ends @ R.T + r - anchor)
-                self._add_line(line, "black" if option.color is None else option.color, width, nearer)
-            centre = self.camera.seen(points[frame] - anchor)
-            self._polygons.append((centre + self._mark)[:, :2])
-            self._depths.append(float(centre[2]) + nearer)
-            self._inside.append((0.0, 0.0, 0.0, 1.0))
-            self._edges.append((0.0, 0.0, 0.0, 1.0))
-            self._widths.append(SEAM)
+            color = to_rgba("black" if option.color is None else option.color)
+            row = rows.get(body.name, len(rows))
+            found.append((row, ends, width if shows_axis(constraint) else 0.0, color, nearer))
+        points = np.array([ends for _, ends, *_ in found]).reshape(-1, 3, 3)
+        owner = np.array([row for row, *_ in found], dtype=int)
+        looks = [[one[k] for one in found] for k in (2, 3, 4)]
+        return Joints(self.scene.constraints, owner, points, *looks)
 
 
 def _at_rest(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -180,15 +203,15 @@ def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: floa
                 by_count.setdefault(len(part), []).append((row, part, to_rgba(color)))
     groups = []
     for found in by_count.values():
-        rows, parts, colors = zip(*found, strict=True)
-        corners = np.array(parts)
+        rows, colors = [row for row, _, _ in found], [color for _, _, color in found]
+        corners = np.array([part for _, part, _ in found])
         # Newell's normal, which a polygon without an area lacks.
         normal = np.cross(corners, np.roll(corners, -1, axis=1)).sum(axis=1)
         size = np.linalg.norm(normal, axis=1)
         extent = np.ptp(corners, axis=1).max(axis=1)
         flat = size > 1e-9 * extent**2
         normal = np.where(flat[:, None], normal / np.where(flat, size, 1.0)[:, None], 0.0)
-        color = np.array(colors)
+        color = np.array(colors, dtype=float)
         width = np.where(flat, np.where(color[:, 3] < 1, 0.0, SEAM), ARM)
         groups.append(Faces(np.array(rows), corners, normal, color, width))
     return groups

@@ -15,6 +15,7 @@ from .plot_compare import draw_differences
 from .plot_derivatives import draw_derivatives
 from .plot_ghosts import checked_times, draw_ghosts
 from .plot_group import draw_centre_of_mass, draw_momentum
+from .plot_loads import checked_loads, draw_loads
 from .plot_panels import (
     draw_coordinates,
     draw_energies,
@@ -26,7 +27,6 @@ from .plot_panels import (
     draw_rank,
     draw_residuals,
 )
-from .plot_loads import checked_loads, draw_loads
 from .plot_paths import checked_paths, checked_points, draw_paths
 from .plot_phase import draw_phase
 from .plot_power import draw_balance, draw_power
@@ -51,7 +51,7 @@ class Plotter:
     style : optional
         A style of matplotlib by name, its settings such as {"font.size": 8}, or a list of these.
     events : bool
-        Of pictures over time, phase portraits and paths: whether to mark events. Default: True.
+        Of pictures over time, phase portraits and paths: whether to mark events. Default: True, but of paths.
 
     Of many curves those that reach the largest values have names, and the others are a band.
     """
@@ -59,7 +59,7 @@ class Plotter:
     def __init__(self, result: Result) -> None:
         self.result = result
 
-    def __call__(self, path: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+    def __call__(self, path: Any = None, **options: Any) -> Figure:
         """Draw an overview of the whole run: energies, residuals, displacements and joint forces; four axes."""
         with self._over_time("plot", (11, 7), {**options, "path": path}) as sheet:
             draw_overview(sheet, self.result)
@@ -258,7 +258,7 @@ class Plotter:
             s; draws the bodies as they are at this time.
         """
         pairs, others = checked_paths(self.result, points, color, at)
-        with self._over_time("plot.paths", (7 if color is None else 8, 7), options) as sheet:
+        with self._over_time("plot.paths", (7 if color is None else 8, 7), {"events": False, **options}) as sheet:
             draw_paths(sheet, self.result, pairs, color, at, others)
         return sheet.figure
 

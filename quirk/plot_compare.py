@@ -46,9 +46,10 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
 
 def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[str]]:
     """Names of bodies and of joints that both have."""
-    theirs = {part.name for part in (*other.system.bodies, *other.system.constraints)}
     if names is None:
-        chosen = [part.name for part in (*result.system.bodies, *result.loaded) if part.name in theirs]
+        theirs = {body.name for body in other.system.bodies} | {joint.name for joint in other.loaded}
+        ours = [body.name for body in result.system.bodies] + [joint.name for joint in result.loaded]
+        chosen = [name for name in ours if name in theirs]
     else:
         chosen = [names] if isinstance(names, str) else list(names)
     views = {}

@@ -82,10 +82,11 @@ def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]
     if joints is None:
         chosen = every
     else:
-        chosen = [result.system[name] for name in ([joints] if isinstance(joints, str) else joints)]
-        for one in chosen:
+        named = [result.system[name] for name in ([joints] if isinstance(joints, str) else joints)]
+        for one in named:
             if one not in every:
                 raise InputError(f"{owner}: joints must have a free rotation or translation; got {one}")
+        chosen = [one for one in every if one in named]
     if not chosen:
         raise InputError(f"{owner}: there is no joint with a free rotation or translation")
     return {kind: [c.name for c in chosen if getattr(c, axis, None) is not None] for kind, (axis, _, _) in FREE.items()}
@@ -145,7 +146,8 @@ def draw_rank(sheet: Sheet, result: Result) -> None:
     if found is not None:
         least = found.smallest_singular_value
         below.semilogy(result.time, np.where(least > 0, least, np.nan))
-    finish(below, "smallest singular value of the independent rows, over the largest" if found else "", "")
+    left_out = f": not found, as there are more than {MOST_ROWS} rows" if found is None else ", over the largest"
+    finish(below, f"smallest singular value of the independent rows{left_out}", "")
 
 
 def draw_components(ax: Axes, time: np.ndarray, values: np.ndarray, letters: str) -> None:

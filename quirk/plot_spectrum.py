@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -78,7 +79,7 @@ def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
     found = np.empty(count)
     # Both sides of an event are at the same time.
     bounds = [0, *(np.flatnonzero(steps <= 0) + 1).tolist(), len(time)]
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in itertools.pairwise(bounds):
         own, its = time[first:last], values[first:last]
         inside = (even >= own[0]) & (even <= own[-1])
         found[inside] = _between(own, its, even[inside])

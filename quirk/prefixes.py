@@ -13,8 +13,9 @@ from matplotlib.ticker import Formatter, ScalarFormatter
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G", 12: "T"}
 # Numbers in this range are read as they are.
 LEAST, MOST = 1e-2, 1e4
-# Units that take a prefix, which begin a compound unit. Seconds and radians take none for large numbers.
-TAKES_PREFIX = re.compile(r"(m|N|J|W|Hz|s|rad|V|A|Pa|C)(?![A-Za-z])")
+# Units that take a prefix, which begin a compound unit; what holds powers of seconds is read better without one.
+# Seconds and radians take none for large numbers.
+TAKES_PREFIX = re.compile(r"(m|N|J|W|Hz|s|rad|V|A|Pa|C)(?![A-Za-z])(?!.*\^)")
 ONLY_SMALL = ("s", "rad")
 
 

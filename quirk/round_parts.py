@@ -12,6 +12,7 @@ from . import rotation
 from .body import GROUND, Body, Ground
 from .constraints import Gear, Joint, Pulley, RackPinion, RollingDisk
 from .constraints.planar import GearOnLink, GearPair, Rolling
+from .constraints.relation import Relation
 from .frame import axes_with_z
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
     """Both pitch circles of gears about parallel axes, which touch; none if their axes coincide or are not known."""
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])
-    centres = [_bearing(system, body, carrier, axis) for body in bodies]
-    if centres[0] is None or centres[1] is None or abs(ratio - 1.0) < NOTHING:
+    centres = [c for c in (_bearing(system, body, carrier, axis) for body in bodies) if c is not None]
+    if len(centres) < 2 or abs(ratio - 1.0) < NOTHING:
         return
     apart = centres[1] - centres[0]
     distance = np.linalg.norm(apart - (apart @ axis) * axis)
@@ -143,7 +144,8 @@ def _rack(system: System, rack: RackPinion) -> np.ndarray:
     axis = _in_inertial(wheel.body, wheel.axis)
     centre = wheel.body.position + _in_inertial(wheel.body, wheel.centre)
     # The carrier's frame has the axes of the relation, along which its direction is given.
-    along = _in_inertial(rack.carrier, rack.frame_carrier.matrix @ np.array(rack.primitives[0].numbers[1:]))
+    (travel,) = (part for part in rack.primitives if isinstance(part, Relation))
+    along = _in_inertial(rack.carrier, rack.frame_carrier.matrix @ np.array(travel.numbers[1:]))
     outward = np.cross(along, axis) * rack.radius
     touched = centre + outward
     half, far = 0.5 * RACK_LENGTH * wheel.radius * along, touched + RACK_BREADTH * outward

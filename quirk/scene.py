@@ -178,6 +178,7 @@ def axis_of(constraint: Constraint) -> int:
 
 
 def shows_axis(constraint: Constraint) -> bool:
+    """Whether there is a free axis to be drawn."""
     return isinstance(constraint, Joint) and (
         constraint.rotation_axis is not None or constraint.translation_axis is not None
     )

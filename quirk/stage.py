@@ -28,8 +28,8 @@ EDGE_ON = 1e-6
 class Stage:
     """The box (3,) to (3,) in N, relative to the anchor, in which a mechanism is shown.
 
-    `grounds` are planes fixed in N, each a point (3,) and a normal (3,); `inch` is its length in the picture, m. Where the
-    anchor moves, numbers would pass by too fast to be read: `caption` tells the distance of lines of the grid instead.
+    `grounds` are planes fixed in N, each a point (3,) and a normal (3,); `inch` is its length in the picture, m. Where
+    the anchor moves, numbers would pass by too fast to be read: `caption` tells the distance of grid lines instead.
     """
 
     def __init__(

@@ -10,7 +10,6 @@ import re
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 

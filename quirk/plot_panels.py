@@ -70,7 +70,7 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
             found = {name: curve(owner, result, f"{name}.{what}") for name in names[kind]}
             ax = axes[row * len(kinds) + column]
             draw_largest(ax, result.time, {name: one.values for name, one in found.items()})
-            title = {"angle": "angles", "travel": "travels"}[kind] + (" of joints" if row == 0 else ", rates")
+            title = f"{kind}s of joints" if row == 0 else f"rates of {kind}s"
             finish(ax, title, next(iter(found.values())).unit)
 
 

@@ -20,7 +20,8 @@ from quirk.scene import Scene
 
 
 @pytest.fixture(autouse=True)
-def none_is_left_open():
+def none_is_left_open(monkeypatch):
+    monkeypatch.setattr(figures, "DPI", 40)  # what is checked of pictures takes no more
     yield
     left = plt.get_fignums()
     plt.close("all")

@@ -144,7 +144,7 @@ def test_phase_portraits(run):
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), run["hinge"].rotation_rate[:, 2])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("hinge.angle (rad)", "hinge.angle_rate (rad/s)")
     (lowest,) = [line for line in ax.lines if is_mark(line) and "lowest" in line.get_label()]
-    np.testing.assert_allclose(lowest.get_xdata(), np.pi / 2, atol=1e-6)
+    np.testing.assert_allclose(lowest.get_xdata(), np.pi / 2, atol=1e-5)
 
 
 def test_spectrum_of_a_spring(run):
@@ -175,7 +175,7 @@ def test_uneven_times_are_resampled_on_each_side_of_a_jump():
 
 
 def test_two_results_compared(run):
-    looser = quirk.simulate(run.system, 1.5, output=0.01, rtol=1e-5, atol=1e-7)
+    looser = quirk.simulate(run.system, 1.5, output=0.01, method="RK4", step=0.01)
     apart, turned, forces = run.plot.compare(looser, ["rod", "hinge"]).axes
     shared = run.time <= 1.5
     assert list(curves(apart)) == ["rod"] == list(curves(turned))
@@ -242,7 +242,7 @@ def test_axes_of_the_user(run):
     assert figure.get_suptitle() == ""
     assert all(len(ax.lines) >= 3 for ax in axes.ravel())
     _, solid = plt.subplots(subplot_kw={"projection": "3d"})
-    with pytest.raises(quirk.InputError, match="plot.motion: ax must be 4 axes, row by row, for this picture; got 1"):
+    with pytest.raises(quirk.InputError, match=r"plot\.motion: ax must be 4 axes, row by row, for this picture; got 1"):
         run.plot.motion("rod", ax=solid)
     with pytest.raises(quirk.InputError, match="ax must be axes of a plane"):
         run.plot.energy(ax=solid)

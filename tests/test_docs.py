@@ -12,7 +12,9 @@ from quirk import constraints, forces, planar
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {
     name: (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("bodies", "constraints", "events", "forces", "import", "kinematics", "long-runs", "planar", "whole-system")
+    for name in (
+        "bodies", "constraints", "events", "forces", "import", "kinematics", "long-runs", "planar", "plots", "whole-system"
+    )
 }
 # What names that are exported, but are not constraints of their own, stand for.
 OTHERS = {"Constraint", "Joint", "Drawing", "Drum", "PlanarBody", "Plane"}

@@ -52,7 +52,6 @@ FLOORS = [
         "frictions",
         "frictional",
     },
-    {"modelfile", "load"},
     {
         "figures",
         "scene",
@@ -65,6 +64,8 @@ FLOORS = [
         "still",
         "animate",
         "summary",
+        "modelfile",
+        "load",
     },
     {"cli", "demos"},
 ]

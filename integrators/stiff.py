@@ -48,8 +48,9 @@ def stiff_steps(
 ) -> Iterator[StiffStep]:
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
 
-    `first` is the step to try first, or 0 to leave it to SciPy. Every yielded end state is projected; the solver goes on from its own state until that has drifted by
-    RESTART_DRIFT times the tolerance, and is then restarted, as it is at breaks.
+    `first` is the step to try first, or 0 to leave it to SciPy. Every yielded end state is projected; the solver goes
+    on from its own state until that has drifted by RESTART_DRIFT times the tolerance, and is then restarted, as it is
+    at breaks.
 
     Raises
     ------

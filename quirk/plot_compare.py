@@ -8,8 +8,8 @@ import numpy as np
 
 from .errors import InputError
 from .figures import Sheet, draw_largest, finish
-from .result import BodyView, JointView, Result
 from .in_between import poses
+from .result import BodyView, JointView, Result
 
 OWNER = "plot.compare"
 

@@ -1,5 +1,6 @@
 """Animations: what is seen from where, what hides what, what is followed, and wheels, gears, ropes and ground."""
 
+import itertools
 import matplotlib as mpl
 
 mpl.use("Agg")
@@ -216,7 +217,7 @@ class TestRoundParts:
 def test_lines_in_pieces_have_no_gaps():
     line = np.arange(33.0).reshape(11, 3)
     parts = chunks(line, 4)
-    assert all((one[-1] == two[0]).all() for one, two in zip(parts, parts[1:], strict=False))
+    assert all((one[-1] == two[0]).all() for one, two in itertools.pairwise(parts))
     np.testing.assert_array_equal(np.concatenate([parts[0], *(part[1:] for part in parts[1:])]), line)
 
 

@@ -1,6 +1,7 @@
 """Animations: what is seen from where, what hides what, what is followed, and wheels, gears, ropes and ground."""
 
 import itertools
+
 import matplotlib as mpl
 
 mpl.use("Agg")

@@ -75,7 +75,6 @@ FLOORS = [
         "frictional",
     },
     {"importers", "modelfile", "load", "checkpoints"},
-    {"sweeps"},
     {
         "prefixes",
         "event_marks",
@@ -105,6 +104,7 @@ FLOORS = [
         "stage",
         "summary",
         "resultfile",
+        "sweeps",
         "in_between",
         "viewer",
     },

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .contacts import Contacts, Resting
+from .contacts import Contacts
 from .dynamics.applied import exerted
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
@@ -23,6 +23,7 @@ from .happenings import Happening
 from .integrators import IntegrationError
 from .legs import Leg
 from .phases import Phases
+from .resting import Resting
 from .segment import Segment
 from .state import Kinematics, State
 from .switching import Situation, Switchboard, SwitchingError, actions_of

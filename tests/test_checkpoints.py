@@ -24,7 +24,7 @@ class KilledError(Exception):
 @pytest.fixture
 def short_legs(monkeypatch):
     """Legs of a few steps."""
-    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 15)
+    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 15 if compiled else 60)
 
 
 def pendulum(length=1.0):

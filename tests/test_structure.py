@@ -73,6 +73,8 @@ FLOORS = [
         "rebuilt",
         "frictions",
         "frictional",
+        "frictionless",
+        "resting",
     },
     {"importers", "modelfile", "load", "checkpoints"},
     {

@@ -15,9 +15,10 @@ from .description import Link, Names, Weld
 from .geometry import Placed, ball, capsule, placed
 from .imported import Imported, checked_limits, checked_path, finished
 from .left_out import LeftOut
-from .mjcf_joints import MadeJoints, Stack, connect
+from .mjcf_joints import MadeJoints, connect
 from .mjcf_model import Model, pose
 from .mjcf_relations import relations
+from .mjcf_stack import Stack
 from .pose import Pose
 
 # MuJoCo's viewer shows groups of geoms up to this one; those beyond are for collisions.

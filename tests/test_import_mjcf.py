@@ -222,6 +222,8 @@ def test_servos_tendons_and_bodies_without_joints(tmp_path):
     imported = importers.load_mjcf(path, keyframe=0)
     system = imported.system
     assert imported.links["plate"] == "one"
+    one = system["one"]
+    assert np.allclose(one.frame("eye").origin - one.frame("one").origin, [0.1, 0.2, 0])
     assert isinstance(system["servo"], quirk.Controller) and isinstance(system["motor"], quirk.Actuator)
     assert any("motors whose control is zero" in line and '"idle"' in line for line in imported.left_out)
     m, d = mujoco_at_key(path)

@@ -93,6 +93,10 @@ def _tree(model: Model) -> tuple[list[Link], list[Weld], list[Stack]]:
             stacks.append(Stack(model, number, name, parent))
         else:
             welds.append(Weld(parent, name))
+    for site in range(m.nsite):
+        if m.site_bodyid[site]:
+            place = pose(m.site_pos[site], m.site_quat[site])
+            links[m.site_bodyid[site] - 1].frames[model.name("SITE", site)] = place
     return links, welds, stacks
 
 
@@ -159,7 +163,7 @@ def _note_the_rest(model: Model, left_out: LeftOut) -> None:
     for count, what in (
         ("nsensor", "sensors"), ("ncam", "cameras"), ("nlight", "lights"), ("nflex", "flexible bodies"),
         ("nskin", "skins"), ("nplugin", "plugins"), ("nmocap", "bodies moved by motion capture, which stand still"),
-        ("nsite", "sites"), ("nuserdata", "user data"),
+        ("nuserdata", "user data"),
     ):  # fmt: skip
         if getattr(m, count, 0):
             left_out.note(what, str(getattr(m, count)))

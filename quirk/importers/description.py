@@ -16,7 +16,7 @@ from quirk.shapes import Shape
 from .pose import Pose
 
 
-@dataclass
+@dataclass(eq=False)
 class Link:
     """A rigid part as the file has it.
 

@@ -150,7 +150,8 @@ def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint])
             ordered.append(child)
             tree.append(joint)
     if len(ordered) < len(links):
-        circle = next(joint for joint in listed.values() if links[joint.child] not in ordered)
+        placed = {link.name for link in ordered}
+        circle = next(joint for joint in listed.values() if joint.child not in placed)
         raise circle.element.error("is part of a circle of links; a URDF is a tree")
     return ordered, tree
 

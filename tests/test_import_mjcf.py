@@ -67,6 +67,24 @@ STACKS = {
          HINGE.format("b", "1 0 1", 'ref="-25" stiffness="2" springref="-9" damping="0.4"')],
         "0.7 -0.5", "1.1 -2",
     ),
+    "skew hinges": (
+        ['<joint name="a" axis="0 1 0" pos="0 0 0.08" ref="10" stiffness="2" damping="0.3"/>',
+         '<joint name="b" axis="1 0 0.5" pos="0.03 0 0.04" ref="-20" stiffness="3" springref="4" damping="0.2"/>'],
+        "0.5 -0.8", "1 2",
+    ),
+    "skew hinges that are not perpendicular": (
+        ['<joint name="a" axis="0 1 0.4" pos="0 0 0.08"/>', '<joint name="b" axis="1 0.3 0.5" pos="0 0.1 0.04"/>'], "0.5 -0.8", "1 2",
+    ),
+    "hinges that meet": (
+        ['<joint name="a" axis="0 1 0" pos="0 0.3 0.1" damping="0.3"/>', '<joint name="b" axis="1 0 0" pos="0.2 0 0.1" ref="30"/>'],
+        "0.5 -0.8", "1 2",
+    ),
+    "hinges that meet and are not perpendicular": (
+        ['<joint name="a" axis="0 1 0" pos="0 0.3 0.1"/>', '<joint name="b" axis="1 1 0" pos="0.2 0.2 0.1"/>'], "0.5 -0.8", "1 2",
+    ),
+    "parallel hinges": (
+        ['<joint name="a" axis="0 1 1" pos="0 0.3 0.1"/>', '<joint name="b" axis="0 1 1" pos="0.2 0.2 0.1"/>'], "0.5 -0.8", "1 2",
+    ),
     "three hinges": ([HINGE.format(n, a, "") for n, a in zip("abc", ("0 0 1", "1 1 0", "1 -1 0"), strict=False)], "0.4 0.3 -0.6", "1 2 -1"),
     "ball": (['<joint type="ball" name="a" pos="0.1 0 0" stiffness="3" damping="0.2" springdamper="0 0"/>'], "0.8 0.2 0.5 0.1", "1 2 -1"),
     "free": (['<joint type="free" name="a" damping="0.4"/>'], "0.1 0.2 0.3 0.8 0.2 0.5 0.1", "1 0 2 1 2 -1"),
@@ -204,6 +222,8 @@ def test_servos_tendons_and_bodies_without_joints(tmp_path):
     imported = importers.load_mjcf(path, keyframe=0)
     system = imported.system
     assert imported.links["plate"] == "one"
+    one = system["one"]
+    assert np.allclose(one.frame("eye").origin - one.frame("one").origin, [0.1, 0.2, 0])
     assert isinstance(system["servo"], quirk.Controller) and isinstance(system["motor"], quirk.Actuator)
     assert any("motors whose control is zero" in line and '"idle"' in line for line in imported.left_out)
     m, d = mujoco_at_key(path)
@@ -262,7 +282,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     listed = "\n".join(imported.left_out)
     for text in ('armature (inertia of rotors): joint "a"', "compensated gravity", "sensors: 1", "cameras: 1", "lights: 1",
                  'tendons of joints, over several sites or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
-                 'geom "floor"', "sticking of dry friction", 'damping of balls and of three hinges on one body: joint "x", joint "y"'):  # fmt: skip
+                 'geom "floor"', "sticking of dry friction", 'damping of balls, and of hinges on one body that are three or not perpendicular: joint "x", joint "y"'):  # fmt: skip
         assert text in listed, text
     assert imported.system["a limits"].gaps[0].numbers[1] == pytest.approx(np.deg2rad(30))
     assert imported.system["a friction"].coulomb == 0.2
@@ -271,9 +291,10 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
 @pytest.mark.parametrize(
     ("bodies", "message"),
     [
-        (f'<body name="b">{HINGE.format("a", "1 0 0", "")}{HINGE.format("c", "1 1 0", "")}{GEOM}</body>', "not perpendicular"),
+        (f'<body name="b">{"".join(HINGE.format(n, "1 0 0", "") for n in "ab")}{GEOM}</body>', "two hinges about one line"),
+        (f'<body name="b">{"".join(HINGE.format(n, a, "") for n, a in zip("abc", ("1 0 0", "0 1 0", "1 0 1"), strict=True))}{GEOM}</body>', "not perpendicular"),
         (f'<body name="b">{HINGE.format("a", "1 0 0", "")}{SLIDE.format("c", "0 1 0", "")}{GEOM}</body>', "slide after a hinge"),
-        ('<body name="b"><joint name="a"/><joint name="c" axis="1 0 0" pos="0 1 0"/><geom size="1"/></body>', "different points"),
+        ('<body name="b"><joint name="a"/><joint name="c" axis="1 0 0"/><joint name="d" axis="0 1 0" pos="0 1 0"/><geom size="1"/></body>', "different points"),
         ('<body name="b"><joint name="a"/></body>', "MuJoCo does not read it.*mass"),
         ('<body name="b"><joint name="a" type="wheel"/><geom size="1"/></body>', "MuJoCo does not read it.*line"),
         ("", "nothing in it moves"),

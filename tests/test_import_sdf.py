@@ -166,6 +166,7 @@ def test_frames_nested_models_and_placement(tmp_path):
     assert np.allclose(system["gripper::palm"].position, [1, 1, -0.1])
     assert np.allclose(system["gripper::finger"].position, [1.1, 1, -0.1])
     assert np.allclose(system["gripper::slide"].frame_i.matrix[:, 2], [1, 0, 0])
+    assert np.allclose(system["arm"].frame("tilted").origin - system["arm"].frame("arm").origin, [0, 1, 0.1])
     assert system["wrist"].body_i is system["arm"] and system["wrist"].body_j is system["gripper::palm"]
     # Without a pose of its own, a joint is where its child is; the model's frame is turned back by 90 degrees.
     assert np.allclose(system["wrist"].frame_j.origin, 0)

@@ -87,6 +87,12 @@ class Bodies:
             inertia += pose.axes @ link.inertia @ pose.axes.T + shifted
             momentum += link.mass * link.velocity
         frames: dict[str, Frame] = {link.name: self._poses[link.name].frame for link in members}
+        for link in members:
+            for name, inner in link.frames.items():
+                if name in frames:
+                    self._names.changed.append(f'frame "{name}" of link "{link.name}" is left out')
+                else:
+                    frames[name] = (self._poses[link.name] @ inner).frame
         with at(first.where):
             body = Body(
                 self._names.take(first.name, "link"),
@@ -100,7 +106,7 @@ class Bodies:
                 frames=frames,
                 **self._tolerance,
             )
-        self.of_link.update(dict.fromkeys(frames, body))
+        self.of_link.update({link.name: body for link in members})
         return body
 
 

@@ -16,7 +16,7 @@ from quirk.shapes import Shape
 from .pose import Pose
 
 
-@dataclass
+@dataclass(eq=False)
 class Link:
     """A rigid part as the file has it.
 
@@ -29,6 +29,7 @@ class Link:
     centre : (3,) centre of mass, m, in the link
     inertia : (3, 3) about the centre of mass along the axes of the link, kg m^2
     shapes : functions from the pose of the link in its body to a shape in body coordinates
+    frames : poses in the link of further frames, by name
     velocity, angular_velocity : (3,) of its centre of mass, m/s, and rad/s, both in N
     """
 
@@ -39,6 +40,7 @@ class Link:
     centre: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
     shapes: list[Callable[[Pose], Shape]] = field(default_factory=list)
+    frames: dict[str, Pose] = field(default_factory=dict)
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
     angular_velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
 

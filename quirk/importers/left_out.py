@@ -11,13 +11,11 @@ class LeftOut:
     """Collects what is not brought over, and says the same thing of many elements in one line."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[str]] = {}
+        self._found: dict[str, dict[str, None]] = {}  # places in order, each once
 
     def note(self, what: str, where: str) -> None:
         """Remember that something was left out at one place."""
-        places = self._found.setdefault(what, [])
-        if where not in places:
-            places.append(where)
+        self._found.setdefault(what, {})[where] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:
         """Remember all elements and attributes of a file that nothing asked for; `reasons` are by tag."""

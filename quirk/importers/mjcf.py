@@ -15,9 +15,10 @@ from .description import Link, Names, Weld
 from .geometry import Placed, ball, capsule, placed
 from .imported import Imported, checked_limits, checked_path, finished
 from .left_out import LeftOut
-from .mjcf_joints import MadeJoints, Stack, connect
+from .mjcf_joints import MadeJoints, connect
 from .mjcf_model import Model, pose
 from .mjcf_relations import relations
+from .mjcf_stack import Stack
 from .pose import Pose
 
 # MuJoCo's viewer shows groups of geoms up to this one; those beyond are for collisions.
@@ -92,6 +93,10 @@ def _tree(model: Model) -> tuple[list[Link], list[Weld], list[Stack]]:
             stacks.append(Stack(model, number, name, parent))
         else:
             welds.append(Weld(parent, name))
+    for site in range(m.nsite):
+        if m.site_bodyid[site]:
+            place = pose(m.site_pos[site], m.site_quat[site])
+            links[m.site_bodyid[site] - 1].frames[model.name("SITE", site)] = place
     return links, welds, stacks
 
 
@@ -158,7 +163,7 @@ def _note_the_rest(model: Model, left_out: LeftOut) -> None:
     for count, what in (
         ("nsensor", "sensors"), ("ncam", "cameras"), ("nlight", "lights"), ("nflex", "flexible bodies"),
         ("nskin", "skins"), ("nplugin", "plugins"), ("nmocap", "bodies moved by motion capture, which stand still"),
-        ("nsite", "sites"), ("nuserdata", "user data"),
+        ("nuserdata", "user data"),
     ):  # fmt: skip
         if getattr(m, count, 0):
             left_out.note(what, str(getattr(m, count)))

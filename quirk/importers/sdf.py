@@ -96,6 +96,7 @@ def load_sdf(
     short = _short_names(contents, len(top.all("model")))
     meshes = MeshFiles(file, folders, left_out)
     links = [_link(contents, name, short[name], meshes) for name in contents.links]
+    _add_frames(contents, dict(zip(contents.links, links, strict=True)))
     if not links:
         raise root.error("has no link")
     made = SdfJoints(contents, short, with_limits, names, left_out)
@@ -226,6 +227,15 @@ def _link(contents: Contents, name: str, short: str, meshes: MeshFiles) -> Link:
     if not flag(element.one("gravity"), True):
         meshes.left_out.note("links without gravity", element.owner)
     return link
+
+
+def _add_frames(contents: Contents, links: dict[str, Link]) -> None:
+    """Give links the frames that are attached to them."""
+    frames = contents.frames
+    for name, frame in frames.named.items():
+        link = frames.link(name) if frame.element.tag == "frame" else None
+        if link is not None:
+            links[link].frames[frame.element.attribute("name")] = links[link].pose.inverse @ frames.pose(name)
 
 
 def _read_inertial(link: Link, element: Element, left_out: LeftOut) -> None:

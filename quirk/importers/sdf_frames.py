@@ -71,12 +71,12 @@ class Frames:
         """Return where a frame is in N."""
         if name is None:
             return Pose()
-        chain: list[str] = []
+        chain: dict[str, None] = {}
         at: str | None = name
         while at is not None and at not in self._found:
             if at in chain:
                 raise self.named[at].element.error("frames are relative to each other in a circle")
-            chain.append(at)
+            chain[at] = None
             at = self.named[at].to
         for link in reversed(chain):
             frame = self.named[link]

@@ -22,7 +22,7 @@ from quirk.system import System
 from .left_out import LeftOut
 from .pose import Pose, of_frame, to_rpy
 from .tree import Edge, spanning_tree
-from .urdf import NO_LIMIT
+from .urdf_parts import NO_LIMIT
 
 TYPES: dict[type[Constraint], str] = {
     Revolute: "revolute", Prismatic: "prismatic", Fixed: "fixed", Free: "floating", Planar: "planar",

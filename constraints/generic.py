@@ -14,7 +14,7 @@ from quirk.errors import InputError
 from quirk.expression import Expression, function_of
 from quirk.frame import Frame
 from quirk.jets import Jet
-from quirk.motion import Motion
+from quirk.motion import Motion, as_motion
 from quirk.traceable import on_jets
 
 from .angle import rotation_123
@@ -158,7 +158,7 @@ class Generic(Joint):
             sources, numbers = _checked(owner, self.offset, given.copy()), tuple(given)
         else:
             entries = [0.0] * 6 if self.offset is None else np.asarray(self.offset, dtype=object).ravel().tolist()
-            entries = [Motion.function(x) if isinstance(x, str | Expression) else x for x in entries]
+            entries = [as_motion(owner, "offset", x) if isinstance(x, str | Expression) else x for x in entries]
             motions = tuple(entry for entry in entries if isinstance(entry, Motion))
             fixed = validate.numbers([entry for entry in entries if not isinstance(entry, Motion)])
             if len(entries) != 6 or fixed is None or not np.isfinite(fixed).all():

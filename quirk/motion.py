@@ -283,7 +283,7 @@ class Motion(Sealed):
 def as_motion(owner: str, argument: str, value: Any) -> Motion:
     """Return a motion, given as one, as the text of a function of t, or as a number that it always is."""
     if isinstance(value, str | Expression):
-        return Motion.function(value)
+        return Motion.function(function_of(owner, argument, value, ("t",)))
     return value if isinstance(value, Motion) else Motion.polynomial([validate.number(owner, argument, value)])
 
 

@@ -276,7 +276,7 @@ def test_wrong_variables_are_refused_where_the_part_is_made():
         quirk.JointTorque("m", hinge, "-angel")
     with pytest.raises(quirk.InputError, match=r'Force "f": force: .*finite numbers or texts'):
         quirk.Force("f", rod, [0, None, "t"])
-    with pytest.raises(quirk.InputError, match=r"Motion.function: f: .*no variable"):
+    with pytest.raises(quirk.InputError, match=r'Drive "d": motion: .*no variable'):
         quirk.Drive("d", hinge, "2*x")
     with pytest.raises(quirk.InputError, match=r'there is no body or joint "rodd"'):
         quirk.simulate(quirk.System([rod, quirk.Event("e", quirk.Expression("rodd.position.x"))]), 0.1)

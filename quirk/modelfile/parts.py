@@ -59,11 +59,12 @@ class PartMaker:
     def part(self, name: str, asked_at: Path, what: str = "") -> Any:
         """Return the part of a name, made if need be, or FLAWED; `asked_at` is where it is asked for."""
         if name not in self.made and name in self.declared:
-            if name in self._in_the_making:
-                self.mistakes.add(asked_at, f'{what}: "{name}" is needed to make itself')
+            if name in self._in_the_making or len(self._in_the_making) > DEEPEST:
+                self.mistakes.add(asked_at, f'{what}: "{name}" is needed to make itself, or by too many others')
                 return FLAWED
             self._in_the_making.add(name)
             self.made[name] = made = self._checked_part(self.declared[name])
+            self._in_the_making.discard(name)
             for companion in getattr(made, "companions", ()):
                 self._companions[companion.name] = companion
         found = self.made.get(name, self._companions.get(name))
@@ -73,9 +74,9 @@ class PartMaker:
             return FLAWED
         return found
 
-    def companion(self, name: str) -> Any:
-        """Return what another part has brought with it, or None."""
-        return self._companions.get(name)
+    def names_of(self, family: str) -> list[str]:
+        """Return the names of all parts of a family."""
+        return [name for name, path in self.declared.items() if path[0] == family]
 
     def object(
         self, table: Mapping[str, Any], path: Path, title: str, default: str | None = None, depth: int = 0

@@ -14,12 +14,12 @@ from quirk import validate
 from quirk.body import Body
 from quirk.errors import InputError, QuirkError
 from quirk.simulate import simulate
-from quirk.state import State
 from quirk.system import System
 
 from .lines import lines_of
 from .mistakes import Mistakes, suggestion
 from .parts import FLAWED, PartMaker
+from .start import moved_bodies, start_from
 from .written import FAMILIES, FORMAT
 
 SECTIONS = ("format", "system", *FAMILIES, "state", "run")
@@ -83,19 +83,21 @@ def model_of(text: str, where: str = "the model") -> Model:
     _check_sections(tables, mistakes)
     maker = PartMaker(tables, mistakes)
     items = maker.all_parts()
-    options = _options(tables, mistakes)
+    options = _options(tables, maker, mistakes)
     run = _run(tables, maker, mistakes)
+    state = _section(tables, "state", mistakes)
+    moved = moved_bodies(state, maker.names_of("body"), mistakes)
     if mistakes.found:
-        _system(
-            [Body("any", 1.0, (1, 1, 1))], {**options, "order": []}, maker, mistakes
-        )  # to hear what is wrong with these
+        # To hear what is wrong with the options, too.
+        _system([Body("any", 1.0, (1, 1, 1))], {**options, "order": []}, maker, mistakes)
     mistakes.check()
     system = _system(items, options, maker, mistakes)
+    if system is not None:
+        _switch(system, options, mistakes)
+        if state:
+            start_from(system, state, moved, mistakes)
     mistakes.check()
     assert system is not None
-    _switch(system, options, mistakes)
-    _start(system, tables.get("state", {}), mistakes)
-    mistakes.check()
     return Model(system, run)
 
 
@@ -118,7 +120,7 @@ def _section(tables: Mapping[str, Any], key: str, mistakes: Mistakes) -> dict[st
     return section
 
 
-def _options(tables: Mapping[str, Any], mistakes: Mistakes) -> dict[str, Any]:
+def _options(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
     """Return what [system] says: arguments of `System`, what is switched, and the order of parts."""
     section = _section(tables, "system", mistakes)
     named = ("switched_on", "switched_off", "order")
@@ -128,6 +130,9 @@ def _options(tables: Mapping[str, Any], mistakes: Mistakes) -> dict[str, Any]:
             mistakes.add(("system", key), f'[system]: there is no "{key}"; {suggestion(key, (*arguments, *named))}')
         elif key in named and not (isinstance(value, list) and all(isinstance(x, str) for x in value)):
             mistakes.add(("system", key), f"[system]: {key} must be a list of names; got {value!r}")
+        elif key in named:
+            for name in value:
+                maker.part(name, ("system", key), f"[system]: {key}")
     return section
 
 
@@ -140,11 +145,8 @@ def _system(items: list[Any], options: dict[str, Any], maker: PartMaker, mistake
     arguments = {key: value for key, value in options.items() if key in _arguments(System)}
     if "order" in options:
         by_name = {item.name: item for item in items}
-        listed = [by_name.get(name) or maker.companion(name) for name in options["order"]]
-        for name, part in zip(options["order"], listed, strict=True):
-            if part is None:
-                mistakes.add(("system", "order"), f'[system]: order: there is no part "{name}"')
-        items = [part for part in listed if part is not None] + [x for x in items if x.name not in options["order"]]
+        first = [by_name.get(name) or maker.part(name, ("system", "order")) for name in options["order"]]
+        items = [*first, *(item for item in items if item.name not in options["order"])]
     try:
         with np.errstate(over="raise"):
             return System(items, **arguments)
@@ -161,57 +163,6 @@ def _switch(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> N
             switch(*options.get(key, ()))
         except QuirkError as error:
             mistakes.add(("system", key), f"[system]: {key}: {error}")
-
-
-def _start(system: System, state: Any, mistakes: Mistakes) -> None:
-    """Let runs start in the state that is given, or as far as it is."""
-    if not isinstance(state, dict):
-        mistakes.add(("state",), f"state must be a section [state]; got {state!r}")
-        return
-    keys = ("position", "orientation", "velocity", "angular_velocity")
-    start, bodies = system.initial_state(), {body.name: row for row, body in enumerate(system.bodies)}
-    for key in state:
-        if key not in ("angles", "internal", "body"):
-            hint = suggestion(key, ("angles", "internal", "body"))
-            mistakes.add(("state", key), f'[state]: there is no "{key}"; {hint}')
-    moved = state.get("body", [])
-    if not isinstance(moved, list) or not all(isinstance(table, dict) for table in moved):
-        mistakes.add(("state", "body"), "[state]: write a section [[state.body]] for each body")
-        moved = []
-    for k, table in enumerate(moved):
-        name = table.get("name")
-        if not isinstance(name, str) or name not in bodies:
-            hint = suggestion(str(name), bodies)
-            mistakes.add(("state", "body", k), f"[[state.body]]: there is no body {name!r}; {hint}")
-            continue
-        for key, value in table.items():
-            path = ("state", "body", k, key)
-            if key in keys:
-                part = getattr(start, key)
-                try:
-                    part[bodies[name]] = validate.array(f'state of "{name}"', key, value, part.shape[1:])
-                except InputError as error:
-                    mistakes.add(path, str(error))
-            elif key != "name":
-                mistakes.add(path, f'state of "{name}": there is no "{key}"; {suggestion(key, keys)}')
-    for key in ("angles", "internal"):
-        setattr(start, key, state.get(key, {}))
-    if mistakes.found or not state:
-        return
-    try:
-        checked = system.checked(start)
-    except (QuirkError, TypeError) as error:
-        mistakes.add(("state",), str(error))
-        return
-    system._initial = _as_given(start, checked)
-
-
-def _as_given(start: State, checked: State) -> State:
-    """Return a checked state with those quaternions as they were given that are of unit length already."""
-    lengths = np.linalg.norm(start.orientation, axis=1, keepdims=True)
-    unit = np.abs(lengths - 1.0) < 4 * np.finfo(float).eps
-    checked.orientation = np.where(unit, start.orientation, checked.orientation)
-    return checked
 
 
 def _run(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:

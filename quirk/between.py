@@ -145,15 +145,15 @@ class Between:
         if known is not None and order > 1:
             return known.linear[self._rows, :order], known.angular[self._rows, :order]
         if order > 1:
-            found = Differentiator(self.segment.plant.solver(), order).along(self._time, self._flat, self._angles)
+            found = Differentiator(self.solver, order).along(self._time, self._flat, self._angles)
             return found.linear, found.angular
-        motion = dynamics_along(self.segment.plant.solver(), self._time, self._flat, self._angles)
+        motion = dynamics_along(self.solver, self._time, self._flat, self._angles)
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfied(self) -> bool:
         """Whether the rows are on the constraints: runs may have been made without holding them there."""
         state = self.segment.model.carried.state(self._flat)
-        found = residuals_along(self.segment.plant.solver(), self._time, state)[..., 0]
+        found = residuals_along(self.solver, self._time, state)[..., 0]
         return bool(np.abs(found).max(initial=0.0) <= ON_CONSTRAINTS * max(1.0, self.segment.model.length) ** 2)
 
     def _projected(self, time: np.ndarray, flat: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from quirk import constraints, forces, planar
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {
     name: (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("bodies", "constraints", "events", "forces", "kinematics", "planar", "whole-system")
+    for name in ("bodies", "constraints", "events", "forces", "kinematics", "planar", "results", "whole-system")
 }
 # What names that are exported, but are not constraints of their own, stand for.
 OTHERS = {"Constraint", "Joint", "Drawing", "Drum", "PlanarBody", "Plane"}
@@ -23,7 +23,8 @@ def blocks(page):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_code_prints_what_the_page_says(name):
+def test_the_code_prints_what_the_page_says(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some pages write files
     namespace = {}
     assert blocks(PAGES[name])
     for code in blocks(PAGES[name]):

@@ -30,7 +30,7 @@ def with_carried(between: Between, place: Place, flat: np.ndarray) -> np.ndarray
         return flat
     left, where = np.unique(place.left, return_inverse=True)
     nodes = Place(np.repeat(left, COUNT), np.tile(PARTS, len(left)))
-    along, _ = between.states(nodes)
+    along = between.states(nodes)
     rows = between.segment.flat[:, STATE_SIZE * carried.bodies :]
     before, after, h = rows[left], rows[left + 1], np.diff(between.segment.time)[left][:, None]
     angles = between.angles(nodes, along) if model.reads_angles else None

@@ -153,8 +153,8 @@ def _check(system: System, details: Mapping[str, Any]) -> None:
         if system.is_active(name) is not on:
             was, call = ("on", "activate") if on else ("off", "deactivate")
             raise InputError(
-                f"{OWNER}: {system[name]} was switched {was} in the system that was saved, and is not in the one given: "
-                f"call system.{call}({name!r})"
+                f"{OWNER}: {system[name]} was switched {was} in the system that was saved, and is not in the one "
+                f"given: call system.{call}({name!r})"
             )
 
 

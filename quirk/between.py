@@ -8,7 +8,7 @@ import numpy as np
 
 from . import rotation
 from .dynamics.sparse.host.along import dynamics_along, residuals_along
-from .dynamics.sparse.host.derivatives import Differentiator, highest_order, require_order
+from .dynamics.sparse.host.derivatives import HIGHEST_ORDER, Differentiator, highest_order, require_order
 from .dynamics.turns import Turns
 from .errors import InputError
 from .hermite import between
@@ -39,10 +39,11 @@ class Between:
     segment : Segment
     left : (k,)
         The first row of each interval.
+    order : of the derivatives of velocities that are used, if they are known: 1 for accelerations, 3 for snap
     """
 
-    def __init__(self, segment: Segment, left: np.ndarray) -> None:
-        self.segment, self.solver = segment, segment.plant.solver()
+    def __init__(self, segment: Segment, left: np.ndarray, order: int = HIGHEST_ORDER) -> None:
+        self.segment, self.solver, self._order = segment, segment.plant.solver(), order
         self._rows = np.unique([left, left + 1])
         self._time, self._flat = segment.time[self._rows], segment.flat[self._rows]
         angles = segment.angles_read
@@ -59,27 +60,31 @@ class Between:
         before, after = self._ends(place, self._time)
         return before + place.x * (after - before)
 
-    def states(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
-        """Return flat states (p, 13 n + k), and by how much they are uncertain (p,), m.
+    def uncertainty(self, place: Place) -> np.ndarray:
+        """How far the polynomials are from those with one derivative less at both ends (p,), m.
 
-        Numbers carried beside the motion are those of the row before. The uncertainty is how far the polynomials are
-        from those with one derivative less at both ends; turns count times the size of the system.
+        Turns count times the size of the system.
         """
-        h, terms = np.diff(self._ends(place, self._time), axis=0)[0], self._position.shape[1]
-        found, apart = [], np.zeros(len(h))
+        h, terms = self._lengths(place), self._position.shape[1] - 1
+        apart = np.zeros(len(h))
         for tower, size in ((self._position, 1.0), (self._quaternion, 2 * self.segment.model.length)):
             before, after = self._ends(place, tower)
-            values, rates = between(before, after, place.x, h)
-            coarser, _ = between(before[:, : terms - 1], after[:, : terms - 1], place.x, h)
+            values, _ = between(before, after, place.x, h)
+            coarser, _ = between(before[:, :terms], after[:, :terms], place.x, h)
             apart = np.maximum(apart, size * np.abs(values - coarser).max(axis=(1, 2), initial=0.0))
-            found += [values, rates]
-        r, v, q, q_dot = found
+        return apart
+
+    def states(self, place: Place) -> np.ndarray:
+        """Return flat states (p, 13 n + k); numbers carried beside the motion are those of the row before."""
+        h = self._lengths(place)
+        r, v = between(*self._ends(place, self._position), place.x, h)
+        q, q_dot = between(*self._ends(place, self._quaternion), place.x, h)
         norm = np.linalg.norm(q, axis=-1, keepdims=True)
         q, q_dot = q / norm, q_dot / norm
         omega = 2 * rotation.multiply(rotation.conjugate(q), q_dot)[..., 1:]
         flat = self._flat[self._index(place)].copy()
         flat[:, : STATE_SIZE * r.shape[1]] = np.concatenate([r, q, v, omega], axis=2).reshape(len(h), -1)
-        return self._projected(self.time(place), flat), apart
+        return self._projected(self.time(place), flat)
 
     def quadrants(self, place: Place, flat: np.ndarray) -> np.ndarray:
         """Return the quadrants (p, K, 2) of joints at states (p, 13 n + k), next to those of the rows around them."""
@@ -89,9 +94,7 @@ class Between:
             return turns.quadrants[self._rows[self._index(place)]]
         half, rate = self._half_angles()
         towers = np.stack([half, rate], axis=1)
-        h = np.diff(self._ends(place, self._time), axis=0)[0]
-        before, after = self._ends(place, towers)
-        near, _ = between(before, after, place.x, h)
+        near, _ = between(*self._ends(place, towers), place.x, self._lengths(place))
         # A quadrant is a quarter of a turn, in the middle of which its angles are.
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 
@@ -116,10 +119,15 @@ class Between:
         """Numbers (p,) of the rows before, among those that are known here."""
         return np.searchsorted(self._rows, place.left)
 
-    def _ends(self, place: Place, values: np.ndarray) -> np.ndarray:
-        """Values (2, p, ...) at the start and the end of each interval."""
+    def _lengths(self, place: Place) -> np.ndarray:
+        """Lengths (p,) of the intervals, s."""
+        before, after = self._ends(place, self._time)
+        return after - before
+
+    def _ends(self, place: Place, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (p, ...) at the start and at the end of each interval."""
         index = self._index(place)
-        return np.stack([values[index], values[index + 1]])
+        return values[index], values[index + 1]
 
     def _towers(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (rows, K + 1, n, 3) and quaternions (rows, K + 1, n, 4) with as many derivatives as are known."""
@@ -136,7 +144,7 @@ class Between:
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations, and jerk and snap where they exist, (rows, K, n, 3) each."""
         model = self.segment.model
-        order = highest_order(model)
+        order = min(self._order, highest_order(model))
         try:
             require_order(model, 2)
         except InputError:
@@ -145,15 +153,15 @@ class Between:
         if known is not None and order > 1:
             return known.linear[self._rows, :order], known.angular[self._rows, :order]
         if order > 1:
-            found = Differentiator(self.segment.plant.solver(), order).along(self._time, self._flat, self._angles)
+            found = Differentiator(self.solver, order).along(self._time, self._flat, self._angles)
             return found.linear, found.angular
-        motion = dynamics_along(self.segment.plant.solver(), self._time, self._flat, self._angles)
+        motion = dynamics_along(self.solver, self._time, self._flat, self._angles)
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfied(self) -> bool:
         """Whether the rows are on the constraints: runs may have been made without holding them there."""
         state = self.segment.model.carried.state(self._flat)
-        found = residuals_along(self.segment.plant.solver(), self._time, state)[..., 0]
+        found = residuals_along(self.solver, self._time, state)[..., 0]
         return bool(np.abs(found).max(initial=0.0) <= ON_CONSTRAINTS * max(1.0, self.segment.model.length) ** 2)
 
     def _projected(self, time: np.ndarray, flat: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,8 @@ SIDES = ("before", "after")
 # Outputs are too far apart where the interpolation is uncertain by more than this part of the size of the system, or
 # of the way between two outputs if that is longer.
 MOST_UNCERTAIN = 1e-2
+# Below this part of the size of the system it is known well enough without jerk and snap.
+WELL_KNOWN = 1e-10
 
 
 class Instants(Result):
@@ -123,20 +125,37 @@ def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
 def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segment, np.ndarray]:
     """Return a segment at some times that are at its rows or behind them, and the uncertainty (nt,)."""
     flat, quadrants = segment.flat[rows], segment.turns.quadrants[rows]
-    uncertainty, between = np.zeros(len(times)), np.flatnonzero(segment.time[rows] != times)
-    if len(between):
-        left = rows[between]
-        if left[-1] + 1 >= len(segment.time):
-            raise InputError(f"Result.at: the run is not known between t = {segment.time[-1]:g} s and its next segment")
+    uncertainty = np.zeros(len(times))
+    for path, here in _paths(segment, rows, np.flatnonzero(segment.time[rows] != times)):
+        left = rows[here]
         before, after = segment.time[left], segment.time[left + 1]
-        place, path = Place(left, (times[between] - before) / (after - before)), Between(segment, left)
-        states, uncertainty[between] = path.states(place)
-        _check(segment, place, times[between], uncertainty[between])
-        flat[between] = with_carried(path, place, states)
-        quadrants[between] = path.quadrants(place, states)
+        place = Place(left, (times[here] - before) / (after - before))
+        uncertainty[here] = path.uncertainty(place)
+        _check(segment, place, times[here], uncertainty[here])
+        flat[here] = with_carried(path, place, path.states(place))
+        quadrants[here] = path.quadrants(place, flat[here])
     turns = Turns(segment.turns.joints, quadrants, segment.turns.whole)
     changes = segment.switched, segment.replaced
     return Segment(segment.plant, times, flat, turns, segment.rank, changes), uncertainty
+
+
+def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Between, np.ndarray]]:
+    """Interpolations of a segment, each with the numbers of the times between rows that it is for.
+
+    Jerk and snap take long where there are force elements: where outputs are close, accelerations are enough.
+    """
+    if not len(between):
+        return
+    left = rows[between]
+    if left[-1] + 1 >= len(segment.time):
+        raise InputError(f"Result.at: the run is not known between t = {segment.time[-1]:g} s and its next segment")
+    rough = Between(segment, left, order=1)
+    # In the middle of intervals all polynomials are farthest from each other.
+    near = rough.uncertainty(Place(left, np.full(len(left), 0.5))) <= WELL_KNOWN * segment.model.length
+    if near.any():
+        yield rough, between[near]
+    if not near.all():
+        yield Between(segment, left[~near]), between[~near]
 
 
 def _check(segment: Segment, place: Place, times: np.ndarray, uncertainty: np.ndarray) -> None:

@@ -29,7 +29,7 @@ def likeness(system: System) -> dict[str, Any]:
         "constraints": [_constraint(constraint) for constraint in system.constraints],
         "forces": [_force(force) for force in system.forces],
         "rank_tolerance": system.model.rank_tolerance,
-        "row_scale": system.model.row_scale.tolist(),
+        "load_length": system._load_length,
     }
 
 

@@ -23,6 +23,7 @@ PAGES = {
         "model-files",
         "planar",
         "plots",
+        "results",
         "whole-system",
     )
 }

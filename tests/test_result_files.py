@@ -234,3 +234,56 @@ def test_instants_are_not_saved(tmp_path):
         result.at(0.07).save(tmp_path / "r.nc")
     with pytest.raises(quirk.InputError, match=r"\.nc"):
         result.save(tmp_path / "r.txt")
+
+
+def test_a_system_that_is_switched_otherwise_is_refused(tmp_path):
+    path = quirk.simulate(cut(), 0.05, output=0.05).save(tmp_path / "r.nc")
+    other = cut()
+    other.deactivate("hold")
+    with pytest.raises(quirk.InputError, match=r"system\.activate\('hold'\)"):
+        Result.load(path, system=other)
+    system = cut()
+    system.deactivate("hold")
+    result = quirk.simulate(system, 0.05, output=0.05)
+    loaded = Result.load(result.save(path))
+    assert not loaded.system.is_active("hold")
+    check_same(result, loaded)
+
+
+def test_runs_that_failed_travel_too(tmp_path):
+    last = [0.5]
+
+    def gives_out(t, position, orientation, velocity, angular_velocity):
+        return [1, 0, 0] if t < last[0] else [1, 0]
+
+    ball = Body.sphere("ball", 1.0, 0.1)
+    system = quirk.System([ball, quirk.Force("push", ball, gives_out)])
+    with pytest.raises(quirk.SimulationError) as error:
+        quirk.simulate(system, 1.0, output=0.1)
+    result, last[0] = error.value.result, 0.0
+    loaded = Result.load(result.save(tmp_path / "r.nc"), system=system)
+    assert loaded.status == "failed"
+    np.testing.assert_array_equal(loaded["ball"].position, result["ball"].position)
+    with xarray.open_dataset(tmp_path / "r.nc") as data:
+        assert "position" in data and "acceleration" not in data
+        assert 'Force "push"' in data.attrs["left_out_accelerations"]
+    with pytest.raises(quirk.InputError, match='Force "push"'):
+        result.save(tmp_path / "r.nc", quantities="accelerations")
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b"])
+def test_names_that_files_cannot_hold(name, tmp_path):
+    result = quirk.simulate(quirk.System([Body.sphere(name, 1.0, 0.1)]), 0.1, output=0.1)
+    for method, suffix in (("save", "nc"), ("to_csv", "csv"), ("to_npz", "npz")):
+        with pytest.raises(quirk.InputError, match="rename the part"):
+            getattr(result, method)(tmp_path / f"r.{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["körper 1/2", "a.b [m]", "time", "x" * 300])
+def test_names_that_files_can_hold(name, tmp_path):
+    result = quirk.simulate(quirk.System([Body.sphere(name, 1.0, 0.1)]), 0.1, output=0.1)
+    check_same(result, Result.load(result.save(tmp_path / "r.nc")))
+    with np.load(result.to_npz(tmp_path / "r.npz")) as arrays:
+        np.testing.assert_array_equal(arrays[f"{name}.position [m]"], result[name].position)
+    assert f"{name}.position.x [m]" in result.to_pandas()

@@ -61,7 +61,10 @@ class Chosen:
         groups = _groups(owner, quantities)
         if only is None:
             return cls(result, groups, system.bodies, system.constraints, system.forces, frame)
-        parts = [system[name] for name in ([only] if isinstance(only, str) else _listed(owner, "only", only))]
+        given: list[Any] = (
+            [only] if isinstance(only, str | Body | Constraint | ForceElement) else _listed(owner, "only", only)
+        )
+        parts = list(dict.fromkeys(system[name] for name in given))
         for part in parts:
             if not isinstance(part, Body | Constraint | ForceElement):
                 raise InputError(f"{owner}: only must name bodies, constraints and forces; got {part}")
@@ -84,3 +87,15 @@ def _listed(owner: str, argument: str, given: Any) -> list[Any]:
     if not isinstance(given, Iterable):
         raise InputError(f"{owner}: {argument} must be a name or a list of names; got {given!r}")
     return list(given)
+
+
+def check_names(owner: str, result: Result) -> None:
+    """Raise InputError where a part has a name that files cannot hold."""
+    names = [part.name for part in result.system] + result.events.name
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{owner}: the name {name!r} is no text that files can hold: rename the part") from None
+        if "\0" in name:
+            raise InputError(f"{owner}: the name {name!r} ends, for files, before its end: rename the part")

@@ -11,6 +11,7 @@ import numpy as np
 from quirk import files, validate
 from quirk.errors import InputError
 
+from .chosen import check_names
 from .dataset import library
 from .table import table_of
 from .variable import Table, Variable
@@ -44,15 +45,17 @@ def to_pandas(result: Result, quantities: Any = None, only: Any = None, frame: s
         If pandas is not installed.
     """
     pandas = library("pandas", "Result.to_pandas")
-    columns = _components(table_of("Result.to_pandas", result, quantities, only, frame))
-    found = _by_name("Result.to_pandas", columns)
-    time = found.pop("time [s]")
-    return pandas.DataFrame(found, index=pandas.Index(time, name="time [s]"))
+    table = table_of("Result.to_pandas", result, quantities, only, frame)
+    found = _by_name("Result.to_pandas", _components(table))
+    made = pandas.DataFrame(found, index=pandas.Index(found.pop("time [s]"), name="time [s]"))
+    made.attrs = {f"left_out_{group}": why for group, why in table.left_out.items()}
+    return made
 
 
 def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
     """Write the table of `to_pandas` as a CSV file, and return its path; numbers are written with all their digits."""
     target = validate.output_file("Result.to_csv", path, (".csv",))
+    check_names("Result.to_csv", result)
     table = to_pandas(result, quantities, only, frame)
     with files.whole(target) as aside:
         table.to_csv(aside)
@@ -72,6 +75,7 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
         If an argument cannot be used, or two arrays would have the same name.
     """
     target = validate.output_file("Result.to_npz", path, (".npz",))
+    check_names("Result.to_npz", result)
     table = table_of("Result.to_npz", result, quantities, only, frame)
     arrays = _by_name("Result.to_npz", _parts(table, list(table.variables.values())))
     with files.whole(target) as aside:

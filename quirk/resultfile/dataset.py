@@ -47,6 +47,7 @@ def to_xarray(result: Result, quantities: Any = None, only: Any = None, frame: s
         Groups of variables: "motion", "activity", "events", "joints", "accelerations", "loads", "forces", "energy",
         "power", "momentum", "residuals", "derivatives"; default: all but the last, jerk and snap. What is not asked
         for is not computed; "motion", "activity", "events", "joints" and "momentum" take next to no time.
+        Of a run that has failed, groups that cannot be computed are left out unless asked for, and attributes say why.
     only : name or list of names, optional
         Bodies, constraints and forces that are wanted; default: all.
     frame : "inertial", "i", "j", "joint i" or "joint j"
@@ -86,4 +87,5 @@ def dataset_of(table: Table, attributes: dict[str, Any]) -> Any:
     for name in ("time", "segment", *described):
         if name in data:
             coordinates[name] = data.pop(name)
-    return xarray.Dataset(data, coordinates, attributes)
+    left_out = {f"left_out_{group}": why for group, why in table.left_out.items()}
+    return xarray.Dataset(data, coordinates, {**attributes, **left_out})

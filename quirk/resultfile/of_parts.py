@@ -199,7 +199,10 @@ def _add_internal(table: Table, chosen: Chosen) -> None:
     table.add("internal_value", "time internal", found, "internal variable of the force element", "as the element says")
 
 
-def _body_rows(chosen: Chosen) -> list[int]:
+def _body_rows(chosen: Chosen) -> Any:
+    """Which rows of arrays are those of the bodies; all of them take no copy."""
+    if chosen.bodies is chosen.result.system.bodies:
+        return slice(None)
     return [chosen.result.system.bodies.index(body) for body in chosen.bodies]
 
 

@@ -15,6 +15,7 @@ from quirk.dynamics.impulsive import Impulse
 from quirk.dynamics.sparse.host.derivatives import Found
 from quirk.dynamics.turns import Turns
 from quirk.errors import InputError, QuirkError
+from quirk.events import Event
 from quirk.happenings import Happening
 from quirk.integrators import Statistics
 from quirk.kinematics import KinematicResult
@@ -66,8 +67,9 @@ def load(path: str | Path, system: System | None = None) -> Result:
         details = json.loads(_text(run, "details"))
         if not isinstance(details, dict) or details.get("format") != FORMAT:
             raise InputError(f"{OWNER}: {str(path)!r} is of another version of QuIRK ({_versions(details)}){WITHOUT}")
-        model = _system(path, run, details) if system is None else _given(path, system, details)
-        return _result(root, run, details, model)
+        made, events = _system(path, run, details) if system is None else _given(system)
+        _check(made, details)
+        return _result(root, run, details, made, events)
     except LostPartError as error:
         raise InputError(f"{OWNER}: {str(path)!r} has {error}{WITHOUT}") from None
     except Exception as error:  # whatever stands in a file
@@ -94,7 +96,8 @@ def _checked_path(path: Any) -> Path:
 
 def _opened(xarray: Any, place: Path, group: str | None) -> Any:
     """One group of a file, read as a whole."""
-    with xarray.open_dataset(place, group=group, engine="netcdf4", decode_times=False) as found:
+    # An absolute path: xarray takes others for addresses, or for folders of users.
+    with xarray.open_dataset(place.absolute(), group=group, engine="netcdf4", decode_times=False) as found:
         # Nothing is packed, so that arrays are not larger than the file; others would only claim to be.
         if found.nbytes > 64 * place.stat().st_size:
             raise ValueError(f"its arrays would take {found.nbytes} bytes")
@@ -110,8 +113,8 @@ def _versions(details: Any) -> str:
     return ", ".join(f"{name} {number}" for name, number in versions.items()) if isinstance(versions, dict) else "?"
 
 
-def _system(path: Any, run: Any, details: Mapping[str, Any]) -> System:
-    """The system of a result, from its text."""
+def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, dict[str, Event]]:
+    """The system of a result, from its text, and all events that may have put parts in."""
     text = _text(run, "model")
     if not text:
         raise InputError(
@@ -119,28 +122,43 @@ def _system(path: Any, run: Any, details: Mapping[str, Any]) -> System:
             f"({_text(run, 'missing')}): make it again as the script of the run did, and give it with system={WITHOUT}"
         )
     try:
-        return modelfile.system_of(text, "its model")
+        made = modelfile.system_of(text, "its model")
     except InputError as error:
         raise InputError(f"{OWNER}: the model in {str(path)!r} cannot be read: {error}") from None
+    return _as_it_was(made, details), {event.name: event for event in made.events}
 
 
-def _given(path: Any, system: System, details: Mapping[str, Any]) -> System:
-    """The system that the user gives."""
+def _given(system: Any) -> tuple[System, dict[str, Event]]:
+    """The system that the user gives, and its events."""
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
+    return system, {event.name: event for event in system.events}
+
+
+def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
+    """The system without the events of single runs, and switched as it was when the result was saved."""
+    system = system.without(*details["run_events"])
+    for name, on in details["switched_on"].items():
+        if system.is_active(name) is not on:
+            (system.activate if on else system.deactivate)(name)
     return system
 
 
-def _result(root: Any, run: Any, details: Mapping[str, Any], system: System) -> Result:
-    events = {event.name: event for event in system.events}
-    if details["run_events"] and all(name in system for name in details["run_events"]):
-        system = system.without(*details["run_events"])
+def _check(system: System, details: Mapping[str, Any]) -> None:
+    """Raise InputError if a system is not the one that was saved."""
     found = differences(details["likeness"], likeness(system))
     if found:
         raise InputError(f"{OWNER}: the system is not that of the result: {said(found)}")
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
-            (system.activate if on else system.deactivate)(name)
+            was, call = ("on", "activate") if on else ("off", "deactivate")
+            raise InputError(
+                f"{OWNER}: {system[name]} was switched {was} in the system that was saved, and is not in the one "
+                f"given: call system.{call}({name!r})"
+            )
+
+
+def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, events: Mapping[str, Any]) -> Result:
     segments = _segments(root, run, details, system, list(events.values()))
     statistics = _statistics(details["statistics"])
     kind, happened = KINDS[details["kind"]], _events(root)
@@ -164,14 +182,15 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
     counts = _array(run, "count", (None,)).astype(np.int64)
     if nt == 0 or counts.sum() != nt or (counts < 1).any() or (np.diff(time) < 0).any():
         raise ValueError("its times are not those of a run")
+    finite = details["status"] != "failed"
     parts = [
-        _array(root, name, (nt, n, width))
+        _array(root, name, (nt, n, width), finite)
         for name, width in (("position", 3), ("orientation", 4), ("velocity", 3), ("angular_velocity", 3))
     ]
     if (np.abs(np.linalg.norm(parts[1], axis=2) - 1) > UNIT).any():
         raise ValueError("its orientations are no unit quaternions")
     flat = np.concatenate(
-        [np.concatenate(parts, axis=2).reshape(nt, -1), _array(run, "carried", (nt, carried.size))], axis=1
+        [np.concatenate(parts, axis=2).reshape(nt, -1), _array(run, "carried", (nt, carried.size), finite)], axis=1
     )
     quadrants = _array(run, "quadrants", (nt, K, 2)).astype(np.int32)
     whole = _array(run, "whole", (len(counts), K, 3))
@@ -193,14 +212,14 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
     ]
 
 
-def _array(data: Any, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    """An array of finite numbers, and of this shape."""
+def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:
+    """An array of numbers, finite unless told otherwise, and of this shape."""
     found = np.asarray(data[name].values)
     if found.dtype.kind not in "iuf":
         raise TypeError(f"{name} is not made of numbers")
     if found.ndim != len(shape) or any(a not in (None, b) for a, b in zip(shape, found.shape, strict=True)):
         raise ValueError(f"{name} has shape {found.shape}, and not {shape}")
-    if not np.isfinite(found).all():
+    if finite and not np.isfinite(found).all():
         raise ValueError(f"{name} is not finite")
     return found
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quirk.errors import InputError
+
 from . import of_parts, of_wholes
 from .chosen import GROUPS, Chosen
 from .variable import Table
@@ -25,5 +27,11 @@ def table_of(owner: str, result: Result, quantities: Any = None, only: Any = Non
     numbers = np.repeat(np.arange(len(counts)), counts)
     table.add("segment", "time", numbers, "number of the segment, along which the same parts are active, from 0", "1")
     for group in chosen.groups:
-        ADDED_BY[group](table, chosen)
+        try:
+            ADDED_BY[group](table, chosen)
+        except InputError as error:
+            # Where a run has failed, a force may have no value at its last state.
+            if result.status != "failed" or quantities is not None:
+                raise
+            table.left_out[group] = f"{error}"
     return table

@@ -53,11 +53,13 @@ class Table:
     variables : by name
     labels : of dimensions that have names, such as "body", one text for each place along it
     described : further variables along these dimensions that say more about a place, by name
+    left_out : why groups of variables are not there, by their names
     """
 
     variables: dict[str, Variable] = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
     described: dict[str, Variable] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def add(
         self,

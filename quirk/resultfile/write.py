@@ -20,7 +20,7 @@ from quirk.likeness import likeness
 from quirk.rebuilt import described, used_events
 
 from . import checksum
-from .chosen import USUAL
+from .chosen import check_names
 from .dataset import attributes_of, dataset_of, library
 from .table import table_of
 from .variable import Table
@@ -64,12 +64,10 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     for name in ("xarray", "netCDF4"):
         library(name, owner)
     target = validate.output_file(owner, path, (".nc",))
-    asked = USUAL if quantities is None else quantities
-    table = table_of(owner, result, [*NEEDED, *([asked] if isinstance(asked, str) else asked)])
+    check_names(owner, result)
+    asked = [quantities] if isinstance(quantities, str) else quantities
+    table = table_of(owner, result, None if asked is None else [*NEEDED, *asked])
     told = _told(result)
-    for name in (part.name for part in result.system):
-        if "\0" in name:
-            raise InputError(f"{owner}: the name {name!r} cannot be written to a netCDF file; rename it")
     with files.whole(target) as aside:
         dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
         dataset_of(_of_run(result, told), {}).to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
@@ -93,8 +91,7 @@ def _of_run(result: Result, told: dict[str, Any]) -> Table:
     ):
         table.add(name, "segment", np.array(of, dtype=np.int64), f"{what} of each segment")
     if isinstance(result, KinematicResult):
-        found = segments[0].derivatives if len(segments) == 1 else None
-        parts = [segment.derivatives for segment in segments] if found is None else [found]
+        parts = [segment.derivatives for segment in segments]
         for name in ("linear", "angular"):
             values = np.concatenate([getattr(part, name) for part in parts])
             table.add(

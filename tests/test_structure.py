@@ -60,7 +60,6 @@ FLOORS = [
         "frictional",
     },
     {"modelfile", "load"},
-    {"sweeps"},
     {
         "figures",
         "scene",
@@ -75,7 +74,8 @@ FLOORS = [
         "summary",
         "resultfile",
     },
-    {"cli", "demos"},
+    {"sweeps"},
+    {"cli", "commands", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 FOLDERS = {

@@ -11,7 +11,7 @@ import time
 from quirk.errors import QuirkError
 
 # What needs the kernels: each in a process of its own. What several of them need, one compiles and the others await.
-WORK = ("runs", "kinematics", "events", "rows")
+WORK = ("runs", "kinematics", "events", "stiff runs with events", "rows")
 START = "import sys; from quirk.commands.compile import need; need(sys.argv[1])"
 
 
@@ -54,9 +54,10 @@ def need(work: str) -> None:
     system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
     if work == "runs":
         quirk.simulate(system, 0.01, output=0.01)
-    elif work == "events":
-        event = quirk.Event("half", "hinge.rotation", action="record")
-        quirk.simulate(system, 0.01, output=0.01, events=[event])
+    elif work in ("events", "stiff runs with events"):
+        method = "Vern9" if work == "events" else "Radau"
+        level = quirk.Event("level", "hinge.rotation", action="record")
+        quirk.simulate(system, 0.01, output=0.01, method=method, events=[level])
     elif work == "kinematics":
         drive = quirk.Drive("drive", hinge, quirk.Motion.constant_rate(1.0))
         motion = quirk.kinematics(system.with_parts(drive), [0.0, 0.01])

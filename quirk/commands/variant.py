@@ -9,6 +9,9 @@ from typing import Any
 from quirk.errors import InputError
 from quirk.modelfile.toml import toml_text
 
+# What has no name of its own.
+SECTIONS = ("system", "run")
+
 
 def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
     """Return the text of a model with other values: by the name of a part, a dot, and what is said of it.
@@ -37,7 +40,7 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
         for table in section
         if isinstance(table, dict) and "name" in table
     }
-    named |= {key: tables.setdefault(key, {}) for key in ("system", "run") if key not in named}
+    named |= {key: tables.get(key, {}) for key in SECTIONS if key not in named}
     found = [part for part in named if name.startswith(f"{part}.")]
     if not found:
         raise InputError(
@@ -45,6 +48,8 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
             f"{', '.join(named)}"
         )
     part = max(found, key=len)
+    if part in SECTIONS:
+        tables.setdefault(part, named[part])
     return named[part], name[len(part) + 1 :]
 
 

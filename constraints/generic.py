@@ -158,6 +158,7 @@ class Generic(Joint):
             sources, numbers = _checked(owner, self.offset, given.copy()), tuple(given)
         else:
             entries = [0.0] * 6 if self.offset is None else np.asarray(self.offset, dtype=object).ravel().tolist()
+            entries = [Motion.function(x) if isinstance(x, str | Expression) else x for x in entries]
             motions = tuple(entry for entry in entries if isinstance(entry, Motion))
             fixed = validate.numbers([entry for entry in entries if not isinstance(entry, Motion)])
             if len(entries) != 6 or fixed is None or not np.isfinite(fixed).all():

@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 # Names by the module that has them.
 _NAMES = {
     "body": ["GROUND", "Body"],
+    "checkpoints": ["read_checkpoint"],
     "errors": [
         "AssemblyError",
         "InconsistentStateError",

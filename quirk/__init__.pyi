@@ -1,5 +1,6 @@
 from . import constraints, events, forces
 from .body import GROUND, Body
+from .checkpoints import read_checkpoint
 from .constraints import *  # noqa: F403
 from .constraints import contact as surface
 from .constraints import planar
@@ -47,6 +48,7 @@ __all__ = [
     "kinematics",
     "load",
     "planar",
+    "read_checkpoint",
     "simulate",
     "surface",
     "sweep",

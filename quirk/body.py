@@ -11,6 +11,7 @@ from . import rotation, validate
 from .errors import InputError
 from .frame import Frame, axes_with_z
 from .made import remembered
+from .mesh import mesh_as_solid
 from .sealed import Sealed
 from .shapes import Box, Cylinder, Ellipsoid, Shape, lengths
 
@@ -68,8 +69,8 @@ class Body(Placed):
     frames : dict of Frame, optional
         Named frames fixed in the body; more with `add_frame`.
     shape : Shape or list of Shape, optional
-        What pictures draw, of `quirk.shapes`: `Box`, `Cylinder` or `Ellipsoid`, each with a place in the body and a
-        colour if need be. It has no part in the motion; `Body.box` and its siblings set it.
+        What pictures draw, of `quirk.shapes`: `Box`, `Cylinder`, `Ellipsoid` or `Mesh`, each with a place in the
+        body and a colour if need be. It has no part in the motion; `Body.box` and its siblings set it.
 
     Attributes
     ----------
@@ -187,6 +188,50 @@ class Body(Placed):
         return cls._solid(name, mass, Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes)), initial)
 
     @classmethod
+    def from_mesh(
+        cls,
+        name: str,
+        mesh: Any,
+        *,
+        mass: float | None = None,
+        density: float | None = None,
+        scale: Any = 1.0,
+        color: Any = None,
+        origin: Any = None,
+        **initial: Any,
+    ) -> Self:
+        """Return a solid of uniform density with the surface of a file, or of a `quirk.shapes.Mesh`, that is closed.
+
+        The body axes are those of the file, and its origin is the centre of mass that is found.
+
+        Parameters
+        ----------
+        mesh : name of a file, or Mesh
+        mass, density : float
+            One of them, kg or kg/m^3.
+        scale, color : for a file as for `quirk.shapes.Mesh.load`
+        origin : (3,), optional
+            Where the origin of the file shall be in N, m, instead of `position`; then [0, 0, 0] puts the body where a
+            drawing has it.
+        initial
+            As for `Body`.
+
+        Raises
+        ------
+        InputError
+            If the surface is not closed, or the file cannot be read.
+        """
+        owner = f'Body "{validate.name("Body", name)}"'
+        solid = mesh_as_solid(owner, mesh, mass, density, scale, color)
+        if origin is not None:
+            if "position" in initial:
+                raise InputError(f"{owner}: give position, of the centre of mass, or origin, of the mesh, not both")
+            turned = rotation.as_orientation(owner, "orientation", initial.get("orientation", rotation.IDENTITY))
+            origin = validate.array(owner, "origin", origin, (3,))
+            initial["position"] = origin + rotation.matrix(turned) @ solid.centre
+        return cls(name, solid.mass, solid.inertia, shape=solid.shape, **initial)
+
+    @classmethod
     def _solid(cls, name: str, mass: float, shape: Shape, initial: dict[str, Any]) -> Self:
         mass = validate.positive(f'Body "{name}"', "mass", mass)
         return cls(name, mass, shape.inertia(mass), shape=shape, **initial)
@@ -246,7 +291,7 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
     scale = np.abs(tensor).max()
     if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
         raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
-    tensor = 0.5 * (tensor + tensor.T)
+    tensor = 0.5 * tensor + 0.5 * tensor.T  # whose sum could overflow
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * scale:

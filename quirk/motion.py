@@ -124,7 +124,7 @@ class Motion(Sealed):
     @remembered
     def function(
         cls,
-        f: Callable[[float], float] | str,
+        f: Callable[[float], float] | Expression | str,
         f_t: Callable[[float], float] | None = None,
         f_tt: Callable[[float], float] | None = None,
         f_ttt: Callable[[float], float] | None = None,
@@ -278,6 +278,13 @@ class Motion(Sealed):
         if math.isfinite(self.end):
             return f"spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s"
         return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))
+
+
+def as_motion(owner: str, argument: str, value: Any) -> Motion:
+    """Return a motion, given as one, as the text of a function of t, or as a number that it always is."""
+    if isinstance(value, str | Expression):
+        return Motion.function(value)
+    return value if isinstance(value, Motion) else Motion.polynomial([validate.number(owner, argument, value)])
 
 
 def _sum_of_functions(motions: list[Motion]) -> Motion:

@@ -56,14 +56,38 @@ def rebuilt(
     LostPartError
         If a part cannot be made again in this system.
     """
+    configuration = rebuilt_configuration(description, system, events)
+    others = dict(configuration.others)
+    for name in description["switched"]:
+        system[name]
+    switched = {name: bool(on) for name, on in description["switched"].items()}
+    return configuration, (switched, {name: others[name] for name in description["replaced"]})
+
+
+def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
+    """Return which parts are active, as plain data."""
+    actions = dict(_actions(events))
+    return {
+        "active": sorted(configuration.active),
+        "idle": sorted(configuration.idle),
+        "others": [_part(part, system, actions) for _, part in configuration.others],
+    }
+
+
+def rebuilt_configuration(description: Mapping[str, Any], system: System, events: Iterable[Event]) -> Configuration:
+    """Return the configuration that `described_configuration` or `described` has told.
+
+    Raises
+    ------
+    LostPartError
+        If a part cannot be made again in this system.
+    """
     actions = dict(_actions(events))
     others = {one["name"]: _made(one, system, actions) for one in description["others"]}
-    for name in (*description["active"], *description["idle"], *description["switched"]):
-        system[name]
     active, idle = frozenset(description["active"]), frozenset(description["idle"])
-    switched = {name: bool(on) for name, on in description["switched"].items()}
-    replaced = {name: others[name] for name in description["replaced"]}
-    return Configuration(active, idle, tuple(others.items())), (switched, replaced)
+    for name in (*active, *idle):
+        system[name]
+    return Configuration(active, idle, tuple(others.items()))
 
 
 def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:

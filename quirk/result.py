@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .mobility import Mobility
     from .plot import Plotter
     from .system import System
+    from .viewer.handle import View
 
 
 # What a force has stored and given back, over the work that it has done, adds up to no more than this if its energy
@@ -375,6 +376,18 @@ class Result:
         from .animate import animate
 
         return animate(self, path, **options)
+
+    def to_html(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as one HTML file that browsers play without a network; see `quirk.viewer.html.to_html`."""
+        from .viewer.html import to_html
+
+        return to_html(self, path, **options)
+
+    def view(self, **options: Any) -> View:
+        """Show the motion in the browser while Python runs on; see `quirk.viewer.player.view`."""
+        from .viewer.player import view
+
+        return view(self, **options)
 
     def summary(self) -> str:
         """Return a few lines that say what happened and how well."""

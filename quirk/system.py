@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .mobility import Mobility
+    from .viewer.sliders import Mechanism
 
 # So many plants are kept; a mechanism that engages its parts as they happen to stand makes a new one each time.
 MOST_PLANTS = 64
@@ -318,6 +319,12 @@ class System:
         else:
             self._initial = assemble_coordinates(self, start, t, coordinates or {}, rates or {})
         return self.initial_state()
+
+    def view(self, **options: Any) -> Mechanism:
+        """Show it in the browser, with sliders that drag it with loops closed; see `quirk.viewer.sliders.view`."""
+        from .viewer.sliders import view
+
+        return view(self, **options)
 
     def groups(self, forces: bool = False) -> list[list[str]]:
         """Return lists of the names of bodies that active constraints join to each other, directly or through others.

@@ -72,6 +72,11 @@ class CountedJoints:
         x, y = np.moveaxis(self.plane_vectors(orientation), -1, 0)
         return np.where(y >= 0, np.where(x > 0, 0, 1), np.where(x < 0, -2, -1))
 
+    def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Whole turns (K, 3), rad, made before counting starts at orientations (n, 4), where angles are (K, 3)."""
+        counted = self.angles(self.plane_vectors(orientation), self.first_quadrants(orientation))
+        return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
+
     def angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
         """Angles (..., K, 3), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
         half = self.half_angles(vectors, quadrants)
@@ -158,8 +163,7 @@ class Turns:
     @classmethod
     def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
         """Return turns from `quadrants` (nt, 2 K), counted since orientations (n, 4) at which angles were (K, 3)."""
-        counted = joints.angles(joints.plane_vectors(orientation), joints.first_quadrants(orientation))
-        whole = 2 * np.pi * np.round((angles - counted) / (2 * np.pi))
+        whole = joints.whole_turns(orientation, angles)
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
     @classmethod

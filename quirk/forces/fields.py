@@ -11,6 +11,7 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.motion import as_motion
 
 from .element import ForceElement
 from .on_bodies import OnBodies, as_list
@@ -34,6 +35,8 @@ class UniformField(OnBodies):
 
     def __init__(self, name: str, bodies: Body | Iterable[Body] | None = None, *, acceleration: Any) -> None:
         super().__init__(name, bodies)
+        if isinstance(acceleration, list | tuple) and any(isinstance(x, str) for x in acceleration):
+            acceleration = [as_motion(f"{self}", "acceleration", x) for x in acceleration]
         given = motions_of(f"{self}", "acceleration", acceleration)
         self.acceleration = None if given else validate.array(f"{self}", "acceleration", acceleration, (3,))
         self.motions = tuple(given)

@@ -13,7 +13,7 @@ from quirk import validate
 from quirk.errors import InputError
 from quirk.expression import function_of
 from quirk.jets import Jet
-from quirk.motion import Motion
+from quirk.motion import Motion, as_motion
 from quirk.traceable import traceable
 
 # Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
@@ -198,5 +198,5 @@ def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
         return {}
     if len(listed) != 3:
         raise InputError(f"{owner}: {argument} must be three numbers or Motions; got {value!r}")
-    made = [x if isinstance(x, Motion) else Motion.polynomial([validate.number(owner, argument, x)]) for x in listed]
+    made = [as_motion(owner, argument, x) for x in listed]
     return {f"{argument}_{axis}": motion for axis, motion in zip("xyz", made, strict=True)}

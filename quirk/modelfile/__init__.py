@@ -15,7 +15,14 @@ from .reading import Model, model_of
 from .toml import toml_text
 from .written import tables_of
 
-__all__ = ["Model", "model_of", "read", "system_of", "text_of", "write"]
+__all__ = [
+    "Model",
+    "model_of",
+    "read",
+    "system_of",
+    "text_of",
+    "write",
+]
 
 
 def text_of(system: System, run: Mapping[str, Any] | None = None) -> str:

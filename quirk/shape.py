@@ -1,0 +1,60 @@
+"""What every solid shape is: a surface that pictures show of a body, and an inertia."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+from .frame import Frame
+from .made import Remembering
+
+IN_THE_MIDDLE = Frame()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape(metaclass=Remembering):
+    """What a body, or a part of it, looks like.
+
+    Parameters
+    ----------
+    frame : Frame
+        Where its centre is in the body, and how its axes are turned; default: at the centre of mass, as the body's.
+    color : optional
+        Any colour that matplotlib knows, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
+    """
+
+    frame: Frame = IN_THE_MIDDLE
+    color: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame, Frame):
+            raise InputError(
+                f"{type(self).__name__}: frame must be a quirk.Frame in body coordinates; got {self.frame!r}"
+            )
+        if self.color is not None:
+            from matplotlib.colors import is_color_like  # takes long to import, and most shapes need none
+
+            if not is_color_like(self.color):
+                raise InputError(
+                    f'{type(self).__name__}: color must be one that matplotlib knows, such as "gray", "#4477aa" or '
+                    f"(r, g, b); got {self.color!r}"
+                )
+
+    def faces(self) -> list[np.ndarray]:
+        """Polygons (k, 3) of the surface, m, body coordinates."""
+        return [face @ self.frame.matrix.T + self.frame.origin for face in self.surface()]
+
+    @abstractmethod
+    def inertia(self, mass: float) -> np.ndarray:
+        """Inertia (3, 3), kg m^2, about its own centre along its own axes."""
+
+    @abstractmethod
+    def surface(self) -> list[np.ndarray]:
+        """Polygons (k, 3) of the surface, m, from its own centre along its own axes."""
+
+    def _set(self, argument: str, value: Any) -> None:
+        object.__setattr__(self, argument, value)  # which are frozen once they are made

@@ -1,0 +1,144 @@
+"""All that pictures of a mechanism show, and how large it is; no program that shows it is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk import in_between, rotation
+from quirk.body import Body
+
+from .bodies import body_parts, reach_of
+from .forces import arrow_parts, checked_arrows, element_parts
+from .joints import joint_parts
+from .parts import BodyPart, Part, Trail
+from .poses import Poses
+
+if TYPE_CHECKING:
+    from quirk.forces import ForceElement
+    from quirk.result import Result
+    from quirk.state import State
+    from quirk.system import System
+
+# A mechanism that goes far fills at least this part of the picture's width, and pictures begin where it begins.
+LEAST_PART = 1 / 6
+TRAIL_COLOR = (0.8, 0.2, 0.07, 1.0)
+# Points of a trail between two pictures.
+TRAIL_POINTS = 3
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large something is, and where.
+
+    Attributes
+    ----------
+    low, high : (3,) of all of it at all times, in N, m
+    start : (2, 3) lowest and highest coordinates at the first time
+    floor : of all points the least distance along `up` from the origin of N, m
+    up : (3,) unit vector in N: against gravity, or z
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    start: np.ndarray
+    floor: float
+    up: np.ndarray
+
+    @property
+    def size(self) -> float:
+        """The largest side of the box around it at the first time, m."""
+        return float(np.ptp(self.start, axis=0).max())
+
+    @property
+    def view(self) -> tuple[np.ndarray, float]:
+        """Middle (3,) and half the width, m, of what a picture shows of it."""
+        half = 0.5 * float((self.high - self.low).max())
+        most = 0.5 * self.size / LEAST_PART
+        return (0.5 * (self.low + self.high), half) if half <= most else (self.start.mean(axis=0), most)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is shown of a system: bodies, joints, springs and arrows as parts, trails, and the poses of all bodies."""
+
+    parts: list[Part]
+    trails: list[Trail]
+    poses: Poses
+    extent: Extent
+
+
+def of_result(
+    result: Result, times: np.ndarray, arrows: Any = (), trails: Sequence[tuple[str, np.ndarray]] = ()
+) -> Contents:
+    """Return what is shown of a result at some times; `arrows` names loads and `trails` points of bodies."""
+    names = checked_arrows(result.system, result.elements, arrows)
+    paths = [_trail(result, name, local, times) for name, local in trails]
+    made = _made(result.system, Poses.of_result(result, times), list(result.elements.values()), paths)
+    made.parts.extend(arrow_parts(result, names, made.extent.size))
+    return made
+
+
+def of_state(system: System, state: State) -> Contents:
+    """Return what is shown of a system at a state."""
+    return _made(system, Poses.of_state(system, state), system.forces, [])
+
+
+def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails: list[Trail]) -> Contents:
+    reach = {body.name: reach_of(system, body) for body in system.bodies}
+    bodies = body_parts(system, reach)
+    extent = _extent(system, poses, bodies, trails)
+    ground = 2.5 * float((extent.high - extent.low).max())
+    return Contents(
+        [*bodies, *joint_parts(system, reach, extent.size, ground, extent.up), *element_parts(elements, extent.size)],
+        trails,
+        poses,
+        extent,
+    )
+
+
+def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[Trail]) -> Extent:
+    """Return the extent of bodies, of trails, and of what holds on to the ground."""
+    strength = float(np.linalg.norm(system.gravity))
+    up = -system.gravity / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
+    fixed = [
+        frame.origin
+        for parts in (system.constraints, system.forces)
+        for part in parts
+        if not any(part in body.companions for body in system.bodies)
+        for body, frame in part.ends
+        if not isinstance(body, Body) and getattr(part, "drawing", None) != ""
+    ]
+    clouds = [_carried(part, poses) for part in bodies]
+    starts = np.concatenate([*(cloud[0] for cloud in clouds), np.reshape(fixed, (-1, 3))])
+    clouds += [np.reshape(fixed, (1, -1, 3))] if fixed else []
+    clouds += [trail.path for trail in trails]
+    return Extent(
+        np.min([cloud.min(axis=(0, 1)) for cloud in clouds], axis=0),
+        np.max([cloud.max(axis=(0, 1)) for cloud in clouds], axis=0),
+        np.stack([starts.min(axis=0), starts.max(axis=0)]),
+        float(min((cloud @ up).min() for cloud in clouds)),
+        up,
+    )
+
+
+def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
+    """The corners (nt, 8, 3) of a box around a body, at all times."""
+    vertices = np.concatenate([look.surface.vertices for look in part.looks])
+    ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+    corners = np.array(np.meshgrid(*ends.T)).reshape(3, -1).T
+    r, q = poses.of(part.body)
+    return r[:, None] + corners @ np.swapaxes(rotation.matrix(q), 1, 2)
+
+
+def _trail(result: Result, name: str, local: np.ndarray, times: np.ndarray) -> Trail:
+    """The path of a point of a body, in stretches between pictures."""
+    s = np.linspace(0.0, 1.0, TRAIL_POINTS + 1)
+    fine = times[:-1, None] + s * np.diff(times)[:, None]
+    r, R = in_between.poses(result, name, fine.reshape(-1))
+    path = (r + R @ local).reshape(len(times) - 1, TRAIL_POINTS + 1, 3)
+    # Nothing lies behind the point in the first picture.
+    return Trail(f"trail of {name}", np.concatenate([path[:1, :1].repeat(TRAIL_POINTS + 1, axis=1), path]), TRAIL_COLOR)

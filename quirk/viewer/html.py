@@ -1,0 +1,138 @@
+"""A motion as one HTML file, to be looked at without a network."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body
+from quirk.errors import InputError
+from quirk.files import whole
+from quirk.plot_paths import checked_points
+
+from . import contents
+from .serving import server_at, stopped
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from quirk.result import Result
+
+# Poses that a file holds at most: about 300 MB.
+MOST_POSES = 5_000_000
+MOST_PER_SECOND = 120
+
+
+def to_html(
+    result: Result,
+    path: str | Path,
+    *,
+    fps: float = 30,
+    speed: float = 1.0,
+    follow: str | None = None,
+    arrows: Any = (),
+    trails: Any = (),
+    labels: bool = False,
+    dark: bool = False,
+) -> Path:
+    """Write a motion as one HTML file that any browser plays, with nothing loaded from anywhere.
+
+    Parameters
+    ----------
+    path : ".html" or ".htm"
+    fps : float
+        Pictures per second of watching, at most 120.
+    speed : float
+        2 shows the motion twice as fast as it is, 0.01 a hundred times slower.
+    follow : str, optional
+        Name of a body that stays in the middle, while all else moves about it.
+    arrows : names of constraints and forces, or "all"
+        Whose force and torque on body j, or on their last body, are drawn at the joint point.
+    trails : names of bodies, or pairs (body name, point (3,) in body coordinates)
+        Points that leave a trail; of a body alone, its centre of mass.
+    labels : bool
+        Whether names of bodies, joints and springs are written beside them.
+    dark : bool
+        Whether the page around the picture is dark.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    InputError
+        If viser is not installed, nothing can be written there, a name is unknown, or there would be too many pictures.
+    """
+    file = validate.output_file("to_html", path, (".html", ".htm"))
+    fps, speed = checked_rates("to_html", fps, speed)
+    labels, dark = validate.flag("to_html", "labels", labels), validate.flag("to_html", "dark", dark)
+    follow = checked_follow("to_html", result, follow)
+    times = picture_times("to_html", result, fps, speed)
+    drawn = contents.of_result(result, times, arrows, checked_trails("to_html", result, trails))
+    server = server_at()
+    try:
+        stage = Stage(server, drawn, follow=follow, labels=labels)
+        serializer = server.get_scene_serializer()
+        for k in range(len(times)):
+            stage.show(k)
+            serializer.insert_sleep(1.0 / fps)
+        page = serializer.as_html(dark_mode=dark)
+    finally:
+        stopped(server)
+    bodies = ", ".join(body.name for body in result.system.bodies[:3])
+    title = f"<title>{html.escape(bodies)}: {times[0]:g} to {times[-1]:g} s</title>"
+    with whole(file) as aside:
+        aside.write_text(page.replace("<title>Viser</title>", title, 1), encoding="utf-8")
+    return Path(path)
+
+
+def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
+    """Return pictures per second and speed."""
+    fps, speed = validate.positive(owner, "fps", fps), validate.positive(owner, "speed", speed)
+    if fps > MOST_PER_SECOND:
+        raise InputError(f"{owner}: fps must not be above {MOST_PER_SECOND}; got {fps:g}")
+    return fps, speed
+
+
+def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
+    """Return the name of a body, or None."""
+    if follow is not None and not (isinstance(follow, str) and isinstance(result.system[follow], Body)):
+        raise InputError(f"{owner}: follow must be the name of a body; got {follow!r}")
+    return follow
+
+
+def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, np.ndarray]]:
+    """Return pairs of body name and point (3,) in its coordinates."""
+    given = [trails] if isinstance(trails, str) else trails
+    if not isinstance(given, list | tuple):
+        raise InputError(f"{owner}: trails must be names of bodies, or pairs (name, point); got {trails!r}")
+    pairs = [(trail, (0.0, 0.0, 0.0)) if isinstance(trail, str) else trail for trail in given]
+    points = checked_points(owner, "trails", pairs)
+    for name, _ in points:
+        if not isinstance(result.system[name], Body):
+            raise InputError(f"{owner}: trails must be points of bodies; got {result.system[name]}")
+    return points
+
+
+def picture_times(owner: str, result: Result, fps: float, speed: float) -> np.ndarray:
+    """Return the times of the pictures, the last of them that of the result."""
+    start, end = float(result.time[0]), float(result.time[-1])
+    count = (end - start) * fps / speed
+    bodies = len(result.system.bodies)
+    if count * bodies > MOST_POSES:
+        raise InputError(
+            f"{owner}: {end - start:g} s with fps={fps:g} and speed={speed:g} would be {np.ceil(count):.9g} pictures "
+            f"of {bodies} bodies; at most {MOST_POSES} poses are kept: choose a higher speed or a lower fps"
+        )
+    if count <= 1 and end > start:
+        raise InputError(
+            f"{owner}: {end - start:g} s with fps={fps:g} and speed={speed:g} would be {np.ceil(count):g} pictures, in "
+            f"which nothing moves: choose a lower speed, such as {(end - start) / 10:.2g}"
+        )
+    times = start + np.arange(int(np.floor(count * (1 + 1e-12))) + 1) * (speed / fps)
+    return np.append(times[times < end - 1e-9 * (end - start)], end) if end > start else np.array([start])

@@ -1,0 +1,133 @@
+"""Parts and trails as nodes of a viser scene."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .parts import Arrow, BodyPart, Look, Marker, Part, Track, Trail
+
+ROOT = "/N"
+# Stretches of a trail of which those that are behind are sent once, and the last one with each picture.
+STRETCHES = 30
+TRAIL_WIDTH = 2.5
+
+
+def path_of(kind: str, *names: str) -> str:
+    """Return the name of a node; a slash in a user's name is no step down the tree."""
+    return "/".join([ROOT, kind, *(name.replace("/", "\N{DIVISION SLASH}") for name in names)])
+
+
+def node_name(part: Part) -> str:
+    """Return the name of the node of a part: bodies, what is fixed in them, and the rest."""
+    if isinstance(part, BodyPart):
+        return path_of("bodies", part.name)
+    if part.parent is not None:
+        return path_of("bodies", part.parent.name, part.name)
+    return path_of("ground" if isinstance(part, Marker) else "between", part.name)
+
+
+def label_of(part: Part) -> str:
+    """Return the name that is written at a part: none at arrows, and that of a joint once."""
+    if isinstance(part, Arrow):
+        return ""
+    if isinstance(part, Marker):
+        return part.of if part.labelled else ""
+    return part.name
+
+
+def rgb(color: Any) -> tuple[int, int, int]:
+    """Return a colour (r, g, b, ...) of parts from 0 to 1 as whole numbers up to 255."""
+    r, g, b = (round(255 * float(x)) for x in color[:3])
+    return r, g, b
+
+
+class PartNode:
+    """The node of a part, which moves from picture to picture.
+
+    Parameters
+    ----------
+    scene : viser's SceneApi
+    part : what it shows
+    unit : lengths of the scene for each metre
+    labels : whether its name is written
+    """
+
+    def __init__(self, scene: Any, part: Part, unit: float, labels: bool) -> None:
+        self._name, self._unit = node_name(part), unit
+        self._frame = scene.add_frame(self._name, show_axes=False)
+        self._meshes = [self._mesh(scene, look, k, unit) for k, look in enumerate(part.looks)]
+        text = label_of(part)
+        self._label = (
+            scene.add_label(f"{self._name}/name", text, anchor="center-left", visible=labels) if text else None
+        )
+        self._now: dict[str, Any] = {"shown": True}
+
+    def _mesh(self, scene: Any, look: Look, k: int, unit: float) -> Any:
+        surface, opacity = look.surface.scaled(unit), float(look.color[3])
+        return scene.add_mesh_simple(
+            f"{self._name}/surface {k + 1}",
+            surface.vertices,
+            surface.triangles,
+            color=rgb(look.color),
+            opacity=None if opacity >= 1.0 else opacity,
+            side="front" if surface.closed else "double",
+            cast_shadow=opacity >= 1.0,
+        )
+
+    def show(self, track: Track, k: int) -> None:
+        """Move to the place in picture number `k`; nothing is sent of what has not changed."""
+        shown = bool(_at(track.shown, k))
+        if shown != self._now["shown"]:
+            self._frame.visible = self._now["shown"] = shown
+        if not shown:
+            return
+        for key, values in (("position", track.position), ("wxyz", track.orientation)):
+            value = _at(values, k)
+            if key not in self._now or not np.array_equal(value, self._now[key]):
+                setattr(self._frame, key, value)
+                self._now[key] = value
+        if track.scale is not None and not np.array_equal(_at(track.scale, k), self._now.get("scale", 0.0)):
+            self._now["scale"] = _at(track.scale, k)
+            for mesh in self._meshes:
+                mesh.scale = tuple(self._now["scale"].tolist())
+            if self._label is not None:
+                self._label.position = (0.0, 0.0, 0.5 * self._unit * self._now["scale"][2])
+
+    def show_label(self, shown: bool) -> None:
+        """Write its name, or do not."""
+        if self._label is not None:
+            self._label.visible = shown
+
+
+class TrailNodes:
+    """The path of a point so far: stretches far behind, which do not change, and the last ones."""
+
+    def __init__(self, scene: Any, trail: Trail, number: int, path: np.ndarray) -> None:
+        name = path_of("trails", f"{trail.name} {number + 1}")
+        self._path = np.stack([path[:, :-1], path[:, 1:]], axis=2)  # (nt, k, 2, 3)
+        self._shown = 0
+
+        def lines(part: str, points: np.ndarray, visible: bool) -> Any:
+            color = rgb(trail.color)
+            return scene.add_line_segments(
+                f"{name}/{part}", points.reshape(-1, 2, 3), color, line_width=TRAIL_WIDTH, visible=visible
+            )
+
+        starts = range(0, len(path) - STRETCHES, STRETCHES)
+        self._behind = [lines(f"{k // STRETCHES + 1}", self._path[k : k + STRETCHES], False) for k in starts]
+        self._head = lines("head", self._path[:1], True)
+
+    def show(self, k: int) -> None:
+        """Show the path up to picture number `k`."""
+        done = k // STRETCHES
+        for number in range(min(done, self._shown), max(done, self._shown)):
+            self._behind[number].visible = number < done
+        self._shown = done
+        self._head.points = self._path[done * STRETCHES : k + 1].reshape(-1, 2, 3).astype(np.float32)
+
+
+def _at(values: np.ndarray, k: int) -> Any:
+    """The value in picture number `k`, of those at all of them or of one that stands for all."""
+    return values[k if len(values) > 1 else 0]

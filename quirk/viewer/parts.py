@@ -1,0 +1,156 @@
+"""What a picture consists of: surfaces with a colour, and where each of them is at the times of the pictures."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from quirk import rotation
+from quirk.body import Body, Ground
+from quirk.frame import Frame
+
+from .poses import Poses
+from .surfaces import Surface
+
+# A vector that is shorter than this part of the longest has no direction to be drawn in.
+NO_LENGTH = 1e-9
+
+Color = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A surface with a colour (r, g, b, opacity), each from 0 to 1."""
+
+    surface: Surface
+    color: Color
+
+
+@dataclass(frozen=True)
+class Track:
+    """Where something is, at all times of the pictures (nt, ...), or at one that stands for all (1, ...).
+
+    Attributes
+    ----------
+    position : (nt, 3) m
+    orientation : (nt, 4) unit quaternions
+    shown : (nt,) bool
+    scale : (nt, 3) by which it is stretched along its own axes, or None
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    shown: np.ndarray
+    scale: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Part(ABC):
+    """A thing in a picture: its name, what it looks like, and a point of it at which its name is written."""
+
+    name: str
+    looks: Sequence[Look]
+
+    @property
+    def parent(self) -> Body | None:
+        """The body in whose coordinates the track is, or None for N."""
+        return None
+
+    @abstractmethod
+    def track(self, poses: Poses) -> Track:
+        """Return where it is."""
+
+
+@dataclass(frozen=True)
+class BodyPart(Part):
+    """A body with all that is fixed to it and never switched off."""
+
+    body: Body
+
+    def track(self, poses: Poses) -> Track:
+        """Return the poses of the body."""
+        position, orientation = poses.of(self.body)
+        return Track(position, orientation, np.ones(len(position), dtype=bool))
+
+
+@dataclass(frozen=True)
+class Marker(Part):
+    """What is fixed in a body or in the ground, and shown while a constraint acts."""
+
+    body: Body | Ground
+    frame: Frame
+    of: str
+    labelled: bool = False
+
+    @property
+    def parent(self) -> Body | None:
+        """The body, unless it is the ground."""
+        return self.body if isinstance(self.body, Body) else None
+
+    def track(self, poses: Poses) -> Track:
+        """Return its place in the body, and when it is shown."""
+        return Track(self.frame.origin[None], self.frame.rotation[None], poses.acts[self.of])
+
+
+@dataclass(frozen=True)
+class Span(Part):
+    """What reaches from one point to another: a surface of length 1 along z that is stretched."""
+
+    ends: tuple[tuple[Body | Ground, np.ndarray], tuple[Body | Ground, np.ndarray]]
+    of: str
+
+    def track(self, poses: Poses) -> Track:
+        """Return the first point, the direction and the length."""
+        (one, p), (two, q) = self.ends
+        start, end = poses.point(one, p), poses.point(two, q)
+        lengths, orientation = along(end - start)
+        scale = np.stack([np.ones_like(lengths), np.ones_like(lengths), lengths], axis=1)
+        return Track(start, orientation, poses.acts[self.of] & (lengths > 0), scale)
+
+
+@dataclass(frozen=True)
+class Arrow(Part):
+    """A vector at a point: an arrow of length 1 along z that grows with it."""
+
+    body: Body | Ground
+    point: np.ndarray
+    of: str
+    # From the times of the pictures to the vectors (nt, 3) in N, in metres of the picture.
+    vectors: Callable[[np.ndarray], np.ndarray] = field(repr=False)
+    longest: float = 1.0
+
+    def track(self, poses: Poses) -> Track:
+        """Return the point, the direction and the length."""
+        lengths, orientation = along(self.vectors(poses.time))
+        shown = poses.acts[self.of] & (lengths > NO_LENGTH * self.longest)
+        return Track(poses.point(self.body, self.point), orientation, shown, np.tile(lengths[:, None], (1, 3)))
+
+
+@dataclass(frozen=True)
+class Trail:
+    """The path (nt, k, 3) in N of a point, m: of each picture the stretch since the one before, of k points."""
+
+    name: str
+    path: np.ndarray
+    color: Color
+
+
+def along(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return lengths (nt,) of vectors (nt, 3), and quaternions (nt, 4) that turn z to their directions."""
+    lengths = np.linalg.norm(vectors, axis=1)
+    unit = np.divide(
+        vectors, lengths[:, None], out=np.tile([0.0, 0.0, 1.0], (len(vectors), 1)), where=lengths[:, None] > 0
+    )
+    # The shortest turn: (1 + cos, z x unit), which vanishes where they are opposite.
+    q = np.stack([1 + unit[:, 2], -unit[:, 1], unit[:, 0], np.zeros(len(unit))], axis=1)
+    opposite = q[:, 0] < 1e-12
+    q[opposite] = [0.0, 1.0, 0.0, 0.0]
+    return lengths, q / np.linalg.norm(q, axis=1, keepdims=True)
+
+
+def quaternion_of(matrix: np.ndarray) -> np.ndarray:
+    """Return the quaternion (4,) of axes (3, 3) as columns."""
+    return rotation.from_matrix(matrix)

@@ -1,0 +1,123 @@
+"""A motion in the browser while Python runs: it plays, and one can go to any time of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk import validate
+
+from . import contents
+from .handle import View
+from .html import checked_follow, checked_rates, checked_trails, picture_times
+from .serving import announced, server_at, stopped
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from quirk.result import Result
+
+NOTHING = "nothing"
+# Seconds between looks at whether there is anything to do while nothing plays.
+IDLE = 0.1
+
+
+def view(
+    result: Result,
+    *,
+    fps: float = 30,
+    speed: float = 1.0,
+    follow: str | None = None,
+    arrows: Any = (),
+    trails: Any = (),
+    labels: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    block: bool = False,
+) -> View:
+    """Show a motion in the browser, with a slider for the time; it goes on while Python does.
+
+    Parameters
+    ----------
+    fps, speed, follow, arrows, trails, labels : as for `quirk.viewer.html.to_html`
+    host, port : str and int
+        Who may look: "127.0.0.1", the default, is this machine alone, and "0.0.0.0" everyone who reaches it. Port 0 is
+        any that is free.
+    block : bool
+        Whether to wait until the view is closed or Ctrl-C is pressed: for scripts, whose views end with them.
+
+    Returns
+    -------
+    View
+        With `url`, `close()` and `wait()`; in a notebook it shows itself.
+
+    Raises
+    ------
+    InputError
+        If viser is not installed, a name is unknown, or there would be too many pictures.
+    """
+    fps, speed = checked_rates("view", fps, speed)
+    labels, block = validate.flag("view", "labels", labels), validate.flag("view", "block", block)
+    follow = checked_follow("view", result, follow)
+    times = picture_times("view", result, fps, speed)
+    drawn = contents.of_result(result, times, arrows, checked_trails("view", result, trails))
+    server = server_at(host, port)
+    try:
+        player = Player(server, drawn, fps, follow, labels)
+    except BaseException:
+        stopped(server)
+        raise
+    announced("the motion", player.url, block)
+    if block:
+        player.wait()
+    return player
+
+
+class Player(View):
+    """Plays the pictures of a motion; a thread of its own moves the bodies."""
+
+    def __init__(self, server: Any, drawn: contents.Contents, fps: float, follow: str | None, labels: bool) -> None:
+        super().__init__(server)
+        self._stage = Stage(server, drawn, follow=follow, labels=labels)
+        self._times, self._fps = drawn.poses.time, fps
+        gui, last = server.gui, len(self._times) - 1
+        self._play = gui.add_checkbox("play", last > 0, disabled=last < 1)
+        self._slider = gui.add_slider("picture", 0, max(last, 1), 1, 0, disabled=last < 1)
+        self._rate = gui.add_number("times the speed", 1.0, min=0.01, max=100.0, step=0.01)
+        self._follow = gui.add_dropdown("follow", [NOTHING, *drawn.poses.position], initial_value=follow or NOTHING)
+        self._labels = gui.add_checkbox("names", labels)
+        self._wanted: int | None = None
+
+        @self._slider.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:  # a person moved it
+                self._play.value, self._wanted = False, int(self._slider.value)
+
+        @self._labels.on_update
+        def _(event: Any) -> None:
+            self._stage.show_labels(bool(self._labels.value))
+
+        self._thread = threading.Thread(target=self._run, name="quirk view", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        """Show picture after picture until the view is closed."""
+        last, place, shown = len(self._times) - 1, 0.0, (-1, "")
+        before = time.monotonic()
+        while not self._closed.is_set():
+            now = time.monotonic()
+            if self._wanted is not None:
+                place, self._wanted = float(self._wanted), None
+            elif self._play.value:
+                place += (now - before) * self._fps * float(self._rate.value)
+                place = place if place <= last else 0.0
+            before = now
+            picture = int(np.clip(place, 0, last))
+            wanted = picture, str(self._follow.value)
+            if wanted != shown:
+                self._stage.follow = None if wanted[1] == NOTHING else wanted[1]
+                self._stage.show(picture)
+                self._slider.value, shown = picture, wanted
+            self._closed.wait(1.0 / self._fps if self._play.value else IDLE)

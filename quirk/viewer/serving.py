@@ -1,0 +1,45 @@
+"""Servers of viser on this machine: begun, ended and announced."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from typing import Any
+
+from quirk.errors import InputError
+
+
+def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
+    """Return a new server of viser, which prints nothing; by default at any free port, for this machine alone.
+
+    Raises
+    ------
+    InputError
+        If viser is not installed, or nothing can be served there.
+    """
+    if not isinstance(host, str) or not host:
+        raise InputError(f'view: host must be an address of this machine, such as "127.0.0.1"; got {host!r}')
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 2**16:
+        raise InputError(f"view: port must be a whole number from 0 to 65535; got {port!r}")
+    try:
+        import viser
+    except ImportError:
+        raise InputError('pictures in a browser need viser: pip install "quirk-dynamics[viewer]"') from None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return viser.ViserServer(host=host, port=port, verbose=False)
+    except (OSError, AssertionError) as error:
+        raise InputError(f"view: nothing can be served at {host}:{port}: {error}; choose another port") from error
+
+
+def stopped(server: Any) -> None:
+    """End a server, which prints nothing."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+def announced(what: str, url: str, block: bool) -> None:
+    """Say where something is to be seen."""
+    end = "Ctrl-C ends it" if block else "close() ends it"
+    print(f"quirk: {url} shows {what}; {end}", file=sys.stderr)

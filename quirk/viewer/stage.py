@@ -1,0 +1,151 @@
+"""A mechanism on a server of viser: what it stands on, its nodes, and how they move from picture to picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk import rotation
+
+from . import camera
+from .contents import Contents
+from .nodes import ROOT, PartNode, TrailNodes, path_of
+from .parts import Part, Track
+from .poses import Poses
+
+# Half the width of what is shown, in lengths of the scene: viser's light, shadows and keys suit such a size.
+HALF = 2.0
+# About so many squares of the grid are as wide as what is shown.
+SQUARES = 10
+# The grid lies below the lowest point by this part of HALF, so that what lies on the floor is seen.
+BELOW = 0.004
+
+
+class Stage:
+    """What a server of viser shows of a mechanism.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    contents : what is drawn, and where it is in all pictures
+    follow : name of a body that stays where it is in the picture, while all else moves about it; None for none
+    labels : whether the names of bodies and joints are written beside them
+    """
+
+    def __init__(self, server: Any, contents: Contents, *, follow: str | None = None, labels: bool = False) -> None:
+        self._scene, self._contents = server.scene, contents
+        self.follow, self._shown = follow, 0
+        self._middle, half = contents.extent.view
+        self._unit = HALF / half
+        self._axes = camera.axes_of(contents.extent)
+        self._scene.set_up_direction("+z")
+        self._scene.world_axes.visible = False
+        self._root = self._scene.add_frame(ROOT, show_axes=False, wxyz=rotation.from_matrix(self._axes.T))
+        self._camera(server)
+        self._ground(half)
+        self._nodes = [PartNode(self._scene, part, self._unit, labels) for part in contents.parts]
+        self._trails = [
+            TrailNodes(self._scene, trail, k, self._inside(trail.path)) for k, trail in enumerate(contents.trails)
+        ]
+        self._clock = None
+        if len(contents.poses.time) > 1:
+            place = (0.0, 0.0, 1.2 * HALF)
+            self._clock = self._scene.add_label("/time", "", position=place, anchor="bottom-center")
+        self.move(contents.poses)
+
+    def move(self, poses: Poses) -> None:
+        """Take other poses of all bodies, and show the first of them."""
+        self._poses = poses
+        self._tracks = [self._in_scene(part, part.track(poses)) for part in self._contents.parts]
+        self.show(0)
+
+    def show(self, k: int) -> None:
+        """Show picture number `k`, with trails up to there."""
+        self._shown = k
+        for node, track in zip(self._nodes, self._tracks, strict=True):
+            node.show(track, k)
+        for trail in self._trails:
+            trail.show(k)
+        shift = np.zeros(3)
+        if self.follow is not None:
+            path = self._poses.position[self.follow]
+            shift = self._unit * self._axes.T @ (path[k] - path[0])
+        self._root.position = -shift
+        if self._clock is not None:
+            self._clock.text = f"t = {self._poses.time[k]:.{self._decimals}f} s"
+
+    def show_labels(self, shown: bool) -> None:
+        """Write names, or do not."""
+        for node in self._nodes:
+            node.show_label(shown)
+
+    @property
+    def _decimals(self) -> int:
+        """Digits of the clock behind the point: those that tell one picture from the next."""
+        step = float(np.diff(self._poses.time[:2])[0])
+        return int(np.clip(np.ceil(-np.log10(step)), 1, 12))
+
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) of N along its axes in lengths of the scene, from the middle of what is shown."""
+        return (points - self._middle) * self._unit
+
+    def _in_scene(self, part: Part, track: Track) -> Track:
+        position = self._inside(track.position) if part.parent is None else track.position * self._unit
+        return Track(position, track.orientation, track.shown, track.scale)
+
+    def _camera(self, server: Any) -> None:
+        start = server.initial_camera
+        start.fov = np.radians(camera.FIELD)
+        start.position = tuple(HALF * camera.DISTANCE * camera.direction(self._contents.extent))
+        start.look_at = (0.0, 0.0, 0.0)
+        start.up = (0.0, 0.0, 1.0)
+
+    def _ground(self, half: float) -> None:
+        """A grid below everything, how large its squares are, and the axes of N."""
+        extent = self._contents.extent
+        square = _rounded(2 * half / SQUARES)
+        # A line of the grid runs through the origin of N, in either direction.
+        origin = self._axes.T @ self._inside(np.zeros(3))
+        cell = square * self._unit
+        nearest = origin[:2] - cell * np.round(origin[:2] / cell)
+        height = self._unit * float(extent.floor - self._middle @ extent.up) - BELOW * HALF
+        squares = 2 * int(np.ceil(0.5 * (2.5 * 2 * half + float((extent.high - extent.low).max())) / square))
+        upright = rotation.from_matrix(self._axes)
+        self._scene.add_grid(
+            path_of("grid"),
+            width=squares * cell,
+            height=squares * cell,
+            cell_size=cell,
+            section_size=5 * cell,
+            cell_color=(215, 215, 215),
+            section_color=(170, 170, 170),
+            fade_distance=30 * HALF,
+            wxyz=upright,
+            position=self._axes @ np.array([*nearest, height]),
+        )
+        front = self._axes @ np.array([nearest[0], nearest[1] - np.ceil(HALF / cell) * cell, height])
+        self._scene.add_label(path_of("square"), f"1 square = {in_metres(square)}", position=front)
+        near = bool((np.abs(origin) <= 2.5 * HALF).all())
+        corner = np.array([-HALF, -HALF, height])
+        place = self._axes @ (origin if near else corner)
+        self._scene.add_frame(
+            path_of("axes"), axes_length=0.2 * HALF, axes_radius=0.006 * HALF, origin_radius=0.01 * HALF, position=place
+        )
+        for letter, unit_vector in zip("xyz", np.eye(3), strict=True):
+            tip = 0.23 * HALF * unit_vector
+            self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
+
+
+def _rounded(length: float) -> float:
+    """Return the nearest of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
+
+
+def in_metres(length: float) -> str:
+    """Return a length with the unit that people use for such."""
+    for unit, size in (("km", 1e3), ("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
+        if 1e3 * (1 - 1e-9) > length / size >= (1 - 1e-9) * (1.0 if unit != "m" else 0.1):
+            return f"{length / size:.6g} {unit}"
+    return f"{length:.6g} m"

@@ -110,7 +110,7 @@ FLOORS = [
         "in_between",
         "viewer",
     },
-    {"cli", "demos"},
+    {"cli", "commands", "demos"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 FOLDERS = {

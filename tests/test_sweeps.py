@@ -72,7 +72,7 @@ def test_samples_of_the_unit_cube_and_of_a_problem():
         ([{"mass": 1}, {"length": 1}], None, r"row 0 has \['mass'\], row 1 \['length'\]"),
         ([{"mass": 1}, 3], None, "row 1 is 3"),
         ("mass", None, "parameters must be a mapping of lists"),
-        ({"not a name": [1]}, None, "names of arguments of build; got 'not a name'"),
+        ({3: [1]}, None, "names of arguments of build; got 3"),
         ({"mass": (0, 1)}, np.zeros((3, 2)), r"samples must have shape \(runs, 1\).*got shape \(3, 2\)"),
         ({"mass": (1, 2)}, [[1.5]], "must lie within the unit cube"),
         ({"names": ["mass"], "bounds": [[1, 2]]}, [[0.5]], "must lie within their bounds"),

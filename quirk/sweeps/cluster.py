@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..resultfile.dataset import library
 from .run import Job, Outcome, Run, outcome, said
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ def computed_on(client: Any, job: bytes, runs: Sequence[Run]) -> Generator[Outco
     ("distributed.scheduler.allowed-failures").
     """
     import cloudpickle
-    import distributed
 
+    distributed = library("distributed", "sweep with a client", "cluster")
     connected, opened = _connected(client)
     numbers = {connected.submit(computed, job, cloudpickle.dumps(run), pure=False): run.number for run in runs}
     waiting = set(numbers)
@@ -49,10 +50,7 @@ def _job(job: bytes) -> Job:
 
 def _connected(client: Any) -> tuple[distributed.Client, bool]:
     """Return a client of a cluster, and whether it was opened here."""
-    try:
-        import distributed
-    except ImportError:
-        raise InputError('sweep: client needs dask.distributed: pip install "quirk-dynamics[cluster]"') from None
+    import distributed
 
     if isinstance(client, str):
         try:

@@ -110,7 +110,7 @@ def _sampled(parameters: Mapping[str, Any], samples: Any) -> list[dict[str, Any]
 
 
 def _checked_name(name: Any) -> str:
-    if not isinstance(name, str) or not name.isidentifier():
+    if not isinstance(name, str) or not name:
         raise InputError(f"{OWNER}: names of parameters must be names of arguments of build; got {name!r}")
     return name
 

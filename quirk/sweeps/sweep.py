@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from ..resultfile.dataset import library
 from ..schedule import output_times
 from ..simulate import simulate
 from .cluster import computed_on
@@ -97,7 +98,8 @@ def sweep(
     InputError
         If an argument cannot be used. What goes wrong in a run does not raise: it is the run's status.
     """
-    _check_libraries()
+    for name in ("xarray", "cloudpickle"):
+        library(name, OWNER, "sweep")
     rows = parameters_of_runs(parameters, samples)
     duration = validate.positive(OWNER, "duration", duration)
     retries = validate.whole(OWNER, "retries", retries) if retries != 0 else 0
@@ -112,14 +114,6 @@ def sweep(
     )
     found = _collected(stream, len(runs), validate.flag(OWNER, "progress", progress))
     return dataset(rows, found, times, seeds, {"duration": duration})
-
-
-def _check_libraries() -> None:
-    try:
-        import cloudpickle  # noqa: F401
-        import xarray  # noqa: F401
-    except ImportError as error:
-        raise InputError(f'{OWNER}: {error.name} is not installed: pip install "quirk-dynamics[sweep]"') from None
 
 
 def _cores() -> int:

@@ -13,7 +13,7 @@ FIELD, ASIDE, ABOVE = 40.0, 28.0, 20.0
 # A mechanism whose extent in a direction is below this part of its size is flat, and seen nearly at right angles.
 FLAT, ASIDE_OF_FLAT, ABOVE_OF_LYING = 0.35, 14.0, 58.0
 # Distance over half the width of what is shown.
-DISTANCE = 4.0
+DISTANCE = 4.3
 
 
 def axes_of(extent: Extent) -> np.ndarray:

@@ -26,7 +26,7 @@ STEEL, LINE = to_rgba("#6f7378"), to_rgba("#555555", 0.7)
 FORCE, TORQUE = to_rgba("#cc3311"), to_rgba("#882255")
 # Radius of a coil over its length, and the least and most of it over the size of the mechanism; that of its wire over
 # that of the coil; and that of a plain line over the size of the mechanism.
-COIL, LEAST, MOST, WIRE, THIN = 0.1, 0.008, 0.05, 0.17, 0.003
+COIL, LEAST, MOST, WIRE, THIN = 0.07, 0.008, 0.04, 0.15, 0.003
 # The longest arrow of all, over the size of the mechanism; radii and length of head of an arrow, over its length.
 LONGEST, SHAFT, HEAD, HEAD_LENGTH = 0.45, 0.02, 0.055, 0.18
 # A torque below this part of the largest force times the size of the mechanism, and a force likewise, is round-off.

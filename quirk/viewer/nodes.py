@@ -112,7 +112,12 @@ class TrailNodes:
         def lines(part: str, points: np.ndarray, visible: bool) -> Any:
             color = rgb(trail.color)
             return scene.add_line_segments(
-                f"{name}/{part}", points.reshape(-1, 2, 3), color, line_width=TRAIL_WIDTH, visible=visible
+                f"{name}/{part}",
+                points.reshape(-1, 2, 3),
+                color,
+                thickness=TRAIL_WIDTH,
+                thickness_units="screen",
+                visible=visible,
             )
 
         starts = range(0, len(path) - STRETCHES, STRETCHES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import socket
 import sys
 from typing import Any
 
@@ -26,11 +27,19 @@ def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
         import viser
     except ImportError:
         raise InputError('pictures in a browser need viser: pip install "quirk-dynamics[viewer]"') from None
+    _check_free(host, port)
+    with contextlib.redirect_stdout(io.StringIO()):
+        return viser.ViserServer(host=host, port=port, verbose=False)
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise InputError if nothing can be served there, for which viser would wait without end."""
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            return viser.ViserServer(host=host, port=port, verbose=False)
-    except (OSError, AssertionError) as error:
-        raise InputError(f"view: nothing can be served at {host}:{port}: {error}; choose another port") from error
+        with socket.socket(socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        raise InputError(f"view: nothing can be served at {host}:{port}: {error}; choose another") from error
 
 
 def stopped(server: Any) -> None:

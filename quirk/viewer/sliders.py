@@ -198,7 +198,7 @@ def _held(system: System, one: Coordinate) -> System:
 
 
 def coordinates_of(system: System, state: State, size: float) -> list[Coordinate]:
-    """Return the coordinates of all active joints with an axis, or two that cross; `size` is the mechanism's, m."""
+    """Return the coordinates of all active joints with an axis or two that cross; `size` is the mechanism's, m."""
     found = []
     companions = [companion for body in system.bodies for companion in body.companions]
     for joint in system.constraints:

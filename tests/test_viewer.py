@@ -1,0 +1,320 @@
+"""Motions in the browser: one offline file, which Chromium plays; live views; and sliders that drag a mechanism."""
+
+import base64
+import json
+import re
+import shutil
+import time
+import urllib.request
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+
+import quirk
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+
+
+@pytest.fixture(scope="module")
+def result():
+    """A rod on a hinge with a ball on a spring, 1 s."""
+    rod = quirk.Body.bar("rod </script>", [0, 0, 0], [1, 0, 0], 1.0, radius=0.03)
+    bob = quirk.Body.sphere("bob/1", 0.5, 0.12, position=[1, 0, -0.5])
+    parts = [
+        rod,
+        bob,
+        quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0]),
+        quirk.Spring("spring", rod, bob, point_i=[0.5, 0, 0], stiffness=40.0),
+    ]
+    return quirk.simulate(quirk.System(parts, gravity=[0, 0, -9.81]), 1.0, output=0.05)
+
+
+@pytest.fixture(scope="module")
+def page(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("html") / "swing.html"
+    given = result.to_html(
+        path, fps=20, arrows=["hinge"], trails=["bob/1", ("rod </script>", [0.5, 0, 0])], labels=True
+    )
+    assert given == path
+    return path
+
+
+def recording(path):
+    """What a file plays: (time, message) pairs, and its duration."""
+    (data,) = re.findall(r'window.__VISER_EMBED_DATA__="([^"]+)"', path.read_text(encoding="utf-8"))
+    packed = zstandard.ZstdDecompressor().decompressobj().decompress(base64.b64decode(data)[8:])
+    length = int.from_bytes(packed[:8], "little")
+    found = msgspec.msgpack.decode(packed[8 : 8 + length])
+    return found["messages"], found["durationSeconds"]
+
+
+class TestFile:
+    def test_it_loads_nothing(self, page):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"<(?:script|img|iframe|link)[^>]*\s(?:src|href)\s*=\s*[\"'](?!data:)", text)
+        assert {url for url in re.findall(r"https?://[\w.]+", text) if "w3.org" not in url} == set()
+        assert "rod </script>" not in text
+        assert "<title>rod &lt;/script&gt;, bob/1: 0 to 1 s</title>" in text
+
+    def test_it_has_all_parts_and_pictures(self, page):
+        messages, duration = recording(page)
+        assert duration == pytest.approx(21 / 20)
+        made = {m["name"] for _, m in messages if m["type"] in ("FrameMessage", "MeshMessage")}
+        for name in ("bodies/rod <\N{DIVISION SLASH}script>", "bodies/bob\N{DIVISION SLASH}1", "between/spring"):
+            assert f"/N/{name}" in made
+        assert "/N/bodies/rod <\N{DIVISION SLASH}script>/hinge j/surface 1" in made
+        assert "/N/between/hinge force/surface 1" in made
+        moves = [
+            t
+            for t, m in messages
+            if m["type"] == "SetPositionMessage" and m["name"] == "/N/bodies/bob\N{DIVISION SLASH}1"
+        ]
+        assert len(moves) >= 20
+        np.testing.assert_allclose(np.unique(np.round(np.diff(np.unique(moves)), 9)), 1 / 20)
+
+    def test_positions_are_those_of_the_result(self, page, result):
+        """Up to one length for the whole picture and one place that is its middle."""
+        messages, _ = recording(page)
+        name = "/N/bodies/bob\N{DIVISION SLASH}1"
+        drawn = {
+            round(t, 6): m["position"] for t, m in messages if m["type"] == "SetPositionMessage" and m["name"] == name
+        }
+        drawn = np.array([drawn[t] for t in sorted(drawn)])
+        true = result["bob/1"].position
+        assert len(drawn) == len(true)
+        unit = np.linalg.norm(drawn[10] - drawn[0]) / np.linalg.norm(true[10] - true[0])
+        np.testing.assert_allclose(drawn - drawn[0], unit * (true - true[0]), atol=1e-6)
+
+    def test_labels_name_everything_once(self, page):
+        messages, _ = recording(page)
+        texts = [m["props"]["text"] for t, m in messages if m["type"] == "LabelMessage" and m["name"].endswith("/name")]
+        assert sorted(texts) == ["bob/1", "hinge", "rod </script>", "spring"]
+
+    def test_a_body_that_is_followed_stays(self, result, tmp_path):
+        messages, _ = recording(result.to_html(tmp_path / "f.html", fps=20, follow="bob/1"))
+        name = "/N/bodies/bob\N{DIVISION SLASH}1"
+        own = [m["position"] for _, m in messages if m["type"] == "SetPositionMessage" and m["name"] == name]
+        root = [m["position"] for _, m in messages if m["type"] == "SetPositionMessage" and m["name"] == "/N"]
+        # Of what is at the origin, or not turned, no message is sent.
+        turn = next(
+            (m["wxyz"] for _, m in messages if m["type"] == "SetOrientationMessage" and m["name"] == "/N"), [1, 0, 0, 0]
+        )
+        R = quirk.rotation.matrix(np.array(turn))
+        shifted = np.array(own) @ R.T + np.vstack([np.zeros(3), root])
+        np.testing.assert_allclose(shifted - shifted[0], 0, atol=1e-6)
+
+    def test_it_is_replaced_as_a_whole(self, result, tmp_path):
+        path = tmp_path / "a.html"
+        path.write_text("old")
+        with pytest.raises(quirk.QuirkError):
+            result.to_html(path, follow="nobody")
+        assert path.read_text() == "old"
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"fps": 0}, "to_html: fps must be positive"),
+            ({"fps": 500}, "to_html: fps must not be above 120; got 500"),
+            ({"speed": -1}, "to_html: speed must be positive"),
+            ({"speed": 1e6}, "in which nothing moves: choose a lower speed, such as 0.1"),
+            ({"speed": 1e-9}, "at most 5000000 poses are kept: choose a higher speed or a lower fps"),
+            ({"follow": "hinge"}, "to_html: follow must be the name of a body; got 'hinge'"),
+            ({"follow": 3}, "to_html: follow must be the name of a body; got 3"),
+            ({"trails": ["hinge"]}, 'to_html: trails must be points of bodies; got Revolute "hinge"'),
+            ({"trails": 3}, "to_html: trails must be names of bodies, or pairs"),
+            ({"trails": [("bob/1", [1, 2])]}, r"to_html: point of 'bob/1' must have shape \(3,\)"),
+            ({"labels": 1}, "to_html: labels must be True or False; got 1"),
+            ({"arrows": ["bob/1"]}, "arrows: loads are those of constraints and forces"),
+        ],
+    )
+    def test_what_is_refused(self, result, tmp_path, options, message):
+        with pytest.raises(quirk.InputError, match=message):
+            result.to_html(tmp_path / "x.html", **options)
+        assert not (tmp_path / "x.html").exists()
+
+    def test_other_endings_and_a_missing_library(self, result, tmp_path, monkeypatch):
+        with pytest.raises(quirk.InputError, match="to_html: path must end in .html or .htm"):
+            result.to_html(tmp_path / "x.gif")
+        monkeypatch.setitem(__import__("sys").modules, "viser", None)
+        with pytest.raises(quirk.InputError, match=r'need viser: pip install "quirk-dynamics\[viewer\]"'):
+            result.to_html(tmp_path / "x.html")
+
+
+class TestLive:
+    def test_it_is_served_and_plays_until_closed(self, result, capsys):
+        with result.view(speed=0.5, trails=["bob/1"]) as view:
+            assert view.url in capsys.readouterr().err
+            with urllib.request.urlopen(view.url, timeout=10) as answer:
+                assert b"viser" in answer.read().lower()
+            assert f'src="{view.url}"' in view._repr_html_()
+            first = waited(lambda: int(view._slider.value))
+            assert waited(lambda: view._slider.value != first)
+        assert view.closed
+        view.close()
+        assert "closed" in view._repr_html_()
+        with pytest.raises(OSError):
+            urllib.request.urlopen(view.url, timeout=2)
+
+    def test_blocking_ends_at_ctrl_c(self, result, monkeypatch):
+        def pressed(self, timeout=None):
+            raise KeyboardInterrupt
+
+        view = result.view()
+        monkeypatch.setattr(type(view._closed), "wait", pressed)
+        view.wait()
+        assert view.closed
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"port": -1}, "view: port must be a whole number from 0 to 65535; got -1"),
+            ({"host": ""}, "view: host must be an address of this machine"),
+            ({"host": "192.0.2.1"}, "view: nothing can be served at 192.0.2.1:0"),
+            ({"block": "yes"}, "view: block must be True or False"),
+            ({"follow": "hinge"}, "view: follow must be the name of a body"),
+        ],
+    )
+    def test_what_is_refused(self, result, options, message):
+        with pytest.raises(quirk.InputError, match=message):
+            result.view(**options)
+
+
+def waited(found, seconds=10.0):
+    """What a function gives, once it is not false; or the last it gave."""
+    end = time.monotonic() + seconds
+    while not (value := found()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return value
+
+
+def four_bar():
+    """A crank of 1 m, a coupler of 3 m, a rocker of 2 m, and a base of 3 m; a driver turns the crank."""
+    a, b, d = np.zeros(3), np.array([0, 1.0, 0]), np.array([3.0, 0, 0])
+    c = np.array([2.9, 2.0, 0])
+    c = d + 2.0 * (c - d) / np.linalg.norm(c - d)
+    crank, coupler, rocker = (
+        quirk.Body.bar(n, p, q, 1.0) for n, p, q in (("crank", a, b), ("coupler", b, c), ("rocker", d, c))
+    )
+    hinges = [
+        ("A", quirk.GROUND, crank, a),
+        ("B", crank, coupler, b),
+        ("C", coupler, rocker, c),
+        ("D", quirk.GROUND, rocker, d),
+    ]
+    joints = [quirk.Revolute(n, i, j, point=p, axis=[0, 0, 1]) for n, i, j, p in hinges]
+    motor = quirk.Drive("motor", joints[0], quirk.Motion.constant_rate(1.0))
+    return quirk.System([crank, coupler, rocker, *joints, motor])
+
+
+class TestSliders:
+    def test_they_drag_a_closed_loop(self):
+        system = four_bar()
+        before = system.initial_state()
+        with system.view() as view:
+            assert [one.label for one in view.coordinates] == [f"{joint} rotation z (rad)" for joint in "ABCD"]
+            assert view.drag("A", 0.35) == pytest.approx(0.35, abs=1e-12)
+            held = quirk.System([*(part for part in system if part.name != "motor")])
+            assert np.abs(held.constraint_rows(view.state).phi).max() < 1e-9
+            turned = quirk.rotation.log(view.state.orientation)[0] - quirk.rotation.log(before.orientation)[0]
+            assert turned[2] == pytest.approx(0.35)
+            assert view._message.content == ""
+        np.testing.assert_array_equal(system.initial_state().position, before.position)
+        assert system.is_active("motor")
+
+    def test_one_that_cannot_go_on_stops_and_says_so(self):
+        """The rocker of a crank-rocker swings to and fro between the poses in which crank and coupler are in line."""
+        system = four_bar()
+        with system.view() as view:
+            start = view._value(3)
+            reached = view.drag("D", start + 2.0)
+            # Seen from D, the end of the rocker is then at 3 - 1 or 3 + 1 from A.
+            last = angle_at_d(2.0 if abs(angle_at_d(2.0)) > abs(angle_at_d(4.0)) else 4.0)
+            swing = np.array([angle_at_d(2.0), angle_at_d(4.0)]) - angle_of(system)
+            assert np.abs(reached - start - swing).min() < 0.02
+            assert "cannot be reached" in view._message.content
+            assert "D rotation z (rad)" in view._message.content
+            assert view._sliders[3].value == pytest.approx(reached, abs=1e-3)
+            assert last is not None
+            assert view.drag("D", start) == pytest.approx(start, abs=1e-12)
+            assert view._message.content == ""
+
+    def test_what_is_refused(self):
+        with four_bar().view() as view:
+            with pytest.raises(quirk.InputError, match=r"'motor' is not one of its sliders.*A rotation z \(rad\), B"):
+                view.drag("motor", 1.0)
+            with pytest.raises(quirk.InputError, match="value must be finite"):
+                view.drag("A", np.nan)
+
+    def test_a_system_without_axes(self):
+        with quirk.System([quirk.Body.sphere("b", 1.0, 1.0)]).view() as view:
+            assert view.coordinates == []
+            assert "No joint" in view._message.content
+
+
+def angle_at_d(distance):
+    """Angle of the rocker, 2 m, about D at (3, 0) where its end is so far from A at the origin."""
+    x = (distance**2 - 4 + 9) / 6
+    return np.arctan2(np.sqrt(distance**2 - x**2), x - 3)
+
+
+def angle_of(system):
+    end = 2 * system["rocker"].position - [6, 0, 0]
+    return np.arctan2(end[1], end[0])
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser without a screen, and without a network."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("needs chromium and chromium-driver")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=320,300"):
+        options.add_argument(argument)
+    for argument in ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"):
+        options.add_argument(argument)  # draws without a graphics card
+    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND")
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_page_load_timeout(120)
+    yield driver
+    driver.quit()
+
+
+def test_chromium_plays_it_without_a_network(page, chromium):
+    chromium.get(page.as_uri())
+    pictures = []
+    end = time.monotonic() + 60
+    while len(pictures) < 2 and time.monotonic() < end:
+        picture = chromium.execute_script(CANVAS)
+        if picture is not None and picture not in pictures:
+            pictures.append(picture)
+        time.sleep(0.1)
+    assert len(pictures) == 2
+    sent = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    asked = [m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"]
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "chrome:"))] == []
+    assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+# Which part of the picture is coloured, as rows of a small copy; None while nothing is.
+CANVAS = """
+const canvas = document.querySelector("canvas");
+if (!canvas) return null;
+const small = document.createElement("canvas");
+small.width = 64; small.height = 48;
+const context = small.getContext("2d");
+return new Promise(resolve => requestAnimationFrame(() => {
+  context.drawImage(canvas, 0, 0, 64, 48);
+  const pixels = context.getImageData(0, 0, 64, 48).data;
+  let found = "";
+  for (let k = 0; k < pixels.length; k += 4)
+    found += Math.max(pixels[k], pixels[k + 1], pixels[k + 2]) - Math.min(pixels[k], pixels[k + 1], pixels[k + 2]) > 60;
+  resolve(found.includes("true") ? found : null);
+}));
+"""

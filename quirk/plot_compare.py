@@ -8,8 +8,8 @@ import numpy as np
 
 from .errors import InputError
 from .figures import Sheet, draw_largest, finish
+from .in_between import linear, poses
 from .result import BodyView, JointView, Result
-from .scene import poses_at
 
 OWNER = "plot.compare"
 
@@ -28,7 +28,7 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
     apart: dict[str, np.ndarray] = {}
     turned: dict[str, np.ndarray] = {}
     for name in bodies:
-        (r, R), (s, S) = (poses_at(one, name, time) for one in (result, other))
+        (r, R), (s, S) = (poses(one, name, time) for one in (result, other))
         apart[name] = np.linalg.norm(r - s, axis=1)
         turned[name] = _angles(np.swapaxes(R, 1, 2) @ S)
     forces = {name: np.linalg.norm(_force(result, name, time) - _force(other, name, time), axis=1) for name in joints}
@@ -73,7 +73,4 @@ def _angles(turn: np.ndarray) -> np.ndarray:
 
 def _force(result: Result, name: str, time: np.ndarray) -> np.ndarray:
     """Joint force (k, 3), N, in N at times."""
-    values = result[name].force()
-    if np.array_equal(time, result.time):
-        return np.asarray(values)
-    return np.stack([np.interp(time, result.time, component) for component in values.T], axis=1)
+    return linear(result, result[name].force(), time)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgba
 
-from . import rotation
 from .body import GROUND, Body
 from .constraints import Constraint, Drawing, Joint
 from .constraints.primitives import DOT1
 from .constraints.relation import FORCE, Relation
+from .in_between import poses, stretches
 from .round_parts import round_faces
 from .scene_forces import ForceLines
 
@@ -53,7 +53,7 @@ class Scene:
         rows = stretches(result, times)
         self._active = {c.name: result.active(c.name)[rows] for c in self.constraints}
         self.gravity = result.system.gravity
-        self.poses = {body.name: poses_at(result, body.name, times) for body in self.bodies}
+        self.poses = {body.name: poses(result, body.name, times) for body in self.bodies}
         ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
         wheels = round_faces(result.system)
         rings = wheels.get(GROUND.name, [])
@@ -186,30 +186,5 @@ def shows_axis(constraint: Constraint) -> bool:
 
 def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.ndarray:
     """Path (nt, 3) in N of a body point at finely spaced times."""
-    r, R = poses_at(result, name, times)
+    r, R = poses(result, name, times)
     return r + R @ local
-
-
-def poses_at(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (nt, 3) and rotation matrices (nt, 3, 3) of a body, between outputs by cubic interpolation."""
-    view = result[name]
-    rates = rotation.rate(view.orientation, view.angular_velocity)
-    position = _between(result, view.position, view.velocity, times)
-    q = _between(result, view.orientation, rates, times)
-    return position, rotation.matrix(q / np.linalg.norm(q, axis=1, keepdims=True))
-
-
-def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Values (nt, k) at `times`, by cubic interpolation of those at the times of a result, with their rates."""
-    start = stretches(result, times)
-    end = np.minimum(start + 1, len(result.time) - 1)
-    h = result.time[end] - result.time[start]
-    s = np.divide(times - result.time[start], h, out=np.zeros(len(times)), where=h > 0)[:, None]
-    ahead = s**2 * (3 - 2 * s)
-    bent = h[:, None] * s * (1 - s) * ((1 - s) * rates[start] - s * rates[end])
-    return values[start] + ahead * (values[end] - values[start]) + bent
-
-
-def stretches(result: Result, times: np.ndarray) -> np.ndarray:
-    """For each of `times` which time of a result is the last before it; of both sides of an event the later one."""
-    return np.maximum(np.searchsorted(result.time, times, side="right") - 1, 0)

@@ -73,6 +73,7 @@ FLOORS = [
         "plot_spectrum",
         "still",
         "animate",
+        "in_between",
         "camera",
         "film",
         "framing",

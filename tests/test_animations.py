@@ -84,9 +84,7 @@ def test_bodies_are_where_they_are():
 
 
 def rolling(distance=30.0):
-    wheel = Body(
-        "wheel", 1.0, [0.05, 0.1, 0.05], position=[0, 0, 0.4], velocity=[1, 0, 0], angular_velocity=[0, 2.5, 0]
-    )
+    wheel = Body("wheel", 1.0, [0.05, 0.1, 0.05], position=[0, 0, 0.4], velocity=[4, 0, 0], angular_velocity=[0, 10, 0])
     roll = quirk.RollingDisk("roll", GROUND, wheel, radius=0.4, disk_axis=[0, 1, 0])
     return quirk.simulate(quirk.System([wheel, roll], gravity=[0, 0, -9.81]), distance / 4, output=distance / 80)
 

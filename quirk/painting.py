@@ -14,8 +14,9 @@ from .scene import Scene, axis_of, drawing_of, drawn_on, shows_axis
 from .scene_forces import ARROWS, STYLES
 from .scene_forces import COLORS as FORCE_COLORS
 
-# Of half the picture: edges of faces longer than this are cut, for depths of their own; radius of a joint's mark.
-LONGEST_EDGE, MARK = 0.25, 0.014
+# Of half the picture: edges of faces longer than this are cut, for depths of their own; radius of a joint's mark, which
+# is no more than a part of the extent of usual bodies, and half the length of its axis.
+LONGEST_EDGE, MARK, LARGEST_MARK, AXIS = 0.25, 0.014, 0.12, 0.06
 MARK_CORNERS = 12
 # How bright a face is that is lit from the side, and how much more one that faces the light, which comes from behind
 # the viewer, above and to the left.
@@ -70,9 +71,13 @@ class Painter:
         self._groups = _grouped(drawn, LONGEST_EDGE * half)
         self._thick = {name: _thickness(scene.faces[name]) for name in names}
         self._rods = rods(scene, constraints)
-        self._joints = self._marked()
         turn = np.linspace(0.0, 2 * np.pi, MARK_CORNERS, endpoint=False)
-        self._mark = MARK * half * np.stack([np.cos(turn), np.sin(turn), np.zeros(MARK_CORNERS)], axis=1)
+        # Of many small bodies marks are small, too.
+        sizes = [float(np.ptp(np.concatenate(scene.faces[name]), axis=0).max()) for name in names if scene.faces[name]]
+        usual = float(np.median([size for size in sizes if size > 0] or [np.inf]))
+        self._small = min(1.0, LARGEST_MARK * usual / (MARK * half))
+        self._mark = self._small * MARK * half * np.stack([np.cos(turn), np.sin(turn), np.zeros(MARK_CORNERS)], axis=1)
+        self._joints = self._marked()
 
     @property
     def artist(self) -> Any:
@@ -170,10 +175,10 @@ class Painter:
         for constraint in self.scene.constraints:
             body, place = drawn_on(constraint)
             option = drawing_of(constraint)
-            half = 0.06 * self.half if option.axis_length is None else 0.5 * option.axis_length
+            half = AXIS * self._small * self.half if option.axis_length is None else 0.5 * option.axis_length
             ends = place.origin + np.outer([0.0, -half, half], place.matrix[:, axis_of(constraint)])
             radius = option.axis_radius
-            width = 2.0 if radius is None else max(0.5, 2 * radius * self._points_per_metre)
+            width = 2.0 * self._small if radius is None else max(0.5, 2 * radius * self._points_per_metre)
             joined = (constraint.body_i.name, constraint.body_j.name)
             nearer = max(self._thick.get(name, 0.0) for name in joined) + LONGEST_EDGE * self.half
             color = to_rgba("black" if option.color is None else option.color)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .errors import InputError
 from .figures import Sheet, draw_largest, finish
-from .in_between import poses
+from .in_between import linear, poses
 from .result import BodyView, JointView, Result
 
 OWNER = "plot.compare"
@@ -73,7 +73,4 @@ def _angles(turn: np.ndarray) -> np.ndarray:
 
 def _force(result: Result, name: str, time: np.ndarray) -> np.ndarray:
     """Joint force (k, 3), N, in N at times."""
-    values = result[name].force()
-    if np.array_equal(time, result.time):
-        return np.asarray(values)
-    return np.stack([np.interp(time, result.time, component) for component in values.T], axis=1)
+    return linear(result, result[name].force(), time)

@@ -98,6 +98,7 @@ FLOORS = [
         "plot_spectrum",
         "still",
         "animate",
+        "in_between",
         "camera",
         "film",
         "framing",

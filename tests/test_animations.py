@@ -6,7 +6,6 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import itertools
 
 import numpy as np
 import pytest

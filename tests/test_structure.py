@@ -108,7 +108,6 @@ FLOORS = [
         "summary",
         "resultfile",
         "sweeps",
-        "in_between",
         "viewer",
     },
     {"cli", "commands", "demos"},

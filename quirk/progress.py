@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 PROGRESS_INTERVAL = 0.2  # s of wall time between two updates of the progress line
 PATIENCE = 2.0  # s of wall time after which a line is shown that nobody has asked for
@@ -16,19 +17,25 @@ class ProgressLine:
     ----------
     start, end : of the run, s
     patience : s of wall time until it is shown; where the run ends sooner, it is not shown at all
+    told : what it says of how far the run has come; default: the time, s
     """
 
-    def __init__(self, start: float, end: float, patience: float = 0.0) -> None:
+    def __init__(
+        self, start: float, end: float, patience: float = 0.0, told: Callable[[float], str] | None = None
+    ) -> None:
         self.start, self.end, self.patience = start, end, patience
+        self.told = told or (lambda t: f"t = {t:.3f} of {end:g} s")
         self.first = self.reached = start
         self.started = self.last = time.perf_counter()
 
     @classmethod
-    def shown(cls, asked: bool | None, start: float, end: float) -> ProgressLine | None:
+    def shown(
+        cls, asked: bool | None, start: float, end: float, told: Callable[[float], str] | None = None
+    ) -> ProgressLine | None:
         """Return a line if it is asked for, or if that is left open and standard error is a terminal; else None."""
         if asked is None:
-            return cls(start, end, PATIENCE) if sys.stderr is not None and sys.stderr.isatty() else None
-        return cls(start, end) if asked else None
+            return cls(start, end, PATIENCE, told) if sys.stderr is not None and sys.stderr.isatty() else None
+        return cls(start, end, told=told) if asked else None
 
     def update(self, t: float) -> None:
         """Rewrite the line, unless that happened a moment ago."""
@@ -48,5 +55,5 @@ class ProgressLine:
         bar, spent = "#" * int(30 * share), now - self.started
         here = (t - self.first) / (self.end - self.first) if self.end > self.first else 1.0
         left = f", {spent * (1 - here) / here:.0f} s left" if 0 < here < 1 else ""
-        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.end:g} s, {spent:.1f} s{left}   {end}")
+        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  {self.told(t)}, {spent:.1f} s{left}   {end}")
         sys.stderr.flush()

@@ -12,7 +12,7 @@ from quirk.modelfile import Model, read
 
 from .parser import UsageError
 
-RUN_OPTIONS = ("duration", "start", "output", "method", "rtol", "atol", "step", "max_step")
+RUN_OPTIONS = ("duration", "start", "output", "method", "rtol", "atol", "step", "max_step", "checkpoint")
 
 
 def model_at(path: str) -> Model:
@@ -30,7 +30,7 @@ def existing(path: str) -> Path:
 
 def run_options(options: argparse.Namespace, of_file: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `simulate` that the command line gives, and else those of the file."""
-    given = {name: getattr(options, name) for name in RUN_OPTIONS}
+    given = {name: getattr(options, name, None) for name in RUN_OPTIONS}
     found = {**of_file, **{name: value for name, value in given.items() if value is not None}}
     if "duration" not in found:
         raise UsageError(f"{options.model} has no duration in a section [run]: give --duration SECONDS")

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable
 from typing import NoReturn
 
-from quirk import __version__
 from quirk.errors import QuirkError
 
 OVERVIEW = """\
@@ -72,6 +71,8 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> Parser:
     """Return the parser of the whole command line; `command` of what it returns is the name of a module here."""
+    from quirk import __version__
+
     top = _texts(Parser(prog="quirk"), OVERVIEW, EXAMPLES)
     top.add_argument("--version", action="version", version=f"quirk {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
@@ -112,6 +113,9 @@ def _run_options(one: Parser) -> None:
 def _add_run(one: Parser) -> None:
     _model(one)
     _writes(one, "results")
+    one.add_argument(
+        "--checkpoint", metavar="FOLDER", help="write down there what is computed; the same command goes on from it"
+    )
     _run_options(one)
 
 

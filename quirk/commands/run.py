@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from quirk.errors import SimulationError
 from quirk.simulate import simulate
@@ -18,7 +17,7 @@ def command(options: argparse.Namespace) -> str:
     given = run_options(options, model.run)
     paths = checked("run", options.out)
     try:
-        result = simulate(model.system, **{"progress": sys.stderr.isatty(), **given})
+        result = simulate(model.system, **given)
     except SimulationError as error:
         if error.result is not None and paths:
             write(error.result, paths)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -48,7 +47,6 @@ def command(options: argparse.Namespace) -> str:
         common.pop("duration"),
         workers=options.workers,
         client=options.client,
-        progress=sys.stderr.isatty(),
         **common,
     )
     _print(found)

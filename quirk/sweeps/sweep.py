@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import sys
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from ..progress import ProgressLine
 from ..resultfile.dataset import library
 from ..schedule import output_times
 from ..simulate import simulate
@@ -31,7 +30,6 @@ SEED = "seed"
 # Names of dimensions and coordinates.
 COORDINATES = frozenset({RUN, "status", "error"})
 DIMENSIONS = frozenset({"time", "body", "joint", "axis", "quaternion"})
-INTERVAL = 0.2  # s of wall time between two updates of the progress line
 
 
 def sweep(
@@ -45,7 +43,7 @@ def sweep(
     client: Any = None,
     retries: int = 2,
     seed: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> xarray.Dataset:
     """Simulate many systems that differ in parameters, on all cores of this machine or on a cluster.
@@ -80,8 +78,8 @@ def sweep(
     seed : int, optional
         If build has an argument `seed`, each run gets an integer of its own, spawned from this one; default: from the
         operating system. Each is a coordinate of the Dataset.
-    progress : bool
-        Show a progress line on standard error.
+    progress : bool, optional
+        Show a progress line on standard error, or none; default: after two seconds, where that is a terminal.
     options
         Of `simulate`, for all runs.
 
@@ -103,6 +101,8 @@ def sweep(
     rows = parameters_of_runs(parameters, samples)
     duration = validate.positive(OWNER, "duration", duration)
     retries = validate.whole(OWNER, "retries", retries) if retries != 0 else 0
+    if progress is not None:
+        validate.flag(OWNER, "progress", progress)
     if client is not None and workers is not None:
         raise InputError(f"{OWNER}: client has workers of its own; give one or the other")
     count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
@@ -112,7 +112,7 @@ def sweep(
     stream: Generator[Outcome | None, None, None] = (
         computed_here(job, runs, count, retries) if client is None else computed_on(client, job, runs)
     )
-    found = _collected(stream, len(runs), validate.flag(OWNER, "progress", progress))
+    found = _collected(stream, len(runs), progress)
     return dataset(rows, found, times, seeds, {"duration": duration})
 
 
@@ -177,47 +177,26 @@ def _pickled(job: Job) -> bytes:
         ) from None
 
 
-def _collected(stream: Generator[Outcome | None, None, None], count: int, progress: bool) -> list[Outcome | None]:
+def _collected(
+    stream: Generator[Outcome | None, None, None], count: int, progress: bool | None
+) -> list[Outcome | None]:
     """Return what came out of each run; None for those that were not computed when Ctrl-C came."""
     found: list[Outcome | None] = [None] * count
-    line = RunsLine(count) if progress else None
+    done = failed = 0
+
+    def told(runs: float) -> str:
+        return f"{runs:.0f} of {count} runs" + (f", {failed} failed" if failed else "")
+
+    line = ProgressLine.shown(progress, 0, count, told)
     try:
         with contextlib.suppress(KeyboardInterrupt), contextlib.closing(stream):
             for outcome in stream:
                 if outcome is not None:
                     found[outcome.number] = outcome
+                    done, failed = done + 1, failed + (outcome.status == "failed")
                 if line is not None:
-                    line.update(outcome)
+                    line.update(done)
     finally:
         if line is not None:
-            line.close()
+            line.close(done)
     return found
-
-
-class RunsLine:
-    """A line on standard error that says how many runs are done; only its last state where no one watches."""
-
-    def __init__(self, count: int) -> None:
-        self._count, self._done, self._failed = count, 0, 0
-        self._started = self._shown = time.perf_counter()
-
-    def update(self, outcome: Outcome | None) -> None:
-        """Count a run, and rewrite the line unless that happened a moment ago."""
-        if outcome is not None:
-            self._done += 1
-            self._failed += outcome.status == "failed"
-        if time.perf_counter() - self._shown > INTERVAL and sys.stderr.isatty():
-            self._shown = time.perf_counter()
-            self._write(end="")
-
-    def close(self) -> None:
-        """Write the line a last time and leave it."""
-        self._write(end="\n")
-
-    def _write(self, end: str) -> None:
-        share, passed = self._done / self._count, time.perf_counter() - self._started
-        bar = "#" * int(30 * share)
-        failed = f", {self._failed} failed" if self._failed else ""
-        told = f"{self._done} of {self._count} runs{failed}, {passed:.1f} s"
-        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  {told}{end}")
-        sys.stderr.flush()

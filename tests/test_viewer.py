@@ -135,7 +135,7 @@ class TestFile:
         assert not (tmp_path / "x.html").exists()
 
     def test_other_endings_and_a_missing_library(self, result, tmp_path, monkeypatch):
-        with pytest.raises(quirk.InputError, match="to_html: path must end in .html or .htm"):
+        with pytest.raises(quirk.InputError, match=r"to_html: path must end in \.html or \.htm"):
             result.to_html(tmp_path / "x.gif")
         monkeypatch.setitem(__import__("sys").modules, "viser", None)
         with pytest.raises(quirk.InputError, match=r'need viser: pip install "quirk-dynamics\[viewer\]"'):

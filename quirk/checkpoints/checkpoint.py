@@ -138,7 +138,9 @@ class Written:
                 last = records[-1]
                 known = {one.name for one in fields(Statistics)}
                 self.statistics = Statistics(**{key: x for key, x in last["statistics"].items() if key in known})
-                self.statistics.in_python = {who: tuple(x) for who, x in self.statistics.in_python.items()}
+                self.statistics.in_python = {
+                    who: (int(calls), float(spent)) for who, (calls, spent) in self.statistics.in_python.items()
+                }
                 self.leg = None if last["leg"] is None else _leg(last["leg"], system, events)
                 self.status = last["status"]
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError, QuirkError) as error:
@@ -233,18 +235,21 @@ def _of_happening(one: Happening) -> list[Any]:
 
 
 def _happening(row: Sequence[Any]) -> Happening:
-    *first, impulse = row
-    return Happening(*first, {name: Impulse(*map(np.array, both)) for name, both in impulse.items()})
+    time, name, direction, before, after, impulse = row
+    return Happening(
+        time, name, direction, before, after, {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
+    )
 
 
 def _leg(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> Leg:
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
+    h, grid, asked = table["pace"]
     return Leg(
         float(table["t"]),
         np.array(table["y"], dtype=float),
         np.array(table["angles"], dtype=float).reshape(-1, 3),
         rebuilt_configuration(table["base"], system, events),
-        Pace(*table["pace"], sides),
+        Pace(float(h), int(grid), int(asked), sides),
         Counter(table["often"]),
     )
 

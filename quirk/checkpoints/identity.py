@@ -64,7 +64,7 @@ def _described(value: Any, names: Mapping[int, str], depth: int) -> Any:
     if isinstance(value, float | np.generic):
         return repr(value.item() if isinstance(value, np.generic) else value)
     if isinstance(value, np.ndarray) and value.dtype != object:
-        return [value.dtype.str, list(value.shape), hashlib.sha256(np.ascontiguousarray(value)).hexdigest()]
+        return [value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
     if isinstance(value, list | tuple | np.ndarray):
         return [_described(one, names, depth + 1) for one in value]
     if isinstance(value, Mapping):

@@ -19,7 +19,7 @@ class Location(NamedTuple):
 
     file: int
     first: int
-    count: int
+    rows: int
     width: int
     turns: int
 
@@ -72,7 +72,7 @@ class RowFile:
         table = np.empty(len(rows.time), dtype=_dtype(*self._shape))
         for part, values in zip(table.dtype.names or (), rows, strict=True):
             table[part] = values
-        waiting = memoryview(table).cast("B")
+        waiting = memoryview(table.tobytes())
         while waiting:
             waiting = waiting[self._file.write(waiting) :]
         self._count += len(table)
@@ -82,7 +82,7 @@ def rows_at(folder: Path, location: Location) -> Rows:
     """Return rows of a file; states are read when they are used."""
     dtype = _dtype(location.width, location.turns)
     table: Any = np.memmap(
-        path_of(folder, location.file), dtype, mode="r", offset=location.first, shape=(location.count,)
+        path_of(folder, location.file), dtype, mode="r", offset=location.first, shape=(location.rows,)
     )
     return Rows(np.array(table["time"]), table["flat"], table["quadrants"])
 

@@ -30,19 +30,22 @@ REACHES = 0.95
 
 @dataclass(frozen=True)
 class Wheel:
-    """A circle that is fixed in a body, its centre (3,) and axis (3,) in body coordinates, m."""
+    """A circle fixed in a body, its centre (3,) and axis (3,) in body coordinates, m; a `ring` is toothed inside."""
 
     body: Body | Ground
     centre: np.ndarray
     axis: np.ndarray
     radius: float
+    ring: bool = False
 
     def faces(self) -> list[np.ndarray]:
         """Quadrilaterals (4, 3), body coordinates, of a rim with spokes; of spokes on both sides of a solid wheel."""
         x, y, z = axes_with_z(self.axis).T
+        if self.ring:
+            return self._rim(x, y, 1 + BREADTH)
         solid = self._half_thickness(x, y, z)
         sides = (0.0,) if solid is None else (-solid, solid)
-        faces = [] if solid is not None else self._rim(x, y)
+        faces = [] if solid is not None else self._rim(x, y, 1 - BREADTH)
         for side in sides:
             for angle in np.arange(SPOKES) * (2 * np.pi / SPOKES):
                 along = np.cos(angle) * x + np.sin(angle) * y
@@ -52,10 +55,10 @@ class Wheel:
                 faces.append(np.array([foot - across, foot + tip - across, foot + tip + across, foot + across]))
         return faces
 
-    def _rim(self, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+    def _rim(self, x: np.ndarray, y: np.ndarray, other: float) -> list[np.ndarray]:
         angle = np.linspace(0.0, 2 * np.pi, CORNERS + 1)
         circle = np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y)
-        outer, inner = self.centre + self.radius * circle, self.centre + (1 - BREADTH) * self.radius * circle
+        outer, inner = self.centre + self.radius * circle, self.centre + other * self.radius * circle
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
@@ -127,7 +130,8 @@ def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
     radius_j = float(distance / abs(1.0 - ratio))
     if radius_j > NOTHING * max(np.abs(centre).max() for centre in centres):
         for body, centre, radius in zip(bodies, centres, (abs(ratio) * radius_j, radius_j), strict=True):
-            yield Wheel(body, body.local(centre), body.direction(axis), radius)
+            ring = ratio > 0 and radius == max(abs(ratio), 1.0) * radius_j
+            yield Wheel(body, body.local(centre), body.direction(axis), radius, ring)
 
 
 def _pinion(system: System, rack: RackPinion) -> Wheel:

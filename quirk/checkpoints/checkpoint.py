@@ -66,7 +66,7 @@ class Checkpoint:
             written = Written(self._folder, system, events, records[1:])
             self.segments, self.happenings = written.segments, written.happenings
             self.statistics, self.leg, self.status = written.statistics, written.leg, written.status
-            number = 1 + max((int(one.stem[5:]) for one in self._folder.glob("rows-*.bin")), default=-1)
+            number = 1 + max((int(one.stem[5:]) for one in self._folder.glob("rows-*.time")), default=-1)
             self.rows = RowFile(self._folder, number)
         except BaseException:
             self._journal.close()

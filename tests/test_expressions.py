@@ -10,6 +10,7 @@ import quirk
 from quirk.expression import Derivative
 from quirk.expression.functions import FUNCTIONS
 from quirk.jets import Jet
+from quirk.modelfile import system_of, text_of
 
 # The same in Python, for x in (0, 1).
 MEANINGS = [
@@ -265,6 +266,30 @@ def test_texts_in_the_place_of_motions():
     ]  # fmt: skip
     for motion in parts:
         np.testing.assert_allclose(motion.derivatives(0.3, 2), [np.sin(0.3), np.cos(0.3), -np.sin(0.3)], rtol=1e-15)
+
+
+def test_what_else_takes_texts_runs_in_machine_code_and_is_written():
+    one, two = (quirk.Body(name, 1.0, [1, 1, 1], position=[x, 0, 0]) for name, x in (("one", 3), ("two", 0)))
+    joint = quirk.Cylindrical("j", quirk.GROUND, two, point=[0, 0, 0], axis=[0, 0, 1], active=False)
+    parts = [
+        quirk.Drag("d", two, 0.3, density="1.2*exp(-position.z/8000)", wind=["sin(t)", 0, 0]),
+        quirk.Thruster("t", two, 1.0, "x", throttle="max(0, sin(t))"),
+        quirk.Interaction("i", one, two, force="-2*displacement - 0.1*velocity", torque=[0, 0, "rotation.z"]),
+        quirk.ForceField("ff", force="-0.1*velocity", torque="[0, 0, -angular_velocity.z]"),
+        quirk.Potential("p", [one, two], "0.5*dot(r_1 - r_2, r_1 - r_2) + R_1[0][0]"),
+        quirk.Actuator("a", joint, "-angle", limits=2.0, coordinate="rotation"),
+        quirk.OneSided("os", one, "a.position.z + 1"),
+        quirk.Torque("to", two, "-angular_velocity"),
+    ]
+    system = quirk.System([one, two, joint, *parts])
+    again = system_of(text_of(system))
+    found = [
+        each.acceleration(system.initial_state(), 0.3, solver=solver)
+        for each, solver in ((system, "sparse"), (again, "sparse"), (system, "dense"))
+    ]
+    assert found[0].linear.tobytes() == found[1].linear.tobytes()
+    np.testing.assert_allclose(found[0].linear, found[2].linear, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(found[0].angular, found[2].angular, rtol=1e-12, atol=1e-14)
 
 
 def test_wrong_variables_are_refused_where_the_part_is_made():

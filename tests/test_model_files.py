@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import quaternion
 from mechanisms import random_system
 from model_texts import assert_same, of_demos, of_forces, of_pairs, of_planar_cases
 from mutated import mutated
@@ -155,10 +156,12 @@ def test_companions_that_stand_elsewhere_keep_their_place():
 
 def test_frames_that_were_added_and_orientations_of_other_libraries():
     turn = Rotation.from_rotvec([0.1, -0.2, 0.3])
+    other_turn = np.array(quaternion.quaternion(0.1, 0.2, 0.3, 0.4))
+    ball = quirk.Body("ball", np.array(1.0), np.ones(3), orientation=other_turn)
     rod = quirk.Body("rod", 1.0, [1, 1, 1], orientation=turn, frames={"a b": quirk.Frame([1, 2, 3], turn)})
     rod.add_frame("tip", quirk.Frame([0.5, 0, 0]))
     joint = quirk.Spherical("joint", quirk.GROUND, rod, frame_i=quirk.Frame(), frame_j="tip", active=False)
-    other = again(quirk.System([rod, joint]))
+    other = again(quirk.System([rod, joint, ball]))
     assert other["rod"].frames["a b"].rotation.tobytes() == rod.frames["a b"].rotation.tobytes()
     assert other["joint"].frame_j is other["rod"].frames["tip"]
 
@@ -319,6 +322,18 @@ def test_all_mistakes_are_said_with_their_lines():
         assert any(one.strip().startswith(f"line {line}: ") and text in one for one in said), (line, text, said)
 
 
+RAGGED = """[[body]]
+name = "b"
+mass = 1.0
+inertia = [1, 1, 1]
+[[force]]
+name = "d"
+kind = "Drag"
+body = "b"
+area = [[1, 2], [3]]
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -332,6 +347,7 @@ def test_all_mistakes_are_said_with_their_lines():
         ('[[constraint]]\nname = "a"\nkind = "Drive"\njoint = "a"\nmotion = "t"', '"a" is needed to make itself'),
         ("".join(f'[[constraint]]\nname = "{k}"\nkind = "Drive"\njoint = "{k + 1}"\n' for k in range(900)), "too many"),
         ('[[constraint]]\nname = "a"', "it has no kind"),
+        (RAGGED, 'line 5: Drag "d": area'),
         ('[system]\nswitched_off = ["hinge"]', 'line 2: .system.: switched_off: there is no part "hinge"'),
         ("[state]\nangels = {}", 'line 2: .*no "angels"; did you mean "angles"'),
         ('[[body]]\nname = "b"\nkind = "Motion"', "there is no kind 'Motion'"),

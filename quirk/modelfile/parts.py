@@ -121,7 +121,7 @@ class PartMaker:
                 return maker(*positional, **arguments)
         except ArithmeticError:
             said = "its numbers are too large to compute with"
-        except (QuirkError, TypeError) as error:
+        except (QuirkError, TypeError, ValueError) as error:
             said = str(error)
         self.mistakes.add(path, said if said.startswith(_owner(title)) else f"{title}: {said}")
         return FLAWED

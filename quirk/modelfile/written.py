@@ -104,6 +104,8 @@ def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
         if not names_parts(annotation):
             raise UnwritableError(f"{value} is given where a name is expected: give {value.name!r}")
         return names[id(call)]
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):
@@ -112,7 +114,7 @@ def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
         return float(value)
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype.name != "quaternion"):
+    if isinstance(value, list | tuple | np.ndarray):
         return [_value(part, names, annotation) for part in value]
     if type(value) is dict:
         return {str(key): _value(part, names, annotation) for key, part in value.items()}

@@ -3,6 +3,7 @@
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, Joint
 from .contact import Contact
+from .coupling import Coupling
 from .curve_on_curve import CurveOnCurve
 from .custom import CustomRows, Implicit
 from .drawing import Drawing
@@ -34,6 +35,7 @@ __all__ = [
     "ConstantVelocity",
     "Constraint",
     "Contact",
+    "Coupling",
     "CurveOnCurve",
     "CustomRows",
     "Cylindrical",

@@ -11,6 +11,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
 from quirk.jets import Jet
+from quirk.made import remembered
 
 from .constraint import checked_ends
 from .primitives import Z
@@ -34,23 +35,27 @@ class Surface:
     radius: float = 0.0
 
 
+@remembered
 def plane(point: Any = (0, 0, 0), normal: Any = (0, 0, 1)) -> Surface:
     """Return a plane through a point (3,) m with a normal (3,) that points out of the body."""
     axes = axes_with_z(validate.direction("plane", "normal", normal))
     return Surface("plane", Frame(validate.array("plane", "point", point, (3,)), rotation.from_matrix(axes)))
 
 
+@remembered
 def sphere(radius: float, centre: Any = (0, 0, 0)) -> Surface:
     """Return a sphere of a radius, m, about a centre (3,) m."""
     place = Frame(validate.array("sphere", "centre", centre, (3,)))
     return Surface("sphere", place, validate.positive("sphere", "radius", radius))
 
 
+@remembered
 def point(position: Any = (0, 0, 0)) -> Surface:
     """Return a single point (3,) m, such as a corner."""
     return Surface("sphere", Frame(validate.array("point", "position", position, (3,))))
 
 
+@remembered
 def rim(radius: float, centre: Any = (0, 0, 0), axis: Any = (0, 0, 1)) -> Surface:
     """Return a circle of a radius, m, about a centre (3,) m and an axis (3,): the edge of a disk or of a cylinder."""
     axes = axes_with_z(validate.direction("rim", "axis", axis))

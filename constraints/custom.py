@@ -11,6 +11,7 @@ import numpy as np
 from quirk import rotation, validate
 from quirk.body import GROUND, Body, Ground, checked_body
 from quirk.errors import InputError
+from quirk.expression import function_of
 from quirk.frame import Frame
 from quirk.jets import Jet
 from quirk.traceable import on_jets
@@ -22,6 +23,8 @@ from .relation import FORCE, TORQUE, Layout, MovingFrame, Relation, differentiat
 MOST_ROWS = 6
 
 LEVELS = ("position", "velocity")
+# What expressions call the frames of the bodies.
+LETTERS = "abcdefghijklmnopqrs"
 UNITS = {"force": FORCE, "torque": TORQUE}
 
 
@@ -67,7 +70,7 @@ class Implicit(OfBodies):
     name : str
     bodies : Body or list of bodies
         GROUND may be among them. The load is that on the second of them, or on the only one, at its centre of mass.
-    phi : function
+    phi : function, or the text of an `Expression`
         ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to N),
         `a.point(local)` and `a.direction(local)` in N. Returns one quantity or a list, one for each row. With
         level="velocity" the frames also have `a.velocity`, `a.spin` (angular velocity in N) and
@@ -82,7 +85,7 @@ class Implicit(OfBodies):
     def __init__(
         self,
         name: str,
-        bodies: Any,
+        bodies: Body | Ground | Iterable[Body | Ground],
         phi: Callable[..., Any],
         *,
         level: str = "position",
@@ -91,6 +94,7 @@ class Implicit(OfBodies):
     ) -> None:
         super().__init__("Implicit", name, bodies, active)
         owner = str(self)
+        phi = function_of(owner, "phi", phi, ("t", *LETTERS[: self.given]))
         if not callable(phi):
             raise InputError(f"{owner}: phi must be a function phi(t, {self._form}); got {phi!r}")
         validate.choice(owner, "level", level, LEVELS)
@@ -260,7 +264,13 @@ class CustomRows(OfBodies):
     """
 
     def __init__(
-        self, name: str, bodies: Any, rows: Callable[..., Any], *, units: str = "force", active: bool = True
+        self,
+        name: str,
+        bodies: Body | Ground | Iterable[Body | Ground],
+        rows: Callable[..., Any],
+        *,
+        units: str = "force",
+        active: bool = True,
     ) -> None:
         super().__init__("CustomRows", name, bodies, active)
         owner = str(self)

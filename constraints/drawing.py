@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from quirk.made import Remembering
+
 
 @dataclass(frozen=True)
-class Drawing:
+class Drawing(metaclass=Remembering):
     """Options of a joint in animations.
 
     Attributes

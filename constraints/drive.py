@@ -11,9 +11,10 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.expression import Expression
 from quirk.frame import Frame
 from quirk.jets import Jet
-from quirk.motion import Motion
+from quirk.motion import Motion, as_motion
 
 from .angle import angles_123, twist
 from .constraint import Constraint, Joint, checked_ends, end_points
@@ -166,7 +167,9 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
 
 
 def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
-    """Return `motion` if it is a Motion."""
+    """Return `motion` if it is a Motion, or one made of the text of a function of t."""
+    if isinstance(motion, str | Expression):
+        return as_motion(owner, argument, motion)
     if not isinstance(motion, Motion):
         raise InputError(
             f"{owner}: {argument} must be a quirk.Motion, such as Motion.constant_rate(2.0) or "

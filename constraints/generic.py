@@ -11,9 +11,10 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.expression import Expression, function_of
 from quirk.frame import Frame
 from quirk.jets import Jet
-from quirk.motion import Motion
+from quirk.motion import Motion, as_motion
 from quirk.traceable import on_jets
 
 from .angle import rotation_123
@@ -119,6 +120,8 @@ class Generic(Joint):
         if len(flags) != 6 or any(flag not in (0, 1) for flag in flags):
             raise InputError(f"{owner}: constrained must be six flags, 0 or 1; got {constrained!r}")
         self.constrained = tuple(bool(flag) for flag in flags)
+        if isinstance(offset, str | Expression):
+            offset = function_of(owner, "offset", offset, ("t", "parameters"))
         self.offset, self.alternative = offset, validate.flag(owner, "alternative", alternative)
         if self.alternative and not all(self.constrained[3:]):
             raise InputError(f"{owner}: alternative rows are for three constrained rotations; got {constrained!r}")
@@ -155,6 +158,7 @@ class Generic(Joint):
             sources, numbers = _checked(owner, self.offset, given.copy()), tuple(given)
         else:
             entries = [0.0] * 6 if self.offset is None else np.asarray(self.offset, dtype=object).ravel().tolist()
+            entries = [as_motion(owner, "offset", x) if isinstance(x, str | Expression) else x for x in entries]
             motions = tuple(entry for entry in entries if isinstance(entry, Motion))
             fixed = validate.numbers([entry for entry in entries if not isinstance(entry, Motion)])
             if len(entries) != 6 or fixed is None or not np.isfinite(fixed).all():

@@ -85,7 +85,13 @@ class Pulley(Constraint):
     row_count = 1
 
     def __init__(
-        self, name: str, points: Any, *, weights: Any = None, length: float | None = None, active: bool = True
+        self,
+        name: str,
+        points: Iterable[Drum | tuple[Body | Ground, Any]],
+        *,
+        weights: Any = None,
+        length: float | None = None,
+        active: bool = True,
     ) -> None:
         owner = f'Pulley "{validate.name("Pulley", name)}"'
         stops = _checked_points(owner, points)
@@ -99,6 +105,7 @@ class Pulley(Constraint):
         final = max(k for k, body in enumerate(met) if body is j)
         super().__init__(name, first, j, Frame(stops[0].place), Frame(stops[final].place), active)
         self.met, self.places = tuple(met), tuple(stop.place for stop in stops)
+        self.drums = tuple(stop.drum for stop in stops)
         self._further = tuple((body, Frame()) for body in members[2:])
         self.weights = _checked_weights(owner, weights, stops)
         rounds, parts, arcs = laid(owner, stops)

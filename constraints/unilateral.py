@@ -11,12 +11,13 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.expression import function_of
 from quirk.jets import Jet
 from quirk.traceable import on_jets
 
 from .angle import twist
 from .constraint import Constraint, Joint, checked_ends, end_points
-from .custom import UNITS, OfBodies
+from .custom import LETTERS, UNITS, OfBodies
 from .relation import FORCE, TORQUE, MovingFrame, Relation
 
 # gap(frames, numbers) -> how far a unilateral constraint is open
@@ -56,7 +57,7 @@ class Unilateral(Constraint):
 
     def _with(self, gap: Relation) -> Self:
         made = object.__new__(type(self))
-        vars(made).update({**vars(self), "primitives": (gap,), "gaps": (), "active": True})
+        vars(made).update({**vars(self), "primitives": (gap,), "gaps": (), "active": True, "_made": None})
         return made
 
 
@@ -170,6 +171,7 @@ class OneSided(OfBodies, Unilateral):
         rest_speed: float | None = None,
     ) -> None:
         super().__init__("OneSided", name, bodies, active=False)
+        gap = function_of(f"{self}", "gap", gap, ("t", *LETTERS[: self.given]))
         if not callable(gap):
             raise InputError(f"{self}: gap must be a function gap(t, a, b, ...) of moving frames; got {gap!r}")
         validate.choice(f"{self}", "unit", unit, tuple(UNITS))

@@ -735,6 +735,25 @@ def custom_rows():
 
 
 @scene
+def coupling():
+    """Two bars on one plate; the right one turns as the left one does, half as far and the other way."""
+    s = Sketch(flat=True, size=(5, 3))
+    s.fill([[-2.2, -0.12, 0], [2.2, -0.12, 0], [2.2, 0.12, 0], [-2.2, 0.12, 0]], I)
+    for x, angle, color, word in ((-1.2, 70, "#d9d9d9", "x_i"), (1.1, 125, J, "x_j = c0 + c1 x_i")):
+        pin = np.array([x, 0, 0])
+        along = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle)), 0])
+        side = 0.1 * np.cross(Z, along)
+        s.fill(
+            [pin + side - 0.1 * along, pin + side + 1.1 * along, pin - side + 1.1 * along, pin - side - 0.1 * along],
+            color,
+        )
+        s.fill(s.circle(pin, Z, 0.06), "w")
+        s.turn(pin, Z, 0.8, *((95, 150) if x < 0 else (98, 68)), both=False)
+        s.text(pin, word, (0, -0.4), size=14)
+    return s
+
+
+@scene
 def rack_pinion():
     """Pinion on a rack."""
     s = Sketch(flat=True, size=(5, 2.8))

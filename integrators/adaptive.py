@@ -61,10 +61,12 @@ def adaptive_steps(
     statistics: Statistics,
     breaks: Breaks | None = None,
     look: Look | None = None,
+    *,
+    first: float = 0.0,
 ) -> Iterator[Step]:
     """Yield accepted steps from (t, y) to `end`, some of which end at the breaks.
 
-    A step's stages are valid until the next is asked for.
+    `first` is the step to try first, or 0 to find one. A step's stages are valid until the next is asked for.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def adaptive_steps(
     exponent = 1 / (tableau.error_order + 1)
     k = np.zeros((tableau.buffers, y.size))
     breaks = Breaks(t, end) if breaks is None else breaks
-    h, fresh = 0.0, True
+    h, fresh = first, True
     previous, rejected = SMALLEST_ERROR, False
     while t < end:
         piece = breaks.piece(t)

@@ -56,6 +56,11 @@ class Breaks:
         for t in times:
             self.add(float(t))
 
+    @property
+    def times(self) -> tuple[float, ...]:
+        """The breaks known so far, in the order of time."""
+        return tuple(self._times)
+
     def add(self, t: float, first: float = np.inf) -> bool:
         """Let steps end at time t, and the next begin with at most `first`; False if that is so already."""
         if not self.start <= t <= self.end:

@@ -34,6 +34,10 @@ class Recorder:
             self.pending.pop()
         self._keep(t, y)
 
+    def clear(self) -> None:
+        """Forget the states, which somebody has taken."""
+        self.times, self.states = [], []
+
     def add(self, step: Sampled) -> None:
         """Keep what this step holds of the asked times."""
         if self.pending is None:

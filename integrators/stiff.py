@@ -43,11 +43,14 @@ def stiff_steps(
     statistics: Statistics,
     breaks: Breaks | None = None,
     look: Look | None = None,
+    *,
+    first: float = 0.0,
 ) -> Iterator[StiffStep]:
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
 
-    Every yielded end state is projected; the solver goes on from its own state until that has drifted by
-    RESTART_DRIFT times the tolerance, and is then restarted, as it is at breaks.
+    `first` is the step to try first, or 0 to leave it to SciPy. Every yielded end state is projected; the solver goes
+    on from its own state until that has drifted by RESTART_DRIFT times the tolerance, and is then restarted, as it is
+    at breaks.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def stiff_steps(
             options["first_step"] = min(longest, piece.end - t)
         return getattr(integrate, method)(in_piece(f, piece), t, y, piece.end, **options)
 
-    solver = started(t, y, np.inf)
+    solver = started(t, y, first or np.inf)
     while True:
         y = solver.y.copy()
         message = _stepped(solver)

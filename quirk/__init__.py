@@ -1,57 +1,91 @@
-"""QuIRK: rigid bodies joined by constraints, simulated with the Udwadia-Kalaba equation."""
+"""QuIRK: rigid bodies joined by constraints, simulated with the Udwadia-Kalaba equation.
+
+Names are imported when they are first used, as Scientific Python's SPEC 1 has it: `import quirk` itself loads nothing.
+Whoever reads types without running anything finds the names in `__init__.pyi`.
+"""
 
 import pkgutil
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
 
 # The sub-packages `constraints`, `integrators` and `demos` live beside this folder in a checkout. Should
 # `import quirk` find the checkout while an installed copy is also on the path, they are found there.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from . import constraints, events, forces
-from .body import GROUND, Body
-from .constraints import *  # noqa: F403
-from .constraints import contact as surface
-from .constraints import planar
-from .errors import (
-    AssemblyError,
-    InconsistentStateError,
-    InputError,
-    QuirkError,
-    SimulationError,
-    UnknownNameError,
-)
-from .events import *  # noqa: F403
-from .forces import *  # noqa: F403
-from .frame import Frame
-from .jets import where
-from .kinematics import kinematics
-from .motion import Motion
-from .result import Result
-from .simulate import simulate
-from .state import State
-from .system import System
-
 __version__ = "0.1.0"
 
-__all__ = [
-    "GROUND",
-    "AssemblyError",
-    "Body",
-    "Frame",
-    "InconsistentStateError",
-    "InputError",
-    "Motion",
-    "QuirkError",
-    "Result",
-    "SimulationError",
-    "State",
-    "System",
-    "UnknownNameError",
-    "kinematics",
-    "planar",
-    "simulate",
-    "surface",
-    "where",
-]
-__all__ += constraints.__all__
-__all__ += events.__all__
-__all__ += forces.__all__
+# Names by the module that has them.
+_NAMES = {
+    "body": ["GROUND", "Body"],
+    "checkpoints": ["read_checkpoint"],
+    "errors": [
+        "AssemblyError",
+        "InconsistentStateError",
+        "InputError",
+        "QuirkError",
+        "SimulationError",
+        "UnknownNameError",
+    ],
+    "expression": ["Expression"],
+    "frame": ["Frame"],
+    "jets": ["where"],
+    "join": ["join"],
+    "kinematics": ["kinematics"],
+    "load": ["load"],
+    "motion": ["Motion"],
+    "result": ["Result"],
+    "simulate": ["simulate"],
+    "state": ["State"],
+    "sweeps": ["sweep"],
+    "system": ["System"],
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+# Modules under a name of their own.
+_MODULES = {"planar": "constraints.planar", "surface": "constraints.contact"}
+# Packages of which all public names are names here.
+_PACKAGES = ("constraints", "events", "forces")
+
+
+class _Package(ModuleType):
+    """A package in which functions are not hidden by the modules of the same name as these are imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, getattr(value, name) if _HOMES.get(name) == name else value)
+
+    def __reduce__(self) -> Any:
+        """Let cloudpickle, which knows modules of no other class, send functions that use this package."""
+        return import_module, (__name__,)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, or a module, and keep it."""
+    if name == "__all__":
+        listed = [*_HOMES, *_MODULES]
+        value: Any = sum((import_module(f"{__name__}.{package}").__all__ for package in _PACKAGES), listed)
+    elif name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"{__name__}.{_MODULES[name]}")
+    elif name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    elif find_spec(f"{__name__}.{name}") is not None:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        homes = (import_module(f"{__name__}.{package}") for package in _PACKAGES)
+        home = next((home for home in homes if name in home.__all__), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return all names that there are."""
+    return sorted({*globals(), *__getattr__("__all__")})

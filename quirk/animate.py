@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from pathlib import Path
 from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.animation import FFMpegWriter, PillowWriter
-from matplotlib.figure import Figure
 
 from . import validate
 from .body import Body
 from .errors import InputError, QuirkError
 from .files import whole
+from .film import DPI, Film
+from .framing import checked_follow
 from .plot_paths import checked_points
 from .scene import Scene
 
 if TYPE_CHECKING:
     from .result import Result
 
-DPI = 100
 # Inches.
 SMALLEST, LARGEST = 0.5, 40.0
 # GIFs count in hundredths of a second, and are shown slowly where a picture lasts for one.
@@ -41,8 +38,12 @@ def animate(
     view: tuple[float, float] | None = None,
     trails: tuple[tuple[str, Any], ...] = (),
     size: float = 5.0,
+    follow: str | None = None,
 ) -> Path:
     """Write an animation of a result.
+
+    Bodies have their shapes, wheels, gears, pinions and sheaves what their constraints know of them; planes fixed in N
+    on which bodies roll, or which they touch, are ground.
 
     Parameters
     ----------
@@ -55,11 +56,15 @@ def animate(
     view : (elevation, azimuth), degrees
         From where it is seen, as matplotlib's `view_init` counts them. The vertical is the coordinate axis
         along which gravity acts: with z up, azimuth 0 looks from +x and -90 from -y; with y up, azimuth 0
-        looks from +z.
+        looks from +z. Default: one that shows most of the motion. Lengths are the same near and far.
     trails : ((body name, point (3,) in body coordinates), ...)
         Points that leave a trail.
     size : float
         Width and height, inches (at 100 dots each).
+    follow : str, optional
+        The name of a body that stays in the middle, with what is joined to it in sight; or "ground" for a picture that
+        stands still. Default: the latter, and the centre of mass of all bodies where these would take less than a tenth
+        of the picture, unless there are trails.
 
     Returns
     -------
@@ -89,14 +94,12 @@ def animate(
     for name, _ in points:
         if not isinstance(result.system[name], Body):
             raise InputError(f"animate: trails must be points of bodies; got {result.system[name]}")
+    follow = checked_follow(result, follow)
     times = _times(result, fps, speed, size if gif else 0.0)
-    scene = Scene(result, times, points)
-    figure = Figure(figsize=(size, size))
-    ax: Any = figure.add_axes((0, 0, 1, 1), projection="3d")
-    scene.prepare(ax, view)
+    film = Film(result, Scene(result, times, points), view, follow, size)
     with whole(file) as aside:
         try:
-            _write(figure, scene, PillowWriter(fps=fps) if gif else FFMpegWriter(fps=fps), aside)
+            film.write_gif(aside, fps) if gif else film.write_mp4(aside, fps)
         except (BrokenPipeError, CalledProcessError) as error:
             raise QuirkError("animate: the program ffmpeg failed; see its message, or write a .gif") from error
     return Path(path)
@@ -130,19 +133,3 @@ def _times(result: Result, fps: int, speed: float, gif_size: float) -> np.ndarra
             "GiB are used: choose a higher speed, a lower fps or a smaller size, or write an .mp4"
         )
     return np.arange(start, end, speed / fps)
-
-
-def _write(figure: Figure, scene: Scene, writer: PillowWriter | FFMpegWriter, path: Path) -> None:
-    """Draw and write all pictures."""
-    with mpl.rc_context({"savefig.bbox": None}):  # which would cut pictures to different sizes
-        writer.setup(figure, path, dpi=DPI)
-        try:
-            for number in range(len(scene.times)):
-                scene.draw(number)
-                writer.grab_frame()
-        except BaseException:
-            if isinstance(writer, FFMpegWriter):
-                with contextlib.suppress(Exception):
-                    writer.finish()  # ends the program
-            raise
-        writer.finish()

@@ -10,6 +10,7 @@ import numpy as np
 from . import rotation, validate
 from .errors import InputError
 from .frame import Frame, axes_with_z
+from .made import remembered
 from .mesh import mesh_as_solid
 from .sealed import Sealed
 from .shapes import Box, Cylinder, Ellipsoid, Shape, lengths
@@ -140,11 +141,13 @@ class Body(Placed):
         return self.shapes[0] if self.shapes else None
 
     @classmethod
+    @remembered
     def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Self:
         """Return a solid box; `size` (3,) m along the body axes. Other arguments as for `Body`."""
         return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size)), initial)
 
     @classmethod
+    @remembered
     def cylinder(cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any) -> Self:
         """Return a solid cylinder along `axis`: "x", "y", "z" or a vector in body axes."""
         owner = f'Body "{name}"'
@@ -156,6 +159,7 @@ class Body(Placed):
         return cls._solid(name, mass, shape, initial)
 
     @classmethod
+    @remembered
     def bar(cls, name: str, start: Any, end: Any, mass: float, *, radius: float | None = None, **initial: Any) -> Self:
         """Return a solid cylinder between two points (3,) of N, m, its x axis from `start` to `end`.
 
@@ -171,12 +175,14 @@ class Body(Placed):
         return cls.cylinder(name, mass, length / 40 if radius is None else radius, length, axis="x", **pose, **initial)
 
     @classmethod
+    @remembered
     def sphere(cls, name: str, mass: float, radius: float, **initial: Any) -> Self:
         """Return a solid ball of `radius` m."""
         radius = validate.positive(f'Body "{name}"', "radius", radius)
         return cls._solid(name, mass, Ellipsoid((radius, radius, radius)), initial)
 
     @classmethod
+    @remembered
     def ellipsoid(cls, name: str, mass: float, semi_axes: Any, **initial: Any) -> Self:
         """Return a solid ellipsoid; `semi_axes` (3,) m along the body axes."""
         return cls._solid(name, mass, Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes)), initial)
@@ -285,7 +291,7 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
     scale = np.abs(tensor).max()
     if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
         raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
-    tensor = 0.5 * (tensor + tensor.T)
+    tensor = 0.5 * tensor + 0.5 * tensor.T  # whose sum could overflow
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * scale:

@@ -1,8 +1,7 @@
-"""The command line: `quirk demo NAME`."""
+"""The command line: `quirk --help` says what there is."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import signal
@@ -10,13 +9,17 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 
-from . import validate
+from .commands.parser import UsageError, parser
 from .errors import QuirkError
 
 # What a shell says of programs that ended by these signals.
 INTERRUPTED, CLOSED_PIPE = 128 + 2, 128 + 13
+WRONG_USE = 2
+# Exit status by what a command returns; all else is success.
+STATUS = {"interrupted": INTERRUPTED, "failed": 1}
+# Of these, Control-C makes a shorter result, which is written all the same.
+SHORTENED = ("run", "kinematics", "sweep")
 
 
 class Interrupted(BaseException):
@@ -25,10 +28,14 @@ class Interrupted(BaseException):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
+    name = "quirk"
     try:
         try:
-            with _interruptible():
-                _run(arguments)
+            options = parser().parse_args(arguments)
+            name = f"quirk {options.command}"
+            module = import_module(f"quirk.commands.{options.command}")
+            with contextlib.nullcontext() if options.command in SHORTENED else _interruptible():
+                return STATUS.get(module.command(options), 0)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -38,41 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Interrupted, KeyboardInterrupt):
         print("quirk: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except UsageError as error:
+        print(f"{name}: {error}; {name} --help shows how it is used", file=sys.stderr)
+        return WRONG_USE
     except (QuirkError, OSError) as error:
         print(f"quirk: {error}", file=sys.stderr)
         _discard_output()
         return 1
-    return 0
-
-
-def _run(arguments: Sequence[str] | None) -> None:
-    from . import __version__
-    from .demos import DEMOS
-
-    parser = argparse.ArgumentParser(prog="quirk", description="Simulate rigid bodies joined by constraints.")
-    parser.add_argument("--version", action="version", version=f"quirk {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True)
-    listed = "\n".join(f"  {name:<18} {title}" for name, title in DEMOS.items())
-    demo = commands.add_parser(
-        "demo",
-        help="run a demo",
-        description=f"Run a demo and save its pictures:\n{listed}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    demo.add_argument("name", choices=DEMOS, metavar="NAME", help="one of the names above")
-    demo.add_argument("--out", type=Path, default=Path("out"), help="folder for the pictures (default: ./out)")
-    options = parser.parse_args(arguments)
-
-    out = validate.output_folder("demo", "--out", options.out)
-
-    import matplotlib as mpl
-
-    mpl.use("Agg")  # the pictures go to files, also where a display is there
-    module = import_module("quirk.demos." + options.name.replace("-", "_"))
-    print(f"{options.name}: {DEMOS[options.name]}")
-    module.run(out)
-    for path in sorted(out.glob(f"{options.name}*")):
-        print(f"wrote {path}")
 
 
 @contextlib.contextmanager

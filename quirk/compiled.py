@@ -247,6 +247,7 @@ def entry(function: Callable[..., Any] | None = None, *, notice: str = "") -> Ca
     compiled = numba.njit(pipeline_class=EntryCompiler, **ENTRY_OPTIONS)(function)
     if not plain_python():
         compiled._cache = MachineCode(function, notice)
+        compiled.compile = compiled._cache.one_at_a_time(compiled.compile)
     return compiled
 
 

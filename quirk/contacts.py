@@ -12,17 +12,15 @@ Those that push are rows of the equation of motion until their multiplier falls 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from .configuration import Configuration
 from .constraints import Contact
 from .constraints.contact import FLAT
-from .dynamics.complementarity import INDEPENDENT, completed, pushes
 from .dynamics.frictional_case import NOTHING, Found
-from .dynamics.impulsive import Impulse, impulses, with_change
+from .dynamics.impulsive import Impulse
 from .dynamics.model import Model
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
@@ -32,16 +30,16 @@ from .events.names import Reading, Shared
 from .events.quantity import Gap
 from .forces import Friction
 from .frictional import Frictional, Shares, rubbing_of
-from .frictions import FLOOR, Frictions, Rub
+from .frictionless import Frictionless, response
+from .frictions import FLOOR, Frictions
 from .gaps import Gaps, Opening
 from .phases import Phases
+from .resting import CLOSED, ROUND_OFF, Resting, Settled, Speeds, opens
 from .rotation import matrix
 from .state import State
 from .switching import SwitchingError
 from .system import System
 
-# A gap counts as closed within this part of the size of the system, or within this angle in rad.
-CLOSED = 1e-10
 # How far a gap that is closed without pushing may go beyond zero until the contact is looked at again.
 SLACK = 1e-9
 # What opens from farther below zero than this part of the size of the system may be there, and as much farther, if it
@@ -49,81 +47,8 @@ SLACK = 1e-9
 BELOW, LONG = 1e-14, 1e-12
 # Slower than this, in the speed of a free fall over the size of the system, contacts come to rest.
 REST = 1e-6
-# Rates and accelerations of contacts below this part of the largest speeds are round-off.
-ROUND_OFF = 1e-12
-# Multipliers that pull by less than this part of the largest load, rounded up to a power of ten, are round-off; of
-# contacts without load, which others carry, those that pull by less than that.
-NO_PULL, UNLOADED = 1e-12, 1e-9
 # A rim at a smaller angle, rad, to a plane lies on it.
 FLAT_ANGLE = 1e-6
-# Restitution is lowered by so many parts where it would raise the energy.
-PARTS = 10
-
-
-@dataclass
-class Resting:
-    """Which unilateral constraints are closed.
-
-    Attributes
-    ----------
-    pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero but
-        for round-off
-    idle : those that are closed and have no row, as it would follow from others
-    rubbing : what friction does, by name
-    loads : of contacts with friction the load that opens them where it falls below zero
-    below : of those that open from a little below zero, how far they may be there, m or rad
-    """
-
-    pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
-    idle: frozenset[tuple[str, int]] = frozenset()
-    rubbing: dict[str, Rub] = field(default_factory=dict)
-    loads: dict[tuple[str, int], Shared] = field(default_factory=dict)
-    below: dict[tuple[str, int], float] = field(default_factory=dict)
-
-    @property
-    def key(self) -> Hashable:
-        """What the quantities that are watched depend on, besides the active parts."""
-        return (
-            self.idle,
-            tuple(sorted(self.pushing.items())),
-            tuple(self.rubbing.items()),
-            tuple(self.loads.items()),
-            tuple(self.below.items()),
-        )
-
-
-@dataclass(frozen=True)
-class Settled:
-    """A state after impacts, with what is closed from there on.
-
-    Attributes
-    ----------
-    y : (13 n + k,)
-    resting : Resting
-    impulse : of all constraints that exerted one, by name
-    """
-
-    y: np.ndarray
-    resting: Resting
-    impulse: dict[str, Impulse]
-
-
-@dataclass(frozen=True)
-class Speeds:
-    """Speeds (c,) of gaps that tell rest from motion.
-
-    Attributes
-    ----------
-    limits : slower impacts come to rest
-    slow : what moves apart more slowly stays
-    noise : what approaches more slowly does not count as an impact
-    free : of a free fall over the size of the system
-    """
-
-    limits: np.ndarray
-    slow: np.ndarray
-    noise: np.ndarray
-    free: np.ndarray
 
 
 class Contacts:
@@ -144,6 +69,7 @@ class Contacts:
         given = [touch.constraint.rest_speed for touch in self._touches]
         self._rest_speed = np.array([np.nan if speed is None else speed for speed in given])
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
+        self._frictionless = Frictionless(self._gaps, self._restitution)
 
     def __len__(self) -> int:
         return len(self._touches) + len(self._frictions.all)
@@ -271,11 +197,11 @@ class Contacts:
     ) -> Settled:
         """Return what `settle` does where there is no friction."""
         speeds, least = known
-        W = _response(opening, solver, t, y)
-        y, impulse, rates = self._impact(t, y, closed, opening, W, (speeds.limits, speeds.slow, least), solver)
+        W, smooth = response(opening, solver, t, y), self._frictionless
+        y, impulse, rates = smooth.impact(t, y, closed, opening, W, (speeds.limits, speeds.slow, least), solver)
         still = rates <= np.maximum(speeds.noise, speeds.slow)
         staying = np.flatnonzero(still)
-        at_rest = self._at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
+        at_rest = smooth.at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
         return Settled(y, at_rest, impulse)
 
     def _check_rims(self, closed: list[int], state: State) -> None:
@@ -339,7 +265,7 @@ class Contacts:
         """The loads of contacts that push, by their keys."""
         largest = found.z[: len(closed)].max(initial=0.0)
         return {
-            self._touches[c].key: shares.of(None, [row], _opens(found.z[row], largest))
+            self._touches[c].key: shares.of(None, [row], opens(found.z[row], largest))
             for row, c in enumerate(closed)
             if found.held[row] and found.z[row] > 0
         }
@@ -353,7 +279,7 @@ class Contacts:
         largest = z.max(initial=0.0)
         rest = CLOSED / NOTHING * found.slow[:count]
         pushing = {
-            touch.constraint.name: (touch.number, _opens(z[c], largest))
+            touch.constraint.name: (touch.number, opens(z[c], largest))
             for c, touch in enumerate(touches)
             if found.rows[c]
         }
@@ -367,63 +293,6 @@ class Contacts:
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)
         return float(REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length))
-
-    def _impact(
-        self,
-        t: float,
-        y: np.ndarray,
-        closed: list[int],
-        opening: Opening,
-        W: np.ndarray,
-        speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
-        solver: Solver,
-    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """The state after an impact, the impulses, and the rates (c,) of the gaps then.
-
-        `speeds`, (c,) each: slower impacts come to rest; what moves apart more slowly stays; what approaches more
-        slowly does not count as an impact.
-        """
-        rates, (limits, at_rest, noise) = opening.rate, speeds
-        if not (rates < -noise).any():
-            return y, {}, rates
-        x, wanted = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
-        if x is None:
-            raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
-        held, after = x > 0, rates + W @ x
-        # What would move apart more slowly than contacts do that are at rest stays.
-        slow = (after > noise) & (after <= at_rest)
-        if slow.any():
-            held, wanted = held | slow, np.where(slow, 0.0, wanted)
-            x = np.zeros_like(x)
-            x[held] = _solved(W, held, wanted - rates)
-        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
-        change, _ = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
-        # Once more for what round-off has left.
-        x[held] += _solved(W, held, wanted - rates - opening.changed(change))
-        change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
-        impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
-        impulse.update(self._gaps.impulses(y, opening, closed, x))
-        return with_change(y, change), impulse, rates + opening.changed(change)
-
-    def _at_rest(
-        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
-    ) -> Resting:
-        """Which of the closed contacts stay closed, and which of these push."""
-        if not closed:
-            return Resting()
-        rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
-        accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
-        x = pushes(W, accelerations)
-        if x is None:
-            raise SwitchingError(f"no loads are found that keep all of these apart: {self._listed(closed)}")
-        staying = accelerations + W @ x <= CLOSED * np.abs(accelerations).max()
-        # Where nothing pushes there is no load that rows could share.
-        held = completed(W, x > 0, staying) if (x > 0).any() else np.zeros(len(x), dtype=bool)
-        touches = [self._touches[c] for c in closed]
-        pushing: dict[str, tuple[int, float]] = {}
-        for c in np.flatnonzero(held):
-            pushing[touches[c].constraint.name] = touches[c].number, _opens(x[c], x.max())
-        return Resting(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
 
     def _speeds(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], opening: Opening, solver: Solver
@@ -452,41 +321,3 @@ class Contacts:
         speed = np.sqrt((state.velocity**2).sum(axis=1)).max() + turning
         noise: np.ndarray = ROUND_OFF * speed * self._units[closed] / model.length
         return noise
-
-    def _listed(self, closed: list[int]) -> str:
-        return ", ".join(f"{self._touches[c].constraint}" for c in closed)
-
-
-def _opens(x: float, largest: float) -> float:
-    """Below which multiplier a contact opens that pushes with x, where the largest load is given: nothing but noise."""
-    if not largest > 0:
-        return 0.0
-    part = NO_PULL if x > UNLOADED * largest else UNLOADED
-    return float(-part * 10.0 ** np.ceil(np.log10(largest)))
-
-
-def _response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
-    """W (c, c): how the rate of each gap changes with a unit impulse of each."""
-    lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
-    W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
-    return 0.5 * (W + W.T)
-
-
-def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Impulses by Newton's law and the rates that they leave; restitution is lowered where energy would grow."""
-    for part in np.linspace(1.0, 0.0, PARTS + 1):
-        wanted = -part * e * np.minimum(rates, 0.0)
-        x = pushes(W, rates - wanted)
-        if x is None:
-            continue
-        gained = x @ (rates + 0.5 * W @ x)
-        if part == 0.0 or gained <= ROUND_OFF * float(np.abs(x) @ np.abs(rates)):
-            return x, wanted
-    return None, rates
-
-
-def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The least impulses of some contacts that change their rates by these."""
-    if held.sum() == 1:
-        return np.asarray(rates[held] / W[held][:, held].ravel())
-    return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])

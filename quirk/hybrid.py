@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .configuration import Configuration
-from .contacts import Contacts, Resting
+from .contacts import Contacts
 from .dynamics.applied import exerted
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.run import Pace
 from .dynamics.towers import MotionTower
-from .dynamics.turns import angles_by_name
+from .dynamics.turns import Turns, angles_by_name
 from .errors import InputError, SimulationError
 from .events import Event
 from .events.actions import After
 from .happenings import Happening
 from .integrators import IntegrationError
+from .legs import Leg
 from .phases import Phases
+from .resting import Resting
 from .segment import Segment
 from .state import Kinematics, State
 from .switching import Situation, Switchboard, SwitchingError, actions_of
 from .system import System
+
+if TYPE_CHECKING:
+    from .checkpoints.rows import RowFile
 
 # So many events of which all lie within this part of a run would go on for ever.
 MOST_AT_ONCE, AT_ONCE = 200, 1e-9
@@ -41,6 +45,7 @@ class HybridRun:
     ----------
     system : System
     phases : make and enter the runs with one set of active parts each
+    rows : keeps states elsewhere than in memory, see `quirk.checkpoints.rows`
 
     Attributes
     ----------
@@ -48,9 +53,9 @@ class HybridRun:
     stopped : whether an event has ended the run
     """
 
-    def __init__(self, system: System, phases: Phases) -> None:
-        self._system, self._made, self._events = system, phases, phases.events
-        self._span = phases.settings.end - phases.settings.start
+    def __init__(self, system: System, phases: Phases, rows: RowFile | None = None) -> None:
+        self._system, self._made, self._events, self._rows = system, phases, phases.events, rows
+        self._span, self._before = phases.settings.end - phases.settings.start, 0
         self._board = Switchboard(system, phases.settled)
         for event in self._events:
             for action in event.actions:
@@ -60,19 +65,20 @@ class HybridRun:
         self._closed: list[Segment] = []
         self.happenings: list[Happening] = []
         self.stopped = False
-        self._often: Counter[str] = Counter()
         # Each event and each contact may happen a few times at one time.
         most = MOST_AT_ONCE + 4 * (len(self._events) + len(self._contacts))
         self._recent: deque[tuple[float, str]] = deque(maxlen=most)
 
-    def start(self, configuration: Configuration, t: float, y: np.ndarray, angles: np.ndarray) -> None:
-        """Begin at a state (13 n + k,) on the constraints, with angles (K, 3); what touches there is settled first."""
-        self._base, self._resting = configuration, Resting()
+    def start(self, leg: Leg) -> None:
+        """Begin a leg; what touches there is settled first."""
+        t, y, angles = leg.t, leg.y, leg.angles
+        self._base, self._resting, self._often = leg.base, Resting(), Counter(leg.often)
+        self._before = self._tried
         if not self._contacts:
-            self._begin(t, y, angles, Pace())
+            self._begin(t, y, angles, leg.pace)
             return
         try:
-            self._contacts.check(t, y, angles, configuration)
+            self._contacts.check(t, y, angles, leg.base)
             settled = self._contacts.settle(t, y, angles, self._base, self._resting)
         except SwitchingError as error:
             raise SimulationError(f"simulate: at the start: {error}", time=t) from error
@@ -83,7 +89,7 @@ class HybridRun:
             name = self._contacts.first_of(settled.impulse)
             energies = self._energy(now), self._energy(after)
             self.happenings.append(Happening(t, name, -1, *energies, settled.impulse))
-        self._begin(t, settled.y, angles, Pace())
+        self._begin(t, settled.y, angles, leg.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
         """Go on with what is active now, from a state on its constraints."""
@@ -132,21 +138,42 @@ class HybridRun:
     @property
     def segments(self) -> list[Segment]:
         """All that was kept so far."""
-        return [*self._closed, *([self._segment()] if self._phase.times else [])]
+        self._close_segment()
+        return list(self._closed)
 
-    def _segment(self) -> Segment:
+    def _close_segment(self) -> None:
+        """Let what is kept from here on be another segment."""
+        phase, kept = self._phase, self._phase.kept
+        rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
+        if rows is not None:
+            turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), phase.whole)
+            changes = self._base.since(self._system.configuration)
+            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes))
+
+    @property
+    def _tried(self) -> int:
+        statistics = self._made.statistics
+        return statistics.steps + statistics.rejected
+
+    @property
+    def next_leg(self) -> Leg:
+        """Where a leg begins that goes on from here."""
         phase = self._phase
-        times, states = np.concatenate(phase.times), np.concatenate(phase.states)
-        changes = self._base.since(self._system.configuration)
-        return Segment(self._plant, times, states, phase.turns, phase.rank, changes)
+        return Leg(phase.reached, phase.state, phase.angles, self._base, phase.pace, self._often)
 
-    def proceed(self) -> bool:
-        """Compute for a moment; returns whether there is more to do."""
-        more = self._phase.proceed()
+    def ends_leg(self, steps: int) -> bool:
+        """Whether a leg of so many steps ends here, between two steps."""
+        return self._phase.between and self._tried - self._before >= steps
+
+    def proceed(self, steps: int | None = None) -> bool:
+        """Compute for a moment, in a leg of so many steps at most; returns whether there is more to do."""
+        more = self._phase.proceed(None if steps is None else steps - self._tried + self._before)
         for key, time, way, energy in self._phase.events():
             self.happenings.append(Happening(time, str(key), way, energy, energy))
         if self._phase.hit:
             self._happen(self._phase.hit)
+        if self._rows is not None:
+            self._rows.put(self._phase.kept)
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
@@ -191,7 +218,7 @@ class HybridRun:
                 self._contacts.head(self._plant, self._resting)
                 phase.keep_here()
             return
-        self._closed.append(self._segment())
+        self._close_segment()
         self._base = now.configuration
         self._begin(now.t, now.y, angles, phase.pace)
         self._phase.keep_here()

@@ -7,8 +7,8 @@ A file holds what one entry was compiled to for one list of argument types, proc
     the rest   what numba rebuilds the compiled function from, pickled
 
 Nothing is unpickled, let alone run, unless the checksum and the identity are right; otherwise the entry is compiled
-anew and the file replaced. Files are written aside and moved into place, each by itself complete: processes that
-compile at the same time do not wait for each other, and the last one's file stays.
+anew and the file replaced. Files are written aside and moved into place, each by itself complete. Of processes that
+need the same entry at the same time, one compiles it and the others wait for its file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import llvmlite
 import numba
@@ -32,11 +32,13 @@ from numba.core import caching
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from .files import whole
+from .files import held, let_go, whole
 
 DIGEST = 32
 # Bytes; no machine code comes near, and what else may lie in its place need not be read to the end.
 LARGEST = 1 << 28
+# s that one process waits for another one to compile what it needs, too, before it does so itself.
+LONGEST_WAIT = 120.0
 
 SAID: set[str] = set()
 
@@ -56,29 +58,59 @@ class MachineCode(caching._Cache):
         self.folders = folders(function)
         # Now, not when it is compiled: by then the files may no longer be what was imported.
         self.sources = package_digest() + source_digest(function)
+        self._turn: BinaryIO | None = None
 
     @property
     def cache_path(self) -> str:
         """The folder that is looked at first."""
         return str(self.folders[0]) if self.folders else ""
 
+    def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return what compiles the entry, or loads it, such that other processes do not compile it meanwhile."""
+
+        def compile_alone(sig: Any) -> Any:
+            try:
+                return compile(sig)
+            finally:
+                self._give_back()
+
+        return compile_alone
+
+    def _give_back(self) -> None:
+        """Let other processes compile it."""
+        if self._turn is not None:
+            let_go(self._turn)
+            self._turn = None
+
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return the function for the argument types `sig`, or None if it has to be compiled."""
+        self._give_back()
         target_context.refresh()
         name, identity = self._name_and_identity(sig, target_context.codegen())
-        trouble = ""
-        for folder in self.folders:
-            try:
-                payload = read(folder / name, identity)
-                if payload is not None:
-                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
-            except Exception as error:  # a damaged file may lead to any
-                trouble = f"machine code in {folder / name} cannot be used ({reason(error)}), so it is compiled anew"
+        found, trouble = self._found(name, identity, target_context)
+        if found is None:
+            turns = (held(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders)
+            self._turn = next((turn for turn in turns if turn is not None), None)
+            found, trouble = self._found(name, identity, target_context)  # by now there may be one
+        if found is not None:
+            return found
         if trouble:
             say("trouble", trouble)
         if self.notice:
             say(self.notice, self.notice)
         return None
+
+    def _found(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
+        """Return the function in the first file that can be used, or None; and what is wrong with others."""
+        trouble = ""
+        for folder in self.folders:
+            try:
+                payload = read(folder / name, identity)
+                if payload is not None:
+                    return CompileResult._rebuild(target_context, *pickle.loads(payload)), ""
+            except Exception as error:  # a damaged file may lead to any
+                trouble = f"machine code in {folder / name} cannot be used ({reason(error)}), so it is compiled anew"
+        return None, trouble
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function in the first folder that takes it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 from . import validate
 from .compiled import plain
 from .errors import InputError
+from .expression import Derivative, Expression, function_of
 from .interpolation import interpolated, kinks
+from .made import remembered
 from .motion_table import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
 from .sealed import Sealed
 
@@ -58,12 +60,14 @@ class Motion(Sealed):
         self.end: float = min([end, *(m.end for m in added)])
 
     @classmethod
+    @remembered
     def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:
         """Return start + rate t."""
         owner = "Motion.constant_rate"
         return cls._polynomial([validate.number(owner, "start", start), validate.number(owner, "rate", rate)])
 
     @classmethod
+    @remembered
     def polynomial(cls, coefficients: Any) -> Motion:
         """Return c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
         given = validate.numbers(coefficients)
@@ -79,6 +83,7 @@ class Motion(Sealed):
         return cls(PIECES, np.zeros(2), np.array([coefficients], dtype=float))
 
     @classmethod
+    @remembered
     def sinusoid(cls, amplitude: float, angular_frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:
         """Return offset + amplitude sin(angular_frequency t + phase), with rad/s and rad."""
         given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "phase": phase, "offset": offset}
@@ -86,6 +91,7 @@ class Motion(Sealed):
         return cls(SINUSOID, np.zeros(2), np.array([numbers]))
 
     @classmethod
+    @remembered
     def spline(cls, times: Any, values: Any, periodic: bool = False) -> Motion:
         """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
 
@@ -115,34 +121,47 @@ class Motion(Sealed):
         return cls(PIECES, breaks, powers, bounded=not periodic, period=period)
 
     @classmethod
+    @remembered
     def function(
         cls,
-        f: Callable[[float], float],
-        f_t: Callable[[float], float],
-        f_tt: Callable[[float], float],
+        f: Callable[[float], float] | Expression | str,
+        f_t: Callable[[float], float] | None = None,
+        f_tt: Callable[[float], float] | None = None,
         f_ttt: Callable[[float], float] | None = None,
         f_tttt: Callable[[float], float] | None = None,
     ) -> Motion:
         """Return f(t), given with its derivatives; the third and fourth are needed for jerk and snap alone.
 
-        Functions may be plain Python or compiled with `numba.njit`.
+        Functions may be plain Python or compiled with `numba.njit`. A text such as "0.2*sin(3*t)", an `Expression`,
+        knows its derivatives, so that f alone is enough.
         """
-        functions = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
+        functions: dict[str, Any] = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
+        functions = {key: function_of("Motion.function", key, x, ("t",)) for key, x in functions.items()}
+        if isinstance(functions["f"], Expression) and all(x is None for x in list(functions.values())[1:]):
+            derived = [functions["f"], *(Derivative(functions["f"], k) for k in range(1, len(functions)))]
+            functions = dict(zip(functions, derived, strict=True))
         for argument, function in functions.items():
             if not callable(function) and (function is not None or argument in ("f", "f_t", "f_tt")):
                 raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
         return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
 
-    def __add__(self, other: Motion) -> Motion:
-        """Return the sum of two motions, where both are defined."""
-        if not isinstance(other, Motion):
-            return NotImplemented
-        parts = [*self.parts, *other.parts]
+    @classmethod
+    @remembered
+    def sum(cls, motions: Iterable[Motion]) -> Motion:
+        """Return the sum of motions, where all are defined; ``a + b`` is that of two."""
+        listed = list(motions) if isinstance(motions, Iterable) else [motions]
+        if not listed or not all(isinstance(motion, Motion) for motion in listed):
+            raise InputError(f"Motion.sum: motions must be a list of quirk.Motion, one at least; got {motions!r}")
+        parts = [part for motion in listed for part in motion.parts]
         functions = [part for part in parts if part.kind == FUNCTION]
         others = [part for part in parts if part.kind != FUNCTION]
         # What is called comes first and writes; what kernels know is added to it.
         first, *added = [_sum_of_functions(functions), *others] if functions else others
         return first._with(tuple(added))
+
+    def __add__(self, other: Motion) -> Motion:
+        """Return the sum of two motions, where both are defined."""
+        return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
 
     def _with(self, added: tuple[Motion, ...]) -> Motion:
         return Motion(
@@ -252,12 +271,20 @@ class Motion(Sealed):
             a, w, phase, offset = self.coefficients[0]
             return f"{offset:g} + {a:g} sin({w:g} t + {phase:g})"
         if self.kind == FUNCTION:
-            return str(getattr(self.functions[0], "__name__", "function"))
+            f = self.functions[0]
+            return f.text if isinstance(f, Expression) else str(getattr(f, "__name__", "function"))
         if self.period:
             return f"periodic spline of {len(self.coefficients)} pieces over {self.period:g} s"
         if math.isfinite(self.end):
             return f"spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s"
         return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))
+
+
+def as_motion(owner: str, argument: str, value: Any) -> Motion:
+    """Return a motion, given as one, as the text of a function of t, or as a number that it always is."""
+    if isinstance(value, str | Expression):
+        return Motion.function(function_of(owner, argument, value, ("t",)))
+    return value if isinstance(value, Motion) else Motion.polynomial([validate.number(owner, argument, value)])
 
 
 def _sum_of_functions(motions: list[Motion]) -> Motion:

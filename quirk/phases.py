@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ class Phases:
     ----------
     solver : "sparse" or "dense"
     asked : times to keep, or None for all steps
+    options : the arguments of `simulate`, for the result to tell
     """
 
     system: System
@@ -55,6 +56,7 @@ class Phases:
     asked: np.ndarray | None
     statistics: Statistics
     events: Sequence[Event]
+    options: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         """Find what is to be watched."""
@@ -110,23 +112,23 @@ class Phases:
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
 
-    def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, grid: int) -> Iterator[Sampled]:
-        """Yield steps from (t, y) to the end of the run, `grid` whole fixed steps being behind."""
+    def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: Pace) -> Iterator[Sampled]:
+        """Yield steps from (t, y) to the end of the run."""
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
         values = asked_values(flow.model, flow.angles)
         look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
         steps: Iterator[Sampled]
         if method in STIFF_METHODS:
-            steps = stiff_steps(flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look)
+            steps = stiff_steps(flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look, first=pace.h)
             return guarded(steps, start, end)
         assert isinstance(flow, Flow)
         tableau = TABLEAUX[method]
         if settings.fixed > 0:
             return fixed_steps(
-                flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=grid
+                flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=pace.grid
             )
         carried = flow.model.carried
         tolerance = Tolerance(rtol, atol, carried.starts, carried.counted)
-        steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look)
+        steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h)
         return guarded(steps, start, end)

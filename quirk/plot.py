@@ -3,168 +3,222 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from . import validate
-from .dynamics.sparse.host.derivatives import highest_order
 from .errors import InputError
-from .figures import drawing, finish, shown
+from .figures import Options, TimeOptions, drawing
+from .plot_compare import draw_differences
+from .plot_derivatives import draw_derivatives
 from .plot_ghosts import checked_times, draw_ghosts
 from .plot_group import draw_centre_of_mass, draw_momentum
-from .plot_paths import checked_paths, checked_points, coordinates, draw_paths
-from .plot_power import draw_balance, draw_power
-from .result import BodyView, JointView, Result
-from .views import PlanarBodyView
-
-LETTERS = "xyz"
-# Components slower than this part of the fastest one are round-off, too.
-UNMOVED = 1e-9
-ORDERS = (
-    ("position", "m"),
-    ("velocity", "m/s"),
-    ("acceleration", "m/s$^2$"),
-    ("jerk", "m/s$^3$"),
-    ("snap", "m/s$^4$"),
+from .plot_loads import checked_loads, draw_loads
+from .plot_panels import (
+    draw_coordinates,
+    draw_energies,
+    draw_energy,
+    draw_joint,
+    draw_motion,
+    draw_overview,
+    draw_quantities,
+    draw_rank,
+    draw_residuals,
 )
+from .plot_paths import checked_paths, checked_points, draw_paths
+from .plot_phase import draw_phase
+from .plot_power import draw_balance, draw_power
+from .plot_spectrum import draw_spectrum
+from .quantities_by_name import curve, rate_of
+from .result import BodyView, JointView, Result
+from .view_of_forces import ForceView
 
 
 class Plotter:
-    """Pictures of one result; every method returns a matplotlib figure and, given `path`, saves it there.
+    """Pictures of one result; every method returns a matplotlib figure. Calling the plotter itself draws an overview.
 
-    A figure that was saved is closed: `matplotlib.pyplot` shows those alone that were not.
+    All methods take these arguments by name:
 
-    Calling the plotter itself draws an overview: energies, residuals, positions and joint loads.
+    path : str or Path, optional
+        Where to save the picture; its suffix tells the format. A figure that was saved is closed: `matplotlib.pyplot`
+        shows those alone that were not.
+    ax : Axes, or as many of them as the picture has, row by row; optional
+        Where to draw instead of in a new figure.
+    size : (width, height), optional
+        Of a new figure, inches.
+    style : optional
+        A style of matplotlib by name, its settings such as {"font.size": 8}, or a list of these.
+    events : bool
+        Of pictures over time, phase portraits and paths: whether to mark events. Default: True, but of paths.
+
+    Of many curves those that reach the largest values have names, and the others are a band.
     """
 
     def __init__(self, result: Result) -> None:
         self.result = result
 
-    def __call__(self, path: str | Path | None = None) -> Figure:
-        """Draw an overview of the whole run."""
-        with drawing("plot", path, (11, 7)) as figure:
-            axes = figure.subplots(2, 2)
-            self._draw_energy(axes[0, 0])
-            self._draw_residuals(axes[0, 1])
-            for body in self.result.system.bodies:
-                moved = self.result[body.name].position - self.result[body.name].position[0]
-                axes[1, 0].plot(self.result.time, np.linalg.norm(moved, axis=1), label=shown(body.name))
-            finish(axes[1, 0], "displacement of the centres of mass", "m")
-            for constraint in self.result.loaded:
-                force = np.linalg.norm(self.result[constraint.name].force(), axis=1)
-                axes[1, 1].plot(self.result.time, force, label=shown(constraint.name))
-            finish(axes[1, 1], "joint forces", "N")
-        return figure
+    def __call__(self, path: Any = None, **options: Any) -> Figure:
+        """Draw an overview of the whole run: energies, residuals, displacements and joint forces; four axes."""
+        with self._over_time("plot", (11, 7), {**options, "path": path}) as sheet:
+            draw_overview(sheet, self.result)
+        return sheet.figure
 
-    def motion(self, body: str, *, path: str | Path | None = None) -> Figure:
-        """Draw position, velocity, orientation and angular velocity of a body over time."""
+    def motion(self, body: str, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw position, velocity, orientation and angular velocity of a body over time; four axes."""
         view = self._view(body, BodyView, "plot.motion", "a body")
-        with drawing("plot.motion", path, (11, 7)) as figure:
-            axes = figure.subplots(2, 2, sharex=True)
-            figure.suptitle(shown(body))
-            for ax, values, letters, title, unit in (
-                (axes[0, 0], view.position, LETTERS, "position, inertial axes", "m"),
-                (axes[0, 1], view.velocity, LETTERS, "velocity, inertial axes", "m/s"),
-                (axes[1, 0], view.orientation, "wxyz", "orientation (quaternion)", ""),
-                (axes[1, 1], view.angular_velocity, LETTERS, "angular velocity, body axes", "rad/s"),
-            ):
-                self._components(ax, values, letters)
-                finish(ax, title, unit)
-        return figure
+        with self._over_time("plot.motion", (11, 7), options) as sheet:
+            draw_motion(sheet, self.result, body, view)
+        return sheet.figure
 
-    def joint(self, joint: str, *, path: str | Path | None = None) -> Figure:
-        """Draw a joint's relative displacement and rotation and their rates, in joint frame i, over time."""
+    def joint(self, joint: str, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw a joint's relative displacement and rotation and their rates, in joint frame i; four axes."""
         view = self._view(joint, JointView, "plot.joint", "a joint")
-        with drawing("plot.joint", path, (11, 7)) as figure:
-            axes = figure.subplots(2, 2, sharex=True)
-            figure.suptitle(f"{shown(joint)}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
-            for ax, values, title, unit in (
-                (axes[0, 0], view.displacement, "displacement", "m"),
-                (axes[0, 1], view.velocity, "rate of displacement", "m/s"),
-                (axes[1, 0], view.rotation, "1-2-3 angles", "rad"),
-                (axes[1, 1], view.angular_velocity, "relative angular velocity", "rad/s"),
-            ):
-                self._components(ax, values, LETTERS)
-                finish(ax, title, unit)
-        return figure
+        with self._over_time("plot.joint", (11, 7), options) as sheet:
+            draw_joint(sheet, self.result, joint, view)
+        return sheet.figure
 
-    def energy(self, *, path: str | Path | None = None) -> Figure:
+    def coordinates(self, joints: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw the free angle or travel of joints, and its rate below; two axes, or four if there are both kinds.
+
+        `joints` are names, or one alone; default: all joints with a free rotation or translation of their own.
+        """
+        with self._over_time("plot.coordinates", (9, 7), options) as sheet:
+            draw_coordinates(sheet, self.result, "plot.coordinates", joints)
+        return sheet.figure
+
+    def quantity(self, *what: Any, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw quantities over time, those of one unit in axes of their own; see `quirk.quantities_by_name.curve`.
+
+        They are names, such as "rod.position.x", "hinge.angle", "hinge.force" or "energy.kinetic", or (label, values)
+        or (label, values, unit) with values (nt,).
+        """
+        curves = [curve("plot.quantity", self.result, one) for one in what]
+        if not curves:
+            raise InputError('plot.quantity: name a quantity or more, such as "hinge.angle"')
+        rows = len({one.unit for one in curves})
+        with self._over_time("plot.quantity", (8, 1.5 + 3 * rows), options) as sheet:
+            draw_quantities(sheet, self.result, curves)
+        return sheet.figure
+
+    def phase(self, what: Any, y: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw a phase portrait: a quantity on the horizontal axis, and its rate, or `y`, on the vertical one.
+
+        Quantities are as for `quantity`. A ring shows the start.
+        """
+        owner = "plot.phase"
+        along = curve(owner, self.result, what)
+        across = curve(owner, self.result, rate_of(owner, self.result, what) if y is None else y)
+        with self._over_time(owner, (7, 6), options) as sheet:
+            draw_phase(sheet, self.result, along, across)
+        return sheet.figure
+
+    def spectrum(self, *what: Any, window: str = "hann", **options: Unpack[Options]) -> Figure:
+        """Draw the amplitudes of the harmonics of quantities over frequency, Hz, in their own units.
+
+        A sinusoid of amplitude a shows a peak of height a. The mean is taken off; times that are not evenly spaced are
+        resampled by cubic splines between events, at as many times.
+
+        Parameters
+        ----------
+        what : as for `quantity`
+        window : a window of scipy.signal, such as "hann", "flattop" for exact heights, or "boxcar" for none
+        """
+        owner = "plot.spectrum"
+        curves = [curve(owner, self.result, one) for one in what]
+        with drawing(owner, (8, 5), options) as sheet:
+            draw_spectrum(sheet, self.result, curves, window)
+        return sheet.figure
+
+    def energy(self, **options: Unpack[TimeOptions]) -> Figure:
         """Draw kinetic, potential and total energy over time."""
-        with drawing("plot.energy", path, (7, 4.5)) as figure:
-            self._draw_energy(figure.subplots())
-        return figure
+        with self._over_time("plot.energy", (7, 4.5), options) as sheet:
+            draw_energy(sheet.axes()[0], self.result)
+        return sheet.figure
 
-    def power(self, *, path: str | Path | None = None) -> Figure:
-        """Draw the power of all that does work, by name, and what forces have dissipated, over time.
+    def energies(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw kinetic energy by body and potential energy by what stores it, over time; two axes."""
+        with self._over_time("plot.energies", (9, 7), options) as sheet:
+            draw_energies(sheet, self.result)
+        return sheet.figure
+
+    def power(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw the power of all that does work, by name, and what forces have dissipated, over time; two axes.
 
         That is `result.power`: of gravity, forces, and constraints that do work, such as drivers. Of more than ten, all
         but the nine that reach the largest are drawn as their sum.
         """
-        with drawing("plot.power", path, (9, 7)) as figure:
-            draw_power(figure, self.result)
-        return figure
+        with self._over_time("plot.power", (9, 7), options) as sheet:
+            draw_power(sheet, self.result)
+        return sheet.figure
 
-    def balance(self, *, path: str | Path | None = None) -> Figure:
-        """Draw where energy has come from and gone to since the start, and what is missing, over time.
+    def balance(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw where energy has come from and gone to since the start, and what is missing, over time; two axes.
 
         Kinetic and potential energy and what forces have dissipated grow by what constraints, such as drivers, put in.
         What is missing is `result.power.balance`: errors of the integration, or of the work, which is found from the
         powers at the times of output and is uncertain by `result.power.uncertainty`.
         """
-        with drawing("plot.balance", path, (9, 7)) as figure:
-            draw_balance(figure, self.result)
-        return figure
+        with self._over_time("plot.balance", (9, 7), options) as sheet:
+            draw_balance(sheet, self.result)
+        return sheet.figure
 
-    def momentum(self, bodies: Any = None, about: Any = None, *, path: str | Path | None = None) -> Figure:
-        """Draw linear and angular momentum of some of the bodies, by default of all, over time.
+    def momentum(self, bodies: Any = None, about: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw linear and angular momentum of some of the bodies, by default of all, over time; two axes.
 
         `about` is a point (3,) in N, m, by default their centre of mass; see `Result.momentum_of`.
         """
-        with drawing("plot.momentum", path, (9, 7)) as figure:
-            draw_momentum(figure, self.result, bodies, about)
-        return figure
+        with self._over_time("plot.momentum", (9, 7), options) as sheet:
+            draw_momentum(sheet, self.result, bodies, about)
+        return sheet.figure
 
-    def centre_of_mass(self, bodies: Any = None, *, path: str | Path | None = None) -> Figure:
-        """Draw position, velocity and acceleration of the centre of mass of some bodies, by default of all."""
-        with drawing("plot.centre_of_mass", path, (9, 9)) as figure:
-            draw_centre_of_mass(figure, self.result, bodies)
-        return figure
+    def centre_of_mass(self, bodies: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw position, velocity and acceleration of the centre of mass of some bodies, or of all; three axes."""
+        with self._over_time("plot.centre_of_mass", (9, 9), options) as sheet:
+            draw_centre_of_mass(sheet, self.result, bodies)
+        return sheet.figure
 
-    def residuals(self, *, path: str | Path | None = None) -> Figure:
+    def residuals(self, **options: Unpack[TimeOptions]) -> Figure:
         """Draw the largest constraint residuals over time."""
-        with drawing("plot.residuals", path, (7, 4.5)) as figure:
-            self._draw_residuals(figure.subplots())
-        return figure
+        with self._over_time("plot.residuals", (7, 4.5), options) as sheet:
+            draw_residuals(sheet.axes()[0], self.result)
+        return sheet.figure
 
-    def loads(self, joint: str, frame: str = "inertial", *, path: str | Path | None = None) -> Figure:
-        """Draw force and torque on body j by body i over time, in N or in the axes of body "i" or "j"."""
-        view = self._view(joint, JointView, "plot.loads", "a joint")
-        constraint = view.constraint
-        bodies = {"i": shown(constraint.body_i.name), "j": shown(constraint.body_j.name)}
-        axes_of = f"axes of {bodies[frame]}" if frame in bodies else "inertial axes"
-        with drawing("plot.loads", path, (7, 7)) as figure:
-            both = figure.subplots(2, 1, sharex=True)
-            for ax, what, values, unit in zip(
-                both, ("force", "torque"), (view.force(frame), view.torque(frame)), ("N", "N m"), strict=True
-            ):
-                self._components(ax, values, LETTERS)
-                finish(ax, f"{shown(joint)}: {what} on {bodies['j']} by {bodies['i']}, {axes_of}", unit)
-        return figure
+    def rank(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw the number of rows and of independent ones, and how near these are to dependent, over time; two axes.
+
+        Of more than 500 rows the lower one stays empty, and the number is that which the run has met; see
+        `Result.health` for what is drawn.
+        """
+        with self._over_time("plot.rank", (8, 6), options) as sheet:
+            draw_rank(sheet, self.result)
+        return sheet.figure
+
+    def loads(
+        self, joint: Any = None, frame: str = "inertial", *, components: Any = None, **options: Unpack[TimeOptions]
+    ) -> Figure:
+        """Draw force and torque of joints or forces on their body j over time; two axes.
+
+        Parameters
+        ----------
+        joint : name of a joint or a force, or several; default: all joints
+        frame : "inertial", "i", "j", "joint i" or "joint j"
+            The axes of the components.
+        components : some of "x", "y", "z" and "magnitude"
+            Default: the first three of a single joint, and the last of several.
+        """
+        owner = "plot.loads"
+        views = [self._view(name, (JointView, ForceView), owner, "a joint") for name in self._names(joint)]
+        parts = checked_loads(owner, views, frame, components)
+        with self._over_time(owner, (8, 7), options) as sheet:
+            draw_loads(sheet, self.result, views, frame, parts)
+        return sheet.figure
 
     def derivatives(
-        self,
-        body: str,
-        point: Any = (0, 0, 0),
-        *,
-        over: tuple[str, Any] | None = None,
-        path: str | Path | None = None,
+        self, body: str, point: Any = (0, 0, 0), *, over: Any = None, **options: Unpack[TimeOptions]
     ) -> Figure:
-        """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other.
+        """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other; five axes.
 
         Along the axes of N, or for a planar body along those of its plane; components that do not move are left out.
 
@@ -178,28 +232,11 @@ class Plotter:
         owner = "plot.derivatives"
         view = self._view(body, BodyView, owner, "a body")
         ((_, local),) = checked_points(owner, "point", [(body, point)])
-        label, values = ("time (s)", self.result.time) if over is None else self._horizontal(owner, over)
-        along = view.in_plane.path(local[:2]) if isinstance(view, PlanarBodyView) else view.path(local)
-        fastest = np.abs(along.velocity).max(axis=0)
-        moving = np.flatnonzero(fastest > UNMOVED * fastest.max()) if fastest.any() else range(len(fastest))
-        # Motions given without their third or fourth derivatives leave those of the point unknown.
-        known = ORDERS[: highest_order(self.result.model) + 2]
-        with drawing(owner, path, (7, 2 * len(known))) as figure:
-            axes = figure.subplots(len(known), 1, sharex=True)
-            figure.suptitle(f"{shown(body)}, point {coordinates(local)} m" if local.any() else shown(body))
-            figure.align_ylabels(axes)
-            for order, (ax, (title, unit)) in enumerate(zip(axes, known, strict=True)):
-                derivative = along.derivative(order)
-                for c in moving:
-                    ax.plot(values, derivative[:, c], label=LETTERS[c] if len(moving) > 1 else None)
-                if len(moving) == 1:
-                    title = f"{title} along {LETTERS[moving[0]]}"
-                elif order > 0:
-                    ax.plot(values, np.linalg.norm(derivative, axis=1), "k--", linewidth=0.8, label="magnitude")
-                if "deg" in label:
-                    ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # parts of a turn
-                finish(ax, title, unit, label if ax is axes[-1] else "")
-        return figure
+        horizontal = None if over is None else self._horizontal(owner, over)
+        marked = {**options, "events": False} if over is not None else options
+        with self._over_time(owner, (7, 10), marked) as sheet:
+            draw_derivatives(sheet, self.result, body, view, local, horizontal)
+        return sheet.figure
 
     def paths(
         self,
@@ -207,25 +244,23 @@ class Plotter:
         *,
         color: str | None = None,
         at: float | None = None,
-        path: str | Path | None = None,
+        **options: Unpack[TimeOptions],
     ) -> Figure:
         """Draw paths in space of body points; a motion that stays in a coordinate plane is drawn in that plane.
 
         Parameters
         ----------
         points : ((body name, point (3,) in body coordinates), ...)
-            Default: the centres of mass.
+            Default: the centres of mass, of those that move furthest.
         color : "velocity", "acceleration", "jerk" or "snap", optional
             Whose magnitude colours the paths.
         at : float, optional
             s; draws the bodies as they are at this time.
         """
-        if points is None:
-            points = [(body.name, (0, 0, 0)) for body in self.result.system.bodies]
-        pairs = checked_paths(self.result, points, color, at)
-        with drawing("plot.paths", path, (7 if color is None else 8, 7)) as figure:
-            draw_paths(figure, self.result, pairs, color, at)
-        return figure
+        pairs, others = checked_paths(self.result, points, color, at)
+        with self._over_time("plot.paths", (7 if color is None else 8, 7), {"events": False, **options}) as sheet:
+            draw_paths(sheet, self.result, pairs, color, at, others)
+        return sheet.figure
 
     def ghosts(
         self,
@@ -233,7 +268,7 @@ class Plotter:
         *,
         trails: Sequence[tuple[str, Any]] = (),
         view: tuple[float, float] | None = None,
-        path: str | Path | None = None,
+        **options: Unpack[Options],
     ) -> Figure:
         """Draw the mechanism at several times in one picture, the earlier the fainter.
 
@@ -252,11 +287,34 @@ class Plotter:
         for name, _ in points:
             self._view(name, BodyView, owner, "a body")
         seen = None if view is None else validate.array(owner, "view", view, (2,))
-        with drawing(owner, path, (8, 7)) as figure:
-            draw_ghosts(figure, self.result, when, points, None if seen is None else (float(seen[0]), float(seen[1])))
-        return figure
+        with drawing(owner, (8, 7), options) as sheet:
+            draw_ghosts(sheet, self.result, when, points, None if seen is None else (float(seen[0]), float(seen[1])))
+        return sheet.figure
 
-    def _view(self, name: str, kind: type, method: str, what: str) -> Any:
+    def compare(self, other: Result, names: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw by how much another result differs over time: in position, orientation and joint forces; three axes.
+
+        The times are those of this result that lie within both; between its own times the other is continued by cubic
+        interpolation, and its forces by straight lines. Logarithmic; what agrees to the last digit has no place there.
+
+        Parameters
+        ----------
+        other : a result of a system with some bodies of the same names
+        names : of bodies and joints of both, or one alone; default: all of the same names
+        """
+        with self._over_time("plot.compare", (9, 9), options) as sheet:
+            draw_differences(sheet, self.result, other, names)
+        return sheet.figure
+
+    def _over_time(self, owner: str, size: tuple[float, float], options: Any) -> Any:
+        return drawing(owner, size, options, self.result.events)
+
+    def _names(self, names: Any) -> list[Any]:
+        if names is None:
+            return [constraint.name for constraint in self.result.loaded]
+        return [names] if isinstance(names, str) else list(names)
+
+    def _view(self, name: str, kind: type | tuple[type, ...], method: str, what: str) -> Any:
         view = self.result[name]
         if not isinstance(view, kind):
             raise InputError(f'{method}: "{name}" must be the name of {what}; got {view.of}')
@@ -268,22 +326,3 @@ class Plotter:
                 f'{owner}: over must be a label with values (nt,), such as ("crank angle (deg)", angles); got {over!r}'
             )
         return over[0], validate.array(owner, "values of over", over[1], self.result.time.shape)
-
-    def _draw_energy(self, ax: Axes) -> None:
-        energy = self.result.energy
-        for label in ("kinetic", "potential", "total"):
-            ax.plot(self.result.time, getattr(energy, label), label=label)
-        finish(ax, "energy", "J")
-
-    def _draw_residuals(self, ax: Axes) -> None:
-        residual = self.result.residual
-        for values, label in ((residual.position, "position level"), (residual.velocity, "velocity level")):
-            # Exact zeros have no place on a logarithmic axis.
-            ax.semilogy(self.result.time, np.where(values > 0, values, np.nan), ".", markersize=2,
-                        label=label)  # fmt: skip
-        ax.set_ylim(1e-18, max(1e-12, 10 * residual.position.max(), 10 * residual.velocity.max()))
-        finish(ax, "largest constraint residual", "m, rad and their rates")
-
-    def _components(self, ax: Axes, values: np.ndarray, letters: str) -> None:
-        for column, letter in enumerate(letters):
-            ax.plot(self.result.time, values[:, column], label=letter)

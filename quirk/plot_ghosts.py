@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from . import validate
 from .errors import InputError
-from .figures import wrapped
+from .figures import Sheet, wrapped
+from .prefixes import label_lengths
 from .result import Result
 from .scene import LETTERS, Scene
 from .still import draw_mechanism, moving
@@ -37,7 +37,7 @@ def checked_times(result: Result, times: Any) -> np.ndarray:
 
 
 def draw_ghosts(
-    figure: Figure,
+    sheet: Sheet,
     result: Result,
     times: np.ndarray,
     trails: list[tuple[str, np.ndarray]],
@@ -46,16 +46,16 @@ def draw_ghosts(
     """Draw the mechanism at several times, the earlier the fainter, with the paths of points from first to last."""
     scene = Scene(result, times, trails, FINENESS)
     directions = [0, 1, 2] if view is not None else moving(scene.extent)
-    ax: Any = figure.add_subplot(projection="3d" if len(directions) == 3 else None)
+    solid = len(directions) == 3
+    (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "3d"} if solid else None)
     for number, opacity in enumerate(np.linspace(1.0, FAINTEST, len(times))[::-1]):
         draw_mechanism(ax, scene, number, directions, opacity)
     for path in scene.trails:
         ax.plot(*path[:, directions].T, color=TRAIL, linewidth=1.2, zorder=3)
-    if len(directions) == 3:
+    if solid:
         scene.fit(ax, view)
     else:
-        for axis, c in zip("xy", directions, strict=True):
-            getattr(ax, f"set_{axis}label")(f"{LETTERS[c]} (m)")
         ax.set_aspect("equal")
         ax.grid(alpha=0.3)
+    label_lengths(ax, [LETTERS[c] for c in directions], 2 * scene.half)
     ax.set_title(wrapped("t = " + ", ".join(f"{t:.4g}" for t in times) + " s"))

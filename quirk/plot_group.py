@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from .figures import finish, shown
+from .figures import TIME, Sheet, finish, shown
 from .group import rows_of
 
 if TYPE_CHECKING:
@@ -19,25 +18,25 @@ LETTERS = "xyz"
 MOST_NAMES = 3
 
 
-def draw_centre_of_mass(figure: Figure, result: Result, bodies: Any) -> None:
+def draw_centre_of_mass(sheet: Sheet, result: Result, bodies: Any) -> None:
     """Draw position, velocity and acceleration of the centre of mass, one below the other."""
     centre, whose = result.centre_of_mass(bodies), names_of(result, "plot.centre_of_mass", bodies)
-    axes = figure.subplots(3, 1, sharex=True)
-    figure.suptitle(f"centre of mass of {whose}, inertial axes")
+    axes = sheet.axes(3, 1, sharex=True)
+    sheet.title(f"centre of mass of {whose}, inertial axes")
     for ax, values, title, unit in (
         (axes[0], centre.position, "position", "m"),
         (axes[1], centre.velocity, "velocity", "m/s"),
         (axes[2], centre.acceleration, "acceleration", "m/s$^2$"),
     ):
         _draw(ax, result.time, values)
-        finish(ax, title, unit, "time (s)" if ax is axes[-1] else "")
+        finish(ax, title, unit, TIME if ax is axes[-1] else "")
 
 
-def draw_momentum(figure: Figure, result: Result, bodies: Any, about: Any) -> None:
+def draw_momentum(sheet: Sheet, result: Result, bodies: Any, about: Any) -> None:
     """Draw linear and angular momentum, one below the other."""
     momentum, whose = result.momentum_of(bodies, about), names_of(result, "plot.momentum", bodies)
-    axes = figure.subplots(2, 1, sharex=True)
-    figure.suptitle(f"momentum of {whose}, inertial axes")
+    axes = sheet.axes(2, 1, sharex=True)
+    sheet.title(f"momentum of {whose}, inertial axes")
     point = "the centre of mass" if about is None else "(" + ", ".join(f"{x:g}" for x in about) + ")"
     _draw(axes[0], result.time, momentum.linear)
     finish(axes[0], "linear", "kg m/s", "")

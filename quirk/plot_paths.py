@@ -8,23 +8,34 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from . import validate
 from .errors import InputError
-from .figures import shown, wrapped
+from .event_marks import mark_on
+from .figures import MOST_CURVES, Sheet, add_legend, shown, wrapped
+from .prefixes import label_lengths
 from .result import BodyView, Result
 from .scene import LETTERS, Scene
 from .still import draw_mechanism, moving
 
+# Paths that a title names, and the colour of those that have no name.
+MOST_LISTED, OTHERS = 4, "#c0c0c0"
 # What paths can be coloured by.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
 
 
-def checked_paths(result: Result, points: Any, color: str | None, at: float | None) -> list[tuple[str, np.ndarray]]:
-    """Return the body points whose paths are to be drawn; see `Plotter.paths`."""
-    owner = "plot.paths"
+def checked_paths(
+    result: Result, points: Any, color: str | None, at: float | None
+) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
+    """Return the body points whose paths are to be drawn, and bodies whose paths are not named; see `Plotter.paths`."""
+    owner, others = "plot.paths", []
+    if points is None:
+        moved = np.ptp(result.state.position, axis=0).max(axis=1)
+        kept = set(np.argsort(-moved, kind="stable")[:MOST_CURVES].tolist())
+        names = [body.name for body in result.system.bodies]
+        points = [(name, (0, 0, 0)) for row, name in enumerate(names) if row in kept]
+        others = [name for row, name in enumerate(names) if row not in kept]
     pairs = checked_points(owner, "points", points)
     for name, _ in pairs:
         if not isinstance(result[name], BodyView):
@@ -33,38 +44,53 @@ def checked_paths(result: Result, points: Any, color: str | None, at: float | No
         validate.choice(owner, "color", color, tuple(UNITS))
     if at is not None and not result.time[0] <= validate.number(owner, "at", at) <= result.time[-1]:
         raise InputError(f"{owner}: at must be from {result.time[0]:g} to {result.time[-1]:g} s; got {at:g}")
-    return pairs
+    return pairs, others
 
 
 def draw_paths(
-    figure: Figure, result: Result, points: list[tuple[str, np.ndarray]], color: str | None, at: float | None
+    sheet: Sheet,
+    result: Result,
+    points: list[tuple[str, np.ndarray]],
+    color: str | None,
+    at: float | None,
+    others: list[str],
 ) -> None:
-    """Draw paths of body points in a figure."""
+    """Draw paths of body points, and faintly those of other bodies."""
     labels = [f"{shown(name)} {coordinates(local)}".strip() for name, local in points]
     paths = [result[name].path(local) for name, local in points]
     curves = [path.position for path in paths]
     directions = moving(np.ptp(np.concatenate(curves), axis=0))
     solid = len(directions) == 3
-    ax: Any = figure.add_subplot(projection="3d" if solid else None)
+    (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "3d"} if solid else None)
     if at is not None:
         scene = Scene(result, np.array([at]), points)
         draw_mechanism(ax, scene, 0, directions)
         rings = np.concatenate(scene.trails)[:, directions]
         ax.plot(*rings.T, "o", color="black", markerfacecolor="white", markersize=8, zorder=4)
+    for number, name in enumerate(others):
+        text = f"{len(others)} others, of bodies that move less" if number == 0 else None
+        ax.plot(*result[name].position[:, directions].T, color=OTHERS, linewidth=0.5, zorder=0.5, label=text)
     if color is None:
         for label, curve in zip(labels, curves, strict=True):
             ax.plot(*curve[:, directions].T, label=label)
-        ax.legend()
         ax.set_title("paths")
     else:
         sizes = [np.linalg.norm(getattr(path, color), axis=1) for path in paths]
         _draw_colored(ax, [curve[:, directions] for curve in curves], sizes, f"{color} ({UNITS[color]})")
-        ax.set_title(wrapped(f"path of {', '.join(labels)}"))
-    for axis, letter in zip("xyz", directions, strict=False):
-        getattr(ax, f"set_{axis}label")(f"{LETTERS[letter]} (m)")
+        ax.set_title(wrapped(f"path of {_listed(labels)}"))
+    if sheet.happenings is not None:
+        for curve in curves:
+            mark_on(ax, sheet.happenings, result.time, curve[:, directions], named=curve is curves[0])
+    label_lengths(ax, [LETTERS[c] for c in directions], float(np.ptp(np.concatenate(curves), axis=0).max()))
     ax.set_aspect("equal")
     if not solid:
         ax.grid(alpha=0.3)
+    add_legend(ax, inside=True)
+
+
+def _listed(labels: list[str]) -> str:
+    more = f" and {len(labels) - MOST_LISTED} more" if len(labels) > MOST_LISTED else ""
+    return ", ".join(labels[:MOST_LISTED]) + more
 
 
 def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndarray], label: str) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from .figures import finish, shown
+from .figures import Sheet, finish, shown
 from .power import IMPACTS
 
 if TYPE_CHECKING:
@@ -20,9 +19,9 @@ MOST = 10
 IDLE = 1e-9
 
 
-def draw_power(figure: Figure, result: Result) -> None:
+def draw_power(sheet: Sheet, result: Result) -> None:
     """Draw the power of each that does work, their sum, and what forces have dissipated."""
-    powers, work = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    powers, work = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     for name, power in largest(result.power).items():
         powers.plot(result.time, power, label=shown(name))
     powers.plot(result.time, result.power.total, "k--", linewidth=0.8, label="total")
@@ -31,9 +30,9 @@ def draw_power(figure: Figure, result: Result) -> None:
     finish(work, "taken out by forces, less what they put in", "J")
 
 
-def draw_balance(figure: Figure, result: Result) -> None:
+def draw_balance(sheet: Sheet, result: Result) -> None:
     """Draw energies since the start, and their balance."""
-    energies, rest = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    energies, rest = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     energy, power = result.energy, result.power
     work = power.work
     constraints = [work[name] for name in result.constraint_power]

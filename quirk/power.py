@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .errors import UnknownNameError
+from .rotation import matrix, unit
 
 if TYPE_CHECKING:
     from .result import Result
@@ -39,13 +41,26 @@ class Power(Mapping[str, np.ndarray]):
     def __init__(
         self,
         of: dict[str, np.ndarray],
-        work: dict[str, np.ndarray],
-        uncertainty: float,
+        done: Callable[[], tuple[dict[str, np.ndarray], float]],
         kinetic: np.ndarray,
         stored: dict[str, np.ndarray],
     ) -> None:
-        self.of, self.work, self.uncertainty = of, work, uncertainty
+        self.of, self._done = of, done
         self._kinetic, self._stored = kinetic, stored
+
+    @cached_property
+    def _work(self) -> tuple[dict[str, np.ndarray], float]:
+        return self._done()
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (nt,), J, since the first time, by name."""
+        return self._work[0]
+
+    @property
+    def uncertainty(self) -> float:
+        """By how much the sum of all work is uncertain, J."""
+        return self._work[1]
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.of:
@@ -78,14 +93,13 @@ class Power(Mapping[str, np.ndarray]):
         return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
 
 
-def power_of(result: Result) -> Power:
-    """Return the power of everything in a run."""
+def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
+    """Return the power of everything in a run; `done` tells its work and the uncertainty, in place of what is usual."""
     model, state, exerted = result.model, result.state, result.exerted
     nt, n = len(result.time), len(model.mass)
     spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity in N; the ground comes last
     spin[:, :n, :3] = state.velocity
-    rotation = np.array([kin.rotation[:-1] for kin in result.kinematics]).reshape(nt, n, 3, 3)
-    spin[:, :n, 3:] = np.einsum("tnij,tnj->tni", rotation, state.angular_velocity)
+    spin[:, :n, 3:] = np.einsum("tnij,tnj->tni", matrix(unit(state.orientation)), state.angular_velocity)
     of = {GRAVITY: np.einsum("n,i,tni->t", model.mass, model.gravity, state.velocity)}
     placed = {element.name: rows for segment in result.segments for element, rows in segment.model.forces}
     for name, rows in placed.items():
@@ -94,10 +108,13 @@ def power_of(result: Result) -> Power:
     # What has held bodies all the time has done nothing.
     of |= {name: np.zeros(nt) for name in result.work if name not in of}
     stored = {name: exerted[name].energy for name in placed}
-    work, uncertainty = work_of(result, of, stored)
     kinetic = kinetic_energy(model, state)
-    work |= work_of_impacts(result, kinetic)
-    return Power(of, work, uncertainty, kinetic, stored)
+
+    def usual() -> tuple[dict[str, np.ndarray], float]:
+        work, uncertainty = work_of(result, of, stored)
+        return work | work_of_impacts(result, kinetic), uncertainty
+
+    return Power(of, usual if done is None else done, kinetic, stored)
 
 
 def work_of(
@@ -129,12 +146,13 @@ def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
 
 
-def integrals(time: np.ndarray, powers: np.ndarray, degree: int) -> np.ndarray:
-    """Return integrals (nt, k) over time of what has these values (nt, k), by splines."""
+def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
+    """Return integrals (nt, k) over time of what has these values (nt, k), by splines; at other times if given."""
+    at = time if at is None else at
     from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
 
     degree = min(degree, len(time) - 1)
     if degree < 1:
-        return np.zeros_like(powers)
-    found = make_interp_spline(time, powers, k=degree).antiderivative()(time)
-    return np.asarray(found - found[0])
+        return np.zeros((len(at), powers.shape[1]))
+    found = make_interp_spline(time, powers, k=degree).antiderivative()
+    return np.asarray(found(at) - found(time[0]))

@@ -4,30 +4,56 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 PROGRESS_INTERVAL = 0.2  # s of wall time between two updates of the progress line
+PATIENCE = 2.0  # s of wall time after which a line is shown that nobody has asked for
 
 
 class ProgressLine:
-    """A line on standard error that says how far a run has come; only its last state where no one watches."""
+    """A line on standard error that says how far a run has come; only its last state where no one watches.
 
-    def __init__(self, start: float, end: float) -> None:
-        self.start, self.end, self.reached = start, end, start
-        self.started = self.shown = time.perf_counter()
+    Parameters
+    ----------
+    start, end : of the run, s
+    patience : s of wall time until it is shown; where the run ends sooner, it is not shown at all
+    told : what it says of how far the run has come; default: the time, s
+    """
+
+    def __init__(
+        self, start: float, end: float, patience: float = 0.0, told: Callable[[float], str] | None = None
+    ) -> None:
+        self.start, self.end, self.patience = start, end, patience
+        self.told = told or (lambda t: f"t = {t:.3f} of {end:g} s")
+        self.first = self.reached = start
+        self.started = self.last = time.perf_counter()
+
+    @classmethod
+    def shown(
+        cls, asked: bool | None, start: float, end: float, told: Callable[[float], str] | None = None
+    ) -> ProgressLine | None:
+        """Return a line if it is asked for, or if that is left open and standard error is a terminal; else None."""
+        if asked is None:
+            return cls(start, end, PATIENCE, told) if sys.stderr is not None and sys.stderr.isatty() else None
+        return cls(start, end, told=told) if asked else None
 
     def update(self, t: float) -> None:
         """Rewrite the line, unless that happened a moment ago."""
         self.reached, now = t, time.perf_counter()
-        if now - self.shown > PROGRESS_INTERVAL and sys.stderr.isatty():
-            self.shown = now
+        if now - self.last > PROGRESS_INTERVAL and now - self.started >= self.patience and sys.stderr.isatty():
+            self.last = now
             self._write(t, now, end="")
 
     def close(self, t: float) -> None:
         """Write the line a last time and leave it."""
-        self._write(t, time.perf_counter(), end="\n")
+        now = time.perf_counter()
+        if now - self.started >= self.patience:
+            self._write(t, now, end="\n")
 
     def _write(self, t: float, now: float, end: str) -> None:
         share = (t - self.start) / (self.end - self.start) if self.end > self.start else 1.0
-        bar = "#" * int(30 * share)
-        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  t = {t:.3f} of {self.end:g} s, {now - self.started:.1f} s{end}")
+        bar, spent = "#" * int(30 * share), now - self.started
+        here = (t - self.first) / (self.end - self.first) if self.end > self.first else 1.0
+        left = f", {spent * (1 - here) / here:.0f} s left" if 0 < here < 1 else ""
+        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  {self.told(t)}, {spent:.1f} s{left}   {end}")
         sys.stderr.flush()

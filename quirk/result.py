@@ -32,6 +32,7 @@ from .views import BodyView, JointView, PlanarBodyView
 if TYPE_CHECKING:
     from .group import CentreOfMass
     from .health import Health
+    from .instants import Instants
     from .mobility import Mobility
     from .plot import Plotter
     from .system import System
@@ -90,6 +91,7 @@ class Result:
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "stopped" by an event, "interrupted" or "failed"
     events : what happened along it, in the order of time: see `Happening`
+    options : the arguments of each of the runs that it is made of
     """
 
     def __init__(
@@ -99,9 +101,10 @@ class Result:
         statistics: Statistics,
         status: str,
         events: Sequence[Happening] = (),
+        options: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.system, self.segments = system, tuple(segments)
-        self.events = Happenings(events)
+        self.events, self.options = Happenings(events), tuple(options)
         self.statistics = statistics
         self.status = status
         self._mobilities: dict[int, Mobility] = {}
@@ -391,3 +394,46 @@ class Result:
         from .summary import summary
 
         return summary(self)
+
+    def to_xarray(self, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
+        """Return all of it as an `xarray.Dataset`; see `quirk.resultfile.dataset.to_xarray`."""
+        from .resultfile.dataset import to_xarray
+
+        return to_xarray(self, quantities, only, frame)
+
+    def to_pandas(self, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
+        """Return a `pandas.DataFrame` with columns such as "rod.position.x [m]"; see `quirk.resultfile.columns`."""
+        from .resultfile.columns import to_pandas
+
+        return to_pandas(self, quantities, only, frame)
+
+    def to_csv(self, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
+        """Write the same as a CSV file; see `quirk.resultfile.columns.to_csv`."""
+        from .resultfile.columns import to_csv
+
+        return to_csv(self, path, quantities, only, frame)
+
+    def to_npz(self, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
+        """Write arrays such as "rod.position [m]" as an NPZ file; see `quirk.resultfile.columns.to_npz`."""
+        from .resultfile.columns import to_npz
+
+        return to_npz(self, path, quantities, only, frame)
+
+    def at(self, t: Any, side: str = "after") -> Instants:
+        """Return the run at times (nt,), s, between its outputs, or at one; see `quirk.instants.at`."""
+        from .instants import at
+
+        return at(self, t, side)
+
+    def save(self, path: str | Path, quantities: Any = None) -> Path:
+        """Write a netCDF file that `Result.load` and xarray open; see `quirk.resultfile.write.save`."""
+        from .resultfile.write import save
+
+        return save(self, path, quantities)
+
+    @staticmethod
+    def load(path: str | Path, system: System | None = None) -> Result:
+        """Return the result that a file holds; see `quirk.resultfile.read.load`."""
+        from .resultfile.read import load
+
+        return load(path, system)

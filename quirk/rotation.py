@@ -48,6 +48,11 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
     return q / np.linalg.norm(q)
 
 
+def unit(q: np.ndarray) -> np.ndarray:
+    """Quaternions (..., 4) of unit length."""
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
 def skew(v: np.ndarray) -> np.ndarray:
     """Cross-product matrices (..., 3, 3) with skew(a) @ b = a x b."""
     x, y, z = _components(np.asarray(v, dtype=float))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import to_rgba
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from .body import Body
+from .body import GROUND, Body
 from .constraints import Constraint, Drawing, Joint
 from .constraints.primitives import DOT1
 from .constraints.relation import FORCE, Relation
 from .in_between import poses, stretches
+from .round_parts import round_faces
 from .scene_forces import ForceLines
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
 LETTERS = "xyz"
+# Of rims, spokes and racks.
+WHEEL = "#555555"
 # Of shapes whose colour says none.
-OPACITY = 0.75
+OPACITY = 1.0
 # Points of a trail between two pictures.
 TRAIL_POINTS = 8
 
@@ -53,13 +55,19 @@ class Scene:
         self.gravity = result.system.gravity
         self.poses = {body.name: poses(result, body.name, times) for body in self.bodies}
         ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
+        wheels = round_faces(result.system)
+        rings = wheels.get(GROUND.name, [])
+        self.resting = rings, [WHEEL] * len(rings)
         # Lines from the centre of mass to the joints show what holds a body where its shape does not reach.
         self.faces: dict[str, list[np.ndarray]] = {}
         self.colors: dict[str, list[Any]] = {}
         for number, body in enumerate(self.bodies):
             usual = COLORS[number % len(COLORS)]
-            arms = [np.array([np.zeros(3), f.origin, np.zeros(3)]) for b, f in ends if b is body]
-            drawn = [(arms, usual), *((s.faces(), usual if s.color is None else s.color) for s in body.shapes)]
+            solid = [(shape.faces(), usual if shape.color is None else shape.color) for shape in body.shapes]
+            outside = [f.origin for b, f in ends if b is body and not _within(f.origin, [x for x, _ in solid])]
+            arms = [np.array([np.zeros(3), origin, np.zeros(3)]) for origin in outside]
+            drawn = [(arms, usual), *solid]
+            drawn.append((wheels.get(body.name, []), WHEEL))
             drawn = [(faces, _seen_through(color)) for faces, color in drawn]
             self.faces[body.name] = [face for faces, _ in drawn for face in faces]
             self.colors[body.name] = [color for faces, color in drawn for _ in faces]
@@ -67,8 +75,9 @@ class Scene:
         most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
         for faces in self.faces.values():
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
-        self.forces = ForceLines(result, times, self._end)
+        self.forces = ForceLines(result, times, self.path_of)
         fine = np.linspace(times[0], times[-1], fineness * (len(times) - 1) + 1)
+        self.trailing = [name for name, _ in trails]
         self.trails = [_point_path(result, name, local, fine) for name, local in trails]
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
@@ -83,54 +92,15 @@ class Scene:
         middle, half = 0.5 * (self.low + self.high), self.half
         for letter, m in zip(LETTERS, middle, strict=True):
             getattr(ax, f"set_{letter}lim")(m - half, m + half)
-            getattr(ax, f"set_{letter}label")(f"{letter} (m)")
         ax.locator_params(nbins=5)
         ax.set_box_aspect((1, 1, 1))
         vertical = int(np.argmax(np.abs(self.gravity))) if self.gravity.any() else 2
         elevation, azimuth = view or (20.0, -60.0)
         ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
 
-    def prepare(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up equal axes and the artists that `draw` moves."""
-        self.fit(ax, view)
-        half = self.half
-        self.solids = {}
-        for name, faces in self.faces.items():
-            colors = self.colors[name]
-            solid = Poly3DCollection(faces, facecolor=colors, edgecolor=colors, linewidth=0.8)
-            self.solids[name] = ax.add_collection3d(solid)
-        (self.dots,) = ax.plot([], [], [], "o", color="black", markersize=4)
-        # An axis as thick as asked for: points of the page for each metre.
-        thick = 72.0 * ax.get_figure().get_size_inches().min() / (2 * half)
-        self.axes_lines = []
-        for option in (drawing_of(c) for c in self.constraints if _shows_axis(c)):
-            width = 2.0 if option.axis_radius is None else max(0.5, 2 * option.axis_radius * thick)
-            color = "black" if option.color is None else option.color
-            self.axes_lines.append(ax.plot([], [], [], color=color, linewidth=width)[0])
-        self.forces.prepare(ax, half)
-        self.trail_lines = [ax.plot([], [], [], color="#cc3311", linewidth=1)[0] for _ in self.trails]
-        self.axis_length = 0.06 * half
-        self.caption = ax.text2D(0.03, 0.95, "", transform=ax.transAxes)
-
-    def draw(self, frame: int) -> None:
-        """Move everything to its place in picture number `frame`."""
-        for name, solid in self.solids.items():
-            r, R = (part[frame] for part in self.poses[name])
-            solid.set_verts([face @ R.T + r for face in self.faces[name]])
-        self.dots.set_data_3d(*self.joint_points(frame).T)
-        shown = [c for c in self.constraints if _shows_axis(c)]
-        for constraint, line in zip(shown, self.axes_lines, strict=True):
-            body, joint_frame = _drawn_on(constraint)
-            r, R = (part[frame] for part in self.poses[body.name])
-            length = drawing_of(constraint).axis_length
-            half = self.axis_length if length is None else 0.5 * length
-            ends = joint_frame.origin + np.outer([-half, half], joint_frame.matrix[:, _free_axis(constraint)])
-            line.set_data_3d(*(ends @ R.T + r).T)
-            line.set_visible(self._active[constraint.name][frame])
-        self.forces.draw(frame)
-        for trail, line in zip(self.trails, self.trail_lines, strict=True):
-            line.set_data_3d(*trail[: self.fineness * frame + 1].T)
-        self.caption.set_text(f"t = {self.times[frame]:.2f} s")
+    def acts(self, constraint: Constraint, frame: int) -> bool:
+        """Whether a constraint is switched on in picture number `frame`; one that is not marked always is."""
+        return constraint.name not in self._active or bool(self._active[constraint.name][frame])
 
     def joint_points(self, frame: int) -> np.ndarray:
         """Points (k, 3) in N of the joints that are switched on in picture number `frame`."""
@@ -139,10 +109,19 @@ class Scene:
 
     def joint_point(self, constraint: Constraint) -> np.ndarray:
         """Path (nt, 3) in N of the joint point."""
-        body, frame = _drawn_on(constraint)
-        return self._end(body, frame.origin)
+        body, frame = drawn_on(constraint)
+        return self.path_of(body, frame.origin)
 
-    def _end(self, body: Any, local: np.ndarray) -> np.ndarray:
+    def corners_of(self, name: str) -> np.ndarray:
+        """Paths (nt, k, 3) in N of the centre of mass and of the corners of a box around a body."""
+        faces = self.faces[name]
+        ends = (
+            np.stack([part(np.concatenate(faces), axis=0) for part in (np.min, np.max)]) if faces else np.zeros((2, 3))
+        )
+        corners = np.array(np.meshgrid(*ends.T)).reshape(3, -1).T
+        return self._carried(name, np.vstack([corners, np.zeros(3)]))
+
+    def path_of(self, body: Any, local: np.ndarray) -> np.ndarray:
         """Path (nt, 3) in N of a point of a body or of the ground."""
         if not isinstance(body, Body):
             return np.tile(local, (len(self.times), 1))
@@ -152,6 +131,17 @@ class Scene:
         """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
         r, R = self.poses[name]
         return r[:, None] + points @ np.swapaxes(R, 1, 2)
+
+
+def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
+    """Whether the box around one of the shapes, given by their faces, holds a body point and the centre of mass."""
+    for faces in shapes:
+        corners = np.concatenate(faces)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        room = 0.05 * (high - low).max()
+        if all((x >= low - room).all() and (x <= high + room).all() for x in (point, np.zeros(3))):
+            return True
+    return False
 
 
 def _seen_through(color: Any) -> tuple[float, float, float, float]:
@@ -169,7 +159,7 @@ def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
     )
 
 
-def _drawn_on(constraint: Constraint) -> tuple[Any, Any]:
+def drawn_on(constraint: Constraint) -> tuple[Any, Any]:
     """Return the body, and its joint frame, on which a joint is marked: j, or i where j is the ground."""
     if isinstance(constraint.body_j, Body):
         return constraint.body_j, constraint.frame_j
@@ -181,13 +171,14 @@ def drawing_of(constraint: Constraint) -> Drawing:
     return getattr(constraint, "drawing", Drawing())
 
 
-def _free_axis(constraint: Constraint) -> int:
+def axis_of(constraint: Constraint) -> int:
     """The axis of a joint's frames about or along which there is motion."""
     axes = (getattr(constraint, name, None) for name in ("rotation_axis", "translation_axis"))
     return next((axis for axis in axes if axis is not None), 2)
 
 
-def _shows_axis(constraint: Constraint) -> bool:
+def shows_axis(constraint: Constraint) -> bool:
+    """Whether there is a free axis to be drawn."""
     return isinstance(constraint, Joint) and (
         constraint.rotation_axis is not None or constraint.translation_axis is not None
     )

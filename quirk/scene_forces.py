@@ -38,25 +38,16 @@ class ForceLines:
             _at(result, times, getattr(result[element.name], element.drawing)()) if element.drawing in ARROWS else None
             for element in self._shown
         ]
-        self._lines: list[Any] = []
-        self._half = 1.0
 
     @property
     def points(self) -> list[np.ndarray]:
         """Paths of all points between which something is drawn, (nt, 3) each."""
         return [path for ends in self._ends for path in ends]
 
-    def prepare(self, ax: Any, half: float) -> None:
-        """Make the lines, in a scene of half this size, m."""
-        self._half = half
-        for element in self._shown:
-            style, color = STYLES[element.drawing], COLORS[element.drawing]
-            self._lines.append(ax.plot([], [], [], style, color=color, linewidth=1.2)[0])
-
-    def draw(self, frame: int) -> None:
-        """Move all lines to their places in picture number `frame`."""
-        for (_, points), line in zip(self.curves(frame, self._half), self._lines, strict=True):
-            line.set_data_3d(*points.T)
+    def tips(self, half: float) -> list[np.ndarray]:
+        """Paths (nt, 3) of the tips of arrows, in a scene of half this size, m."""
+        shown = zip(self._ends, self._loads, strict=True)
+        return [ends[-1] + loads * _scale(loads, half) for ends, loads in shown if loads is not None]
 
     def curves(self, frame: int, half: float) -> list[tuple[ForceElement, np.ndarray]]:
         """Return each element with the points (k, 3) of its line, in a scene of half this size, m."""
@@ -64,14 +55,19 @@ class ForceLines:
         for element, ends, loads in zip(self._shown, self._ends, self._loads, strict=True):
             first, last = ends[0][frame], ends[-1][frame]
             if loads is not None:
-                largest = np.linalg.norm(loads, axis=1).max()
-                points = arrow(last, loads[frame] * (LONGEST_ARROW * half / largest if largest > 0 else 0.0))
+                points = arrow(last, loads[frame] * _scale(loads, half))
             elif element.drawing == "coil":
                 points = coil(first, last, COIL_RADIUS * half)
             else:
                 points = np.array([first, last])
             found.append((element, points))
         return found
+
+
+def _scale(loads: np.ndarray, half: float) -> float:
+    """Metres of an arrow for each unit of loads (nt, 3)."""
+    largest = float(np.linalg.norm(loads, axis=1).max())
+    return LONGEST_ARROW * half / largest if largest > 0 else 0.0
 
 
 def _has_length(element: ForceElement) -> bool:

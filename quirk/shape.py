@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from .errors import InputError
 from .frame import Frame
+from .made import Remembering
 
 IN_THE_MIDDLE = Frame()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape(ABC):
+class Shape(metaclass=Remembering):
     """What a body, or a part of it, looks like.
 
     Parameters

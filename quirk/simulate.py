@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from . import validate
-from .assembly import check_consistent
 from .at_state import SOLVERS
-from .contradiction import MOST_ROWS
-from .dynamics.applied import applied_loads
-from .dynamics.dense.undefined import lost_ahead
 from .dynamics.sparse.march.run import Settings
-from .dynamics.turns import Turns, angles_at, angles_by_name
-from .errors import InputError, SimulationError
+from .errors import InputError
 from .events import Event
-from .health import check_kept
-from .hybrid import HybridRun
-from .integrators import STIFF_METHODS, TABLEAUX, Breaks, IntegrationError, Statistics
+from .integrators import STIFF_METHODS, TABLEAUX, Statistics
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
-from .interruption import Held, within_a_call
 from .phases import Phases
-from .progress import ProgressLine
 from .result import Result
+from .running import computed
 from .schedule import checked_breaks, checked_step, output_times
-from .segment import Segment
-from .state import STATE_SIZE, Kinematics, State
+from .state import State
 from .system import System
 
 METHODS = (*TABLEAUX, *STIFF_METHODS)
@@ -52,10 +41,11 @@ def simulate(
     baumgarte: tuple[float, float] = (10.0, 10.0),
     solver: str = "sparse",
     projection_interval: int = 1,
-    progress: bool = False,
+    progress: bool | None = None,
     max_step: float | None = None,
     breaks: Any = None,
     events: Iterable[Event] = (),
+    checkpoint: str | Path | None = None,
 ) -> Result:
     """Integrate the motion of a system.
 
@@ -89,8 +79,8 @@ def simulate(
     projection_interval : int
         Project every so many steps: more than 1 saves time, and lets residuals grow in between. States that are
         kept are projected in any case.
-    progress : bool
-        Show a progress line on standard error.
+    progress : bool, optional
+        Show a progress line on standard error; by default where it is a terminal and the run takes over two seconds.
     max_step : float
         Longest step of an adaptive method, s.
     breaks : list of times
@@ -99,6 +89,10 @@ def simulate(
         lasts for a thousandth of the duration; see docs/method.md.
     events : list of Event
         Watched in this run, beside those of the system.
+    checkpoint : path, optional
+        A folder in which the run writes down what it computes, about every second; memory then does not grow with
+        the output. The same call goes on from there if the run was killed, and is bit-identical with one that was
+        not; if the run is complete, it returns its result. `quirk.read_checkpoint` shows what is there so far.
 
     Returns
     -------
@@ -116,6 +110,7 @@ def simulate(
     SimulationError
         If the step size collapses or the state stops being finite; it carries the partial result.
     """
+    options = {name: given for name, given in locals().items() if name not in ("system", "initial_state")}
     if not isinstance(system, System):
         raise InputError(f"simulate: system must be a quirk.System; got {system!r}")
     owner = "simulate"
@@ -152,7 +147,17 @@ def simulate(
         gap=duration / PARTS,
     )
     watched = _checked_events(system, events)
-    return _computed(system, state, solver, method, settings, ends, output, progress, watched)
+    times = output_times(output, start, end)
+    options.update(events=watched[len(system.events) :])
+    phases = Phases(system, solver, method, settings, ends, times, Statistics(), watched, options)
+    if checkpoint is None:
+        return computed(system, state, phases, None, progress)
+    from .checkpoints import Checkpoint, identity
+
+    with Checkpoint(checkpoint, system, identity(system, state, phases), watched) as written:
+        if written.status is not None:
+            return Result(system, written.segments, written.statistics, written.status, written.happenings, [options])
+        return computed(system, state, replace(phases, statistics=written.statistics), written, progress)
 
 
 def _checked_events(system: System, events: Any) -> list[Event]:
@@ -164,105 +169,3 @@ def _checked_events(system: System, events: Any) -> list[Event]:
         if event.name in system or [one.name for one in listed].count(event.name) > 1:
             raise InputError(f"simulate: {event} has the name of another part or event: rename one")
     return [*system.events, *listed]
-
-
-def _computed(
-    system: System,
-    state: State,
-    solver: str,
-    method: str,
-    settings: Settings,
-    breaks: Breaks,
-    output: Any,
-    progress: bool,
-    events: Sequence[Event],
-) -> Result:
-    """Run to the end; whatever stops it, what was computed is not lost."""
-    statistics, started = Statistics(), time.perf_counter()
-    run: HybridRun | None = None
-    line: ProgressLine | None = None
-
-    def result(status: str) -> Result:
-        statistics.wall_time = time.perf_counter() - started
-        if run is None:
-            turns = Turns.at_rest(system.model.joints, state)
-            flat = system.model.carried.flat(state)[None]
-            only = Segment(system.plant, np.array([settings.start]), flat, turns, 0)
-            return Result(system, [only], statistics, status)
-        if status != "completed":
-            run.close()
-        return Result(system, run.segments, statistics, status, run.happenings)
-
-    try:
-        with Held():
-            times = output_times(output, settings.start, settings.end)
-            run = _begun(system, state, Phases(system, solver, method, settings, breaks, times, statistics, events))
-            started = time.perf_counter()
-            line = ProgressLine(settings.start, settings.end) if progress else None
-            while run.proceed():
-                if line is not None:
-                    line.update(run.reached)
-            completed = result("stopped" if run.stopped else "completed")
-            if settings.interval > 0:
-                check_kept(completed, "simulate")
-        return completed
-    except KeyboardInterrupt:
-        if within_a_call():
-            raise  # it is the run that called a function, and this run in it, which is to end
-        return result("interrupted")
-    except IntegrationError as error:
-        assert run is not None
-        partial = result("failed")
-        trouble: Any = run.trouble or run.undefined(error.time)
-        if not isinstance(trouble, InputError):
-            trouble = lost_ahead(
-                run.plant.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0
-            )
-        cause = "" if trouble is None else f" ({trouble})"
-        component, bodies = error.component, system.bodies
-        where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
-        within = component is not None and component < STATE_SIZE * len(bodies)
-        body = bodies[component // STATE_SIZE].name if component is not None and within else None
-        raise SimulationError(
-            f"simulate: at t = {error.time:.9g} s{where}: {error}{cause}; "
-            "the result up to here is in this error's .result",
-            time=error.time,
-            body=body,
-            result=partial,
-        ) from error
-    finally:
-        if run is not None and line is not None:
-            line.close(run.reached)
-
-
-def _begun(system: System, state: State, phases: Phases) -> HybridRun:
-    """Return a run that stands at its start, with a state on the constraints."""
-    settings, configuration = phases.settings, system.configuration_of(state)
-    plant, start, end = system.plant_for(configuration), settings.start, settings.end
-    model = plant.model
-    for placed in model.relations:
-        for motion in placed.relation.motions:
-            motion.check(str(system[model.owner(placed.rows.start)]), start, end)
-    for element in system.forces:
-        for name in element.motions:
-            element.motion(name).check(f"{element}", start, end)
-    check_consistent(system.as_computed_by(plant), state, start)
-    run = HybridRun(system, phases)
-    flow = phases.flow(plant, state, start)
-    y = flow.project(start, model.carried.flat(state))
-    if y is None:
-        cause = "" if flow.trouble is None else f" ({flow.trouble})"
-        raise SimulationError(
-            f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
-        )
-    begin = replace(model.carried.state(y), angles=state.angles)
-    angles = angles_at(model, begin, start)
-    begin.angles = angles_by_name(model.joints, angles)
-    # A user's function that cannot work is found here; what else goes wrong, the run reports.
-    with np.errstate(all="ignore"):
-        applied_loads(model, start, Kinematics.of(begin))
-    if flow.rank < model.rows <= MOST_ROWS:
-        system.as_computed_by(plant).acceleration(begin, start)  # says where constraints contradict each other
-    run.start(configuration, start, y, angles)
-    run.keep_start()
-    return run

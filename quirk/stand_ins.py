@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .expression import Derivative, Expression
 from .jets import BranchingError, Condition, Jet, where
 
 # Each pass of a loop is written out.
@@ -194,4 +195,4 @@ KNOWN: dict[int, Any] = {
     id(np.linalg.norm): norm,
     **{id(made): made for made in (where, minimum, maximum, clip, sign, heaviside, norm)},
 }
-CONSTANTS = (int, float, str, bool, type(None), np.number, np.bool_, enum.Enum, Jet)
+CONSTANTS = (int, float, str, bool, type(None), np.number, np.bool_, enum.Enum, Jet, Expression, Derivative)

@@ -268,9 +268,13 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
         bodies = constraint.body_i, constraint.body_j
         return Distance(constraint.name, *bodies, point_i=one, point_j=two, length=length)
     turn = multiply(conjugate(q_i), multiply(q_j, constraint.frame_j.rotation))
-    frame = Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn))
-    made = object.__new__(type(constraint))
-    vars(made).update({**vars(constraint), "frame_i": frame})
+    return with_frame_i(constraint, Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn)))
+
+
+def with_frame_i(joint: Joint, frame: Frame) -> Joint:
+    """Return a copy of a joint with another frame i."""
+    made: Joint = object.__new__(type(joint))
+    vars(made).update({**vars(joint), "frame_i": frame, "_made": None})
     return made
 
 

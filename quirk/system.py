@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import at_state, validate
@@ -393,6 +394,12 @@ class System:
             if constraint.name in system:
                 system._switch("System", [constraint.name], self.is_active(constraint.name))
         return system
+
+    def save(self, path: str | Path) -> None:
+        """Write the system to a model file, ".toml", which `quirk.load` reads; see docs/model-files.md."""
+        from .modelfile import write
+
+        write(self, path)
 
     def checked(self, state: State) -> State:
         """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""

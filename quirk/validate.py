@@ -47,7 +47,7 @@ def numbers(value: Any) -> np.ndarray | None:
         if given.dtype.kind == "O":
             return np.array([float(x) for x in given.flat]).reshape(given.shape)
         return np.array(given, dtype=float) if given.dtype.kind in "iuf" else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import validate
+from . import rotation, validate
 from .body import Body
 from .dynamics.applied import Exerted
 from .errors import InputError
@@ -34,8 +34,13 @@ class ForceView:
 
     @property
     def exerted(self) -> Exerted:
-        """All that the law gives: loads about centres of mass, energy, coordinates."""
-        return self._result.exerted[self.of.name]
+        """All that the law gives: loads about centres of mass, energy, coordinates; zero while it does not act."""
+        found: Exerted | None = self._result.exerted.get(self.of.name)
+        if found is not None:
+            return found
+        nt, ends = len(self._result.time), len(self.of.ends)
+        coordinates, rates = np.zeros((nt, len(self.of.coordinates), 3)), np.zeros((nt, len(self.of.internal), 1))
+        return Exerted(np.zeros((nt, ends, 1, 6)), np.zeros(nt), coordinates, rates)
 
     @property
     def energy(self) -> np.ndarray:
@@ -45,7 +50,7 @@ class ForceView:
     @property
     def power(self) -> np.ndarray:
         """Power (nt,), W, of its loads on all its bodies."""
-        return self._result.power[self.of.name]
+        return self._result.power.of.get(self.of.name, np.zeros(len(self._result.time)))
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Force (nt, 3), newton, on the body of one end, the last by default; in N or in the axes of body i or j."""
@@ -101,20 +106,23 @@ class ForceView:
 
     def _arm(self, end: int) -> np.ndarray:
         """Origin of the frame of an end from the centre of mass of its body (nt, 3) in N, m."""
-        return np.array([R @ element.ends[end][1].origin for element, R in self._acting(end)])
+        return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _rotations(self, end: int) -> np.ndarray:
-        return np.array([R for _, R in self._acting(end)])
+        return np.concatenate([R for _, R in self._acting(end)])
 
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
-        """At each time the element that acts under this name, and the axes of the body of one of its ends.
+        """In each segment the element that acts under this name, and the axes (nt, 3, 3) of the body of an end.
 
         While it is switched off it has no load to be turned, and any axes do.
         """
         for segment in self._result.segments:
             acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
-            for kin in segment.kinematics:
-                yield (acting[0][0], kin.rotation[acting[0][1][end]]) if acting else (self.of, np.eye(3))
+            element, rows = acting[0] if acting else (self.of, (-1,) * len(self.of.ends))
+            R = np.broadcast_to(np.eye(3), (len(segment.time), 3, 3))
+            if 0 <= rows[end] < len(segment.model.mass):
+                R = rotation.matrix(rotation.unit(segment.state.orientation[:, rows[end]]))
+            yield element, R
 
     def _turned(self, vectors: np.ndarray, frame: str) -> np.ndarray:
         frame = validate.choice(f"{self.of}", "frame", frame, FRAMES)
@@ -127,20 +135,11 @@ class ForceView:
 class FrictionView(ForceView):
     """What a friction exerts over time (nt,), sliding or sticking, and its slip.
 
-    Where several contacts or joints could share a force that holds bodies, one way to share it is shown.
+    What it exerts as a law, `exerted`, is zero while it sticks. Where several contacts or joints could share a force
+    that holds bodies, one way to share it is shown.
     """
 
     of: Friction
-
-    @property
-    def exerted(self) -> Exerted:
-        """All that the law gives while it slides; zero while it sticks, or has no load."""
-        found: Exerted | None = self._result.exerted.get(self.of.name)
-        if found is not None:
-            return found
-        nt, ends = len(self._result.time), len(self.of.ends)
-        coordinates = np.zeros((nt, len(self.of.coordinates), 3))
-        return Exerted(np.zeros((nt, ends, 1, 6)), np.zeros(nt), coordinates, np.zeros((nt, 0, 1)))
 
     @property
     def sticking(self) -> np.ndarray:

@@ -110,6 +110,13 @@ def _gear(rng, name, body_i, body_j, size):
     return quirk.Gear(name, body_i, body_j, ratio=-5 / 12, axis=random_unit(rng))
 
 
+def _coupling(rng, name, body_i, body_j, size):
+    """An angle that follows a displacement, about and along axes that have nothing to do with each other."""
+    slide = quirk.Cylindrical("slide", body_i, body_j, point=size * rng.normal(size=3), axis=random_unit(rng))
+    hinge = quirk.Revolute("hinge", body_i, body_j, point=size * rng.normal(size=3), axis=random_unit(rng))
+    return quirk.Coupling(name, slide, hinge, coefficients=[0, 0.7 / size, 0.2 / size**2], coordinate_i="translation")
+
+
 def crossed_gear(rng, name, body_i, body_j, size):
     """Axes that neither meet nor are parallel."""
     return quirk.Gear(name, body_i, body_j, ratio=-5 / 12, axis_i=random_unit(rng), axis_j=random_unit(rng))
@@ -308,6 +315,7 @@ SPECIAL = {
     quirk.TrajectoryDrive: _trajectory_drive,
     quirk.RollingDisk: _rolling_disk,
     quirk.Gear: _gear,
+    quirk.Coupling: _coupling,
     quirk.RackPinion: _rack,
     quirk.Pulley: _pulley,
     quirk.PointOnCurve: _point_on_curve,

@@ -1,11 +1,15 @@
 """The public names; and that the layout works from anywhere."""
 
+import ast
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
+
+import pytest
 
 import quirk
-from quirk import constraints, forces
+from quirk import constraints, events, forces
 
 NAMES = [
     "Actuator",
@@ -15,6 +19,7 @@ NAMES = [
     "ConstantVelocity",
     "Constraint",
     "Contact",
+    "Coupling",
     "Controller",
     "CurveOnCurve",
     "CustomRows",
@@ -28,6 +33,7 @@ NAMES = [
     "Drive",
     "Drum",
     "Event",
+    "Expression",
     "Fixed",
     "FluxPinning",
     "Force",
@@ -86,14 +92,18 @@ NAMES = [
     "distance_between",
     "engage",
     "follow",
+    "join",
     "kinematics",
+    "load",
     "planar",
+    "read_checkpoint",
     "release",
     "replace",
     "sensors",
     "set_velocity",
     "simulate",
     "surface",
+    "sweep",
     "switch_off",
     "switch_on",
     "where",
@@ -117,13 +127,47 @@ def test_version():
     assert quirk.__version__ == version("quirk-dynamics")
 
 
+def run(script):
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+
+
 def test_heavy_modules_are_imported_when_needed():
-    """Importing quirk loads neither matplotlib nor numpy-quaternion, and compiles nothing."""
+    """Models are made without matplotlib and numpy-quaternion, and nothing is compiled for them."""
     script = (
-        "import sys, quirk\n"
+        "import sys, quirk; quirk.simulate, quirk.Revolute, quirk.System\n"
         "print([m for m in ('matplotlib', 'quaternion', 'scipy.integrate') if m in sys.modules])\n"
         "from quirk.constraints.primitives import constraint_tower\n"
         "print(len(constraint_tower.signatures))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["[]", "0"]
+    assert run(script).split("\n")[:2] == ["[]", "0"]
+
+
+def test_the_package_alone_loads_nothing():
+    script = "import sys; before = {*sys.modules}; import quirk; print({*sys.modules} & {'numpy', 'scipy', 'numba'}); "
+    assert run(script + "print([m for m in {*sys.modules} - before if m.startswith('quirk.')])") == "set()\n[]\n"
+
+
+@pytest.mark.parametrize("first", ["quirk.simulate", "quirk.kinematics", "quirk.cli", "quirk.constraints.planar"])
+def test_names_are_there_whatever_is_imported_first(first):
+    script = f"import {first}; import quirk; print(all(callable(f) for f in (quirk.simulate, quirk.kinematics)))"
+    assert run(script) == "True\n"
+
+
+def test_names_that_are_not_there():
+    with pytest.raises(AttributeError, match="module 'quirk' has no attribute 'Revolut'"):
+        _ = quirk.Revolut
+    with pytest.raises(ImportError, match="cannot import name 'Revolut'"):
+        from quirk import Revolut  # noqa: F401
+
+
+def test_all_names_are_listed_and_modules_found():
+    assert set(NAMES) <= set(dir(quirk))
+    assert quirk.errors.InputError is quirk.InputError
+
+
+def test_what_type_checkers_read_has_the_same_names():
+    stub = ast.parse((Path(quirk.__file__).parent / "__init__.pyi").read_text())
+    (listed,) = (ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign))
+    assert sorted([*listed, *constraints.__all__, *events.__all__, *forces.__all__]) == sorted(NAMES)
+    imported = {(alias.asname or alias.name) for node in stub.body if hasattr(node, "names") for alias in node.names}
+    assert set(listed) <= imported

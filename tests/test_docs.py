@@ -12,7 +12,21 @@ from quirk import constraints, forces, planar
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {
     name: (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("bodies", "constraints", "events", "forces", "kinematics", "planar", "viewing", "whole-system")
+    for name in (
+        "bodies",
+        "constraints",
+        "events",
+        "forces",
+        "import",
+        "kinematics",
+        "long-runs",
+        "model-files",
+        "planar",
+        "plots",
+        "results",
+        "viewing",
+        "whole-system",
+    )
 }
 # What names that are exported, but are not constraints of their own, stand for.
 OTHERS = {"Constraint", "Joint", "Drawing", "Drum", "PlanarBody", "Plane"}
@@ -22,10 +36,17 @@ def blocks(page):
     return re.findall(r"^```python\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
 
 
+def files(page):
+    """The files that a page shows, with their names on their first lines."""
+    return re.findall(r"^```toml\n(# (\S+)\n.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_the_code_prints_what_the_page_says(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # where it writes files
     namespace = {}
+    monkeypatch.chdir(tmp_path)  # for pages that write files
+    for text, file in files(PAGES[name]):
+        Path(file).write_text(text, encoding="utf-8")
     assert blocks(PAGES[name])
     for code in blocks(PAGES[name]):
         printed = io.StringIO()

@@ -35,7 +35,7 @@ SLEEVE = quirk.Cylindrical("sleeve", A, B, point=[0, 0, 0], axis=[0, 0, 1])
     (lambda: quirk.Actuator("m", SLEEVE, 1.0), "both turns and slides: say coordinate="),
     (lambda: quirk.Actuator("m", HINGE, 1.0, limits=[2, 1]), "limits must be the least and the largest effort"),
     (lambda: quirk.Actuator("m", A, 1.0), 'Actuator "m": joint must be a joint such as quirk.Revolute'),
-    (lambda: quirk.Controller("c", HINGE, "up", kp=1.0), 'Controller "c": target must be a number'),
+    (lambda: quirk.Controller("c", HINGE, "up", kp=1.0), 'Controller "c": target: expression "up", column 1: there is no variable'),
     (lambda: quirk.TorsionSpring("s", quirk.Prismatic("p", A, B, axis=[1, 0, 0]), stiffness=1), "turns about a single axis"),
     (lambda: quirk.Interaction("x", A, B), "it does nothing: give force, torque or both"),
     (lambda: quirk.Interaction("x", A, B, force=[1, 2, 3], frame="k"), "frame must be one of 'inertial', 'i', 'j'"),

@@ -311,7 +311,8 @@ class TestGeneric:
             ({"constrained": [1, 1]}, "constrained must be six flags"),
             ({"constrained": 3}, "constrained must be six flags"),
             ({"offset": 3.0}, "offset must have six entries"),
-            ({"offset": ["a"] * 6}, "numbers or Motions"),
+            ({"offset": [None] * 6}, "numbers or Motions"),
+            ({"offset": ["a"] * 6}, "offset: expression .a., column 1: there is no variable"),
             ({"constrained": [2, 0, 0, 0, 0, 0]}, "constrained must be six flags"),
             ({"offset": [1, 2]}, "offset must have six entries"),
             ({"offset": lambda t, p: [t]}, "must have six entries; got 1"),
@@ -380,7 +381,8 @@ class TestWrittenByTheUser:
         [
             (lambda a: quirk.Implicit("x", [a, a], lambda t, a, b: 0), "bodies must differ"),
             (lambda a: quirk.Implicit("x", [GROUND], lambda t, a: 0), "at least one body"),
-            (lambda a: quirk.Implicit("x", a, "phi"), "phi must be a function"),
+            (lambda a: quirk.Implicit("x", a, 3.0), "phi must be a function"),
+            (lambda a: quirk.Implicit("x", a, "phi"), "phi: expression .phi., column 1: there is no variable"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: t * 0), "must depend on the poses"),
             (
                 lambda a: quirk.Implicit("x", a, lambda t, a: a.position[0] == 1),

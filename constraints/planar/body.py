@@ -11,6 +11,7 @@ from quirk import rotation, validate
 from quirk.body import GROUND, INERTIA_TOLERANCE, Body
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.made import remembered
 from quirk.shapes import Box, Shape
 
 from ..joints import Planar
@@ -99,6 +100,7 @@ class PlanarBody(Body):
         self.companions = (Planar(f"{name} in plane", GROUND, self, frame_i=plane.frame, frame_j=Frame()),)
 
     @classmethod
+    @remembered
     def bar(
         cls,
         name: str,

@@ -13,13 +13,13 @@ from quirk.interruption import Held
 from .counting import look_ahead, note_turns, turn_on
 from .crossings import Crossings
 from .dense.flow import Flow
+from .kept import Kept
 from .layout import Slots
 from .sparse.host.flow import SparseFlow
 from .sparse.host.run import Pace
 from .sparse.host.solver import Solver
 from .sparse.host.watch import Guard, Watch
 from .sparse.march.run import Settings
-from .turns import Turns
 
 
 class SteppedRun:
@@ -28,19 +28,20 @@ class SteppedRun:
     Parameters
     ----------
     solver : Solver, by which quantities of events are evaluated
-    steps : yields steps from (t, y) on, so many whole fixed steps being behind
+    steps : yields steps from (t, y) on, at a pace
     settings, asked, statistics, guards : as of `CompiledRun`
 
     Attributes
     ----------
-    quadrants : of the joints, (2 K,) for each state kept so far
+    kept : states kept since it was entered
+    whole : (K, 3) rad, whole turns that the angles of joints had made before that
     hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
     """
 
     def __init__(
         self,
         solver: Solver,
-        steps: Callable[[Any, float, np.ndarray, int], Iterator[Sampled]],
+        steps: Callable[[Any, float, np.ndarray, Pace], Iterator[Sampled]],
         settings: Settings,
         asked: np.ndarray | None,
         statistics: Statistics,
@@ -52,7 +53,8 @@ class SteppedRun:
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
         """Go on from a state (13 n + k,) on the constraints at time t, at which angles are (K, 3)."""
-        self._flow, self.reached, self._state, self._grid = flow, t, y, pace.grid
+        self._flow, self.reached, self._state = flow, t, y
+        self._h, self._grid = pace.h, pace.grid
         self._evaluations = self._statistics.evaluations
         pending = None if self._asked is None else self._asked[pace.asked :]
         self._recorder = Recorder(pending, flow)
@@ -60,8 +62,7 @@ class SteppedRun:
         state, joints = flow.model.carried.state(y), flow.model.joints
         self._slots = Slots.along([], len(state.position), flow.model.carried.size)
         self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
-        self.quadrants: list[np.ndarray] = []
-        self._whole = Turns.since(joints, state.orientation, angles, np.zeros((0, 0))).whole
+        self.kept, self.whole = Kept(), joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._crossings.enter(pace.sides, flow.project)
         self._steps: Iterator[Sampled] | None = None
@@ -70,13 +71,14 @@ class SteppedRun:
     def keep_here(self) -> None:
         """Keep the state where the run stands."""
         self._recorder.keep(self.reached, self._state)
-        self.quadrants.append(self._counter.quadrants.copy())
+        self._recorder.clear()
+        self._keep(self.reached, self._state, self._counter.quadrants)
 
     @property
     def pace(self) -> Pace:
         """What to go on with, in another set of active parts."""
         asked = self._behind + self._recorder.behind
-        return Pace(0.0, self._grid, asked, self._crossings.sides)
+        return Pace(self._h, self._grid, asked, self._crossings.sides)
 
     @property
     def state(self) -> np.ndarray:
@@ -88,7 +90,7 @@ class SteppedRun:
         """Angles (K, 3), rad, of all joints where the run stands, with all turns made."""
         joints = self._model.joints
         vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
-        return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self._whole
+        return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
 
     def jump(self, y: np.ndarray) -> None:
         """Go on from where the run stands with other velocities and internal variables, (13 n + k,)."""
@@ -98,22 +100,6 @@ class SteppedRun:
     def events(self) -> list[tuple[Hashable, float, int, float]]:
         """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
         return self._crossings.noted()
-
-    @property
-    def times(self) -> list[np.ndarray]:
-        """Times (k,) of the states kept since it was entered."""
-        return [np.array(self._recorder.times)] if self._recorder.times else []
-
-    @property
-    def states(self) -> list[np.ndarray]:
-        """Flat states (nt, 13 n + k) kept since it was entered."""
-        return [np.array(self._recorder.states)]
-
-    @property
-    def turns(self) -> Turns:
-        """The turns of joints at the states kept since it was entered."""
-        quadrants = np.vstack(self.quadrants)
-        return Turns(self._model.joints, quadrants.reshape(len(quadrants), -1, 2), self._whole)
 
     @property
     def rank(self) -> int:
@@ -129,18 +115,24 @@ class SteppedRun:
         """Return None: a force without finite loads has raised an error already, which `trouble` holds."""
         return None
 
-    def proceed(self) -> bool:
+    @property
+    def between(self) -> bool:
+        """Whether the run stands between two steps, as it always does."""
+        return True
+
+    def proceed(self, most: int | None = None) -> bool:
         """Take one step; returns whether there was one to take."""
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C is heard by `flow`, and at
         # the end when all is written down.
         self.hit = []
         with Held(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._steps is None:
-                self._steps = self._make(self._flow, self.reached, self._state, self._grid)
+                self._steps = self._make(self._flow, self.reached, self._state, self.pace)
                 self.hit = self._crossings.take_sides(self.reached, self._state)
             step = None if self.hit else next(self._steps, None)
             if step is not None:
                 end = self._crossings.first_in(step)
+                self._h = step.t_new - step.t
                 if end is not None:
                     step = self._cut(step, end)
                 self._recorder.add(step)
@@ -164,17 +156,21 @@ class SteppedRun:
 
     def close(self) -> None:
         """Keep also the state that a run has reached."""
-        if not self._recorder.times or self.reached > self._recorder.times[-1]:
+        if self.reached > self.kept.last:
             self.keep_here()
 
+    def _keep(self, t: float, y: np.ndarray, quadrants: np.ndarray) -> None:
+        self.kept.add(np.array([t]), np.array(y)[None], quadrants)
+
     def _count(self, t_new: float, y_new: np.ndarray) -> None:
-        """Count the turns of joints in a step, up to its end and to each state kept in it."""
+        """Count the turns of joints in a step, up to its end and to each state in it that is kept."""
         t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
         y, end = lanes(self._state), lanes(y_new)
         look_ahead(counter, y, end, t_new - t)
-        for row in range(len(self.quadrants), len(self._recorder.times)):
-            note_turns(counter, 0, y, lanes(self._recorder.states[row]), self._recorder.times[row] - t)
-            self.quadrants.append(counter.kept.copy())
+        for when, state in zip(self._recorder.times, self._recorder.states, strict=True):
+            note_turns(counter, 0, y, lanes(state), when - t)
+            self._keep(when, state, counter.kept)
+        self._recorder.clear()
         turn_on(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:

@@ -72,13 +72,23 @@ class CountedJoints:
         x, y = np.moveaxis(self.plane_vectors(orientation), -1, 0)
         return np.where(y >= 0, np.where(x > 0, 0, 1), np.where(x < 0, -2, -1))
 
+    def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Whole turns (K, 3), rad, made before counting starts at orientations (n, 4), where angles are (K, 3)."""
+        counted = self.angles(self.plane_vectors(orientation), self.first_quadrants(orientation))
+        return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
+
     def angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
         """Angles (..., K, 3), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
-        half = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
+        half = self.half_angles(vectors, quadrants)
         plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
         length = np.linalg.norm(vectors, axis=-1)
         second = 2 * np.arctan2(length[..., 0] - length[..., 1], length[..., 0] + length[..., 1])
         return self._columns(plus, second, minus)
+
+    def half_angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
+        """Angles (..., K, 2), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
+        found: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
+        return found
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
         """Return angles (K, 3), rad, at a state: of all that differ by whole turns those nearest to `near` (K, 3)."""
@@ -89,6 +99,11 @@ class CountedJoints:
 
     def rates(self, state: State) -> np.ndarray:
         """Return rates (K, 3), rad/s, of those angles that can exceed a turn; zero for the others."""
+        half = self.half_rates(state)
+        return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
+
+    def half_rates(self, state: State) -> np.ndarray:
+        """Return rates (K, 2), rad/s, of the angles of both plane vectors; zero where one vanishes."""
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
@@ -96,8 +111,7 @@ class CountedJoints:
         u, v = (np.einsum("krc,kc->kr", self.forms, x).reshape(-1, 2, 2) for x in (r, r_dot))
         with np.errstate(divide="ignore", invalid="ignore"):
             half = (u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]) / (u**2).sum(axis=-1)
-        half = np.where(np.isfinite(half), half, 0.0)
-        return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
+        return np.where(np.isfinite(half), half, 0.0)
 
     def counter(self, slots: Slots, state: State, room: int, *, blind: bool = False) -> Counter:
         """Return a counter that starts at a state, with room to keep so many; `blind` where steps have a fixed size."""
@@ -149,8 +163,7 @@ class Turns:
     @classmethod
     def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
         """Return turns from `quadrants` (nt, 2 K), counted since orientations (n, 4) at which angles were (K, 3)."""
-        counted = joints.angles(joints.plane_vectors(orientation), joints.first_quadrants(orientation))
-        whole = 2 * np.pi * np.round((angles - counted) / (2 * np.pi))
+        whole = joints.whole_turns(orientation, angles)
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
     @classmethod

@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from quirk import validate
+from quirk.body import Body
+from quirk.constraints import Constraint
 from quirk.errors import InputError
+from quirk.expression import Expression
 from quirk.forces import ForceElement
+from quirk.made import remembered
 from quirk.motion import Motion
 
 
@@ -79,7 +83,8 @@ class After:
 Action = Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
 
 
-def engage(*names: Any, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
+@remembered
+def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
     """Return the action that switches constraints on, by name.
 
     Velocities jump to the nearest ones in the mass metric that all active constraints allow: the impulsive form of the
@@ -99,22 +104,26 @@ def engage(*names: Any, tolerance: float | None = None, keep_offset: bool = Fals
     return Engage(_names("engage", names), tolerance, validate.flag("engage", "keep_offset", keep_offset))
 
 
-def release(*names: Any) -> Release:
+@remembered
+def release(*names: str | Constraint) -> Release:
     """Return the action that switches constraints off, by name; velocities stay as they are."""
     return Release(_names("release", names))
 
 
-def switch_on(*names: Any) -> Switch:
+@remembered
+def switch_on(*names: str | Constraint | ForceElement) -> Switch:
     """Return the action that lets forces act again, by name."""
     return Switch(_names("switch_on", names), True)
 
 
-def switch_off(*names: Any) -> Switch:
+@remembered
+def switch_off(*names: str | Constraint | ForceElement) -> Switch:
     """Return the action that lets forces act no more, by name; their internal variables stay as they are."""
     return Switch(_names("switch_off", names), False)
 
 
-def replace(name: Any, force: ForceElement) -> Replace:
+@remembered
+def replace(name: str | ForceElement, force: ForceElement) -> Replace:
     """Return the action that puts a force element, of the same name and with as many ends, in the place of another."""
     if not isinstance(force, ForceElement):
         raise InputError(f"replace: force must be a force element; got {force!r}")
@@ -124,14 +133,16 @@ def replace(name: Any, force: ForceElement) -> Replace:
     return Replace(name, force)
 
 
-def follow(name: Any, motion: Motion) -> Follow:
+@remembered
+def follow(name: str | Constraint, motion: Motion) -> Follow:
     """Return the action that lets a driver follow another `Motion` of the run's time from now on."""
     if not isinstance(motion, Motion):
         raise InputError(f"follow: motion must be a quirk.Motion; got {motion!r}")
     return Follow(_names("follow", (name,))[0], motion)
 
 
-def set_velocity(name: Any, velocity: Any = None, angular_velocity: Any = None) -> SetVelocity:
+@remembered
+def set_velocity(name: str | Body, velocity: Any = None, angular_velocity: Any = None) -> SetVelocity:
     """Return the action that gives a body a velocity (3,) in N, m/s, or an angular velocity (3,) in body axes, rad/s.
 
     Where constraints do not allow it, all bodies then get the nearest velocities that they do allow.
@@ -145,6 +156,7 @@ def set_velocity(name: Any, velocity: Any = None, angular_velocity: Any = None) 
     return SetVelocity(_names("set_velocity", (name,))[0], *given)
 
 
+@remembered
 def after(count: int, action: Any) -> After:
     """Return the action that does another one when its event happens in a run for so many times, and at each later one.
 
@@ -162,7 +174,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
             continue
         if isinstance(one, str) and one == "stop":
             found.append(Stop())
-        elif isinstance(one, Action | After) or callable(one):
+        elif isinstance(one, Action | After) or (callable(one) and not isinstance(one, Expression)):
             found.append(one)
         else:
             raise InputError(

@@ -7,11 +7,13 @@ from typing import Any
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.expression import Expression
 from quirk.sealed import Sealed
 
 from .actions import checked_actions
 from .names import Reading, Separation, named, separation
 from .quantity import Gap, Quantity, asked_for
+from .watched import Watched
 
 
 class Event(Sealed):
@@ -26,7 +28,9 @@ class Event(Sealed):
     function : function, str or quantity
         ``f(t, state)`` returns the number to watch, with ``state["rod"]`` a body and ``state["hinge"]`` a joint, see
         `quirk.events.view`; or a quantity by name, such as "time", "rod.speed", "rod.position.z", "hinge.angle",
-        "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or what `distance_between` returns.
+        "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or what `distance_between` returns; or
+        an `Expression` of t and of bodies and joints by name, such as ``quirk.Expression("rod.position.z - 0.1*t")``,
+        with ``state["left rod"]`` where a name is no identifier.
     direction : -1, 0 or 1
         Whether it counts as an event where the quantity falls through the level, either, or where it rises.
     action : str, action, function or list
@@ -60,5 +64,8 @@ class Event(Sealed):
             return named(title, self.name, self.function, self.level, parts)
         if isinstance(self.function, Separation):
             return separation(title, self.name, self.function, self.level)
+        if isinstance(self.function, Expression):
+            function = Watched.of(title, self.function, parts)
+            return Quantity(self.name, title, function, self.level, {name: parts[name] for name in function.names})
         asked = asked_for(title, self.function, parts, probe)
         return Quantity(self.name, title, self.function, self.level, asked)

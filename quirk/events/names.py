@@ -13,6 +13,7 @@ from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.jets import Jet
+from quirk.made import remembered
 
 from .quantity import Gap, Quantity
 
@@ -116,7 +117,10 @@ class Separation:
     point_j: Any
 
 
-def distance_between(body_i: Any, body_j: Any, point_i: Any = (0, 0, 0), point_j: Any = (0, 0, 0)) -> Separation:
+@remembered
+def distance_between(
+    body_i: Body | Ground, body_j: Body | Ground, point_i: Any = (0, 0, 0), point_j: Any = (0, 0, 0)
+) -> Separation:
     """Return the distance, m, of a point of body i and one of body j, as a quantity that events watch.
 
     Points (3,) are in the coordinates of their bodies, m; by default the centres of mass.

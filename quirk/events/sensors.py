@@ -15,7 +15,12 @@ from .names import distance_between
 
 
 def sensors(
-    name: str, family: Sequence[Any], others: Sequence[Any] | None = None, *, radius: float, action: Any = "record"
+    name: str,
+    family: Sequence[Body | tuple[Body, Any]],
+    others: Sequence[Body | tuple[Body, Any]] | None = None,
+    *,
+    radius: float,
+    action: Any = "record",
 ) -> list[Event]:
     """Return events for all pairs of bodies, where their distance falls below a radius: items for a `System`.
 

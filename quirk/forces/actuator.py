@@ -10,7 +10,7 @@ import numpy as np
 from quirk import validate
 from quirk.constraints import Joint
 from quirk.errors import InputError
-from quirk.motion import Motion
+from quirk.motion import as_motion
 from quirk.stand_ins import clip
 
 from .joint_actuation import Actuated, OfJoint, free_axis
@@ -90,9 +90,7 @@ class Controller(OfJoint):
         coordinate: str | None = None,
     ) -> None:
         owner, axis, rotates = free_axis("Controller", name, joint, coordinate)
-        if not isinstance(target, Motion):
-            target = Motion.polynomial([validate.number(owner, "target", target)])
-        self.target = target
+        self.target = as_motion(owner, "target", target)
         self.kp = validate.non_negative(owner, "kp", kp)
         self.ki = validate.non_negative(owner, "ki", ki)
         self.kd = validate.non_negative(owner, "kd", kd)

@@ -49,11 +49,12 @@ class Drag(ForceElement):
         point: Any = (0, 0, 0),
     ) -> None:
         owner = checked_owner("Drag", name, body)
-        areas = np.broadcast_to(area, (3,)) if np.ndim(area) == 0 else area
+        given = validate.numbers(area)
+        areas = area if given is None or given.shape else np.full(3, given)
         self.area = validate.array(owner, "area", areas, (3,))
         for k, x in enumerate(self.area):
             validate.non_negative(owner, f"area[{k}]", x)
-        if not callable(density):
+        if not callable(density) and not isinstance(density, str):
             validate.non_negative(owner, "density", density)
         self.density = Value(owner, "density", density, (), "f(t, position)", (3,))
         self.wind = Value(owner, "wind", wind, (3,), "f(t, position)", (3,))

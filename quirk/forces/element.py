@@ -260,7 +260,17 @@ class ForceElement(Sealed):
     @property
     def structure(self) -> tuple[Any, ...]:
         """All on which the law depends besides numbers: elements of equal structure share machine code."""
-        other = {"name", "ends", "drawing", "_sealed", *self.parameters, *self.motions, *self.internal, *self.aside}
+        other = {
+            "name",
+            "ends",
+            "drawing",
+            "_sealed",
+            "_made",
+            *self.parameters,
+            *self.motions,
+            *self.internal,
+            *self.aside,
+        }
         parts = sorted((name, value) for name, value in vars(self).items() if name not in other)
         forms = ((name, _form(getattr(self, name))) for name in self.parameters)
         return type(self), *forms, *((name, _key(value)) for name, value in parts)

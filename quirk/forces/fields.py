@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from quirk import validate
-from quirk.body import Body
+from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
+from quirk.motion import as_motion
 
 from .element import ForceElement
 from .on_bodies import OnBodies, as_list
@@ -32,8 +33,10 @@ class UniformField(OnBodies):
 
     parameters = ("masses", "acceleration")
 
-    def __init__(self, name: str, bodies: Any = None, *, acceleration: Any) -> None:
+    def __init__(self, name: str, bodies: Body | Iterable[Body] | None = None, *, acceleration: Any) -> None:
         super().__init__(name, bodies)
+        if isinstance(acceleration, list | tuple) and any(isinstance(x, str) for x in acceleration):
+            acceleration = [as_motion(f"{self}", "acceleration", x) for x in acceleration]
         given = motions_of(f"{self}", "acceleration", acceleration)
         self.acceleration = None if given else validate.array(f"{self}", "acceleration", acceleration, (3,))
         self.motions = tuple(given)
@@ -69,7 +72,14 @@ class Damping(OnBodies):
     parameters = ("translational", "rotational")
     aside = ("everywhere", "masses")
 
-    def __init__(self, name: str, bodies: Any = None, *, translational: float = 0.0, rotational: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        bodies: Body | Iterable[Body] | None = None,
+        *,
+        translational: float = 0.0,
+        rotational: float = 0.0,
+    ) -> None:
         super().__init__(name, bodies)
         self.translational = validate.non_negative(f"{self}", "translational", translational)
         self.rotational = validate.non_negative(f"{self}", "rotational", rotational)
@@ -100,7 +110,13 @@ class ForceField(OnBodies):
     aside = ("everywhere", "masses", "force", "torque")
 
     def __init__(
-        self, name: str, bodies: Any = None, *, force: Any = None, torque: Any = None, frame: str = "inertial"
+        self,
+        name: str,
+        bodies: Body | Iterable[Body] | None = None,
+        *,
+        force: Any = None,
+        torque: Any = None,
+        frame: str = "inertial",
     ) -> None:
         owner = f'ForceField "{validate.name("ForceField", name)}"'
         if force is None and torque is None:
@@ -139,7 +155,7 @@ class PotentialField(OnBodies):
 
     aside = ("everywhere", "masses", "energy")
 
-    def __init__(self, name: str, bodies: Any = None, *, energy: Any) -> None:
+    def __init__(self, name: str, bodies: Body | Iterable[Body] | None = None, *, energy: Any) -> None:
         owner = f'PotentialField "{validate.name("PotentialField", name)}"'
         self.energy = Value(owner, "energy", checked_energy(owner, energy), (), "f(t, r)", (3,))
         super().__init__(name, bodies)
@@ -171,10 +187,11 @@ class Potential(ForceElement):
 
     parameters = ("energy",)
 
-    def __init__(self, name: str, bodies: Any, energy: Any) -> None:
+    def __init__(self, name: str, bodies: Body | Iterable[Body | Ground], energy: Any) -> None:
         owner = f'Potential "{validate.name("Potential", name)}"'
         listed = as_list(bodies)
-        call = "f(t, r, R)" if len(listed) == 1 else "f(t, r_1, R_1, r_2, R_2, ...)"
+        numbered = "".join(f", r_{k}, R_{k}" for k in range(1, len(listed) + 1))
+        call = "f(t, r, R)" if len(listed) == 1 else f"f(t{numbered})"
         self.energy = Value(owner, "energy", checked_energy(owner, energy), (), call, (3, (3, 3)) * len(listed))
         super().__init__(name, *((body, Frame()) for body in listed))
 
@@ -191,6 +208,6 @@ def for_each(bodies: Sequence[Body], **values: Value | None) -> dict[str, Any]:
 
 def checked_energy(owner: str, energy: Any) -> Any:
     """Return a function of an energy, or raise InputError."""
-    if not callable(energy):
+    if not callable(energy) and not isinstance(energy, str):
         raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
     return energy

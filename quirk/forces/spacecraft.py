@@ -9,7 +9,7 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body
 from quirk.frame import Frame
-from quirk.motion import Motion
+from quirk.motion import Motion, as_motion
 
 from .element import ForceElement
 from .on_body import CALL, SIZES, checked_owner, value_for
@@ -84,9 +84,7 @@ class ReactionWheel(ForceElement):
         owner = checked_owner("ReactionWheel", name, body)
         self.axis = validate.direction(owner, "axis", axis)
         self.inertia = validate.positive(owner, "inertia", inertia)
-        if not isinstance(speed, Motion):
-            speed = Motion.polynomial([validate.number(owner, "speed", speed)])
-        self.speed = speed
+        self.speed: Any = as_motion(owner, "speed", speed)
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, place: Place) -> Any:

@@ -11,6 +11,7 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.constraints.constraint import checked_ends, end_points, initial_point
 from quirk.errors import InputError
+from quirk.expression import function_of
 from quirk.jets import where
 from quirk.stand_ins import maximum, minimum
 
@@ -144,6 +145,7 @@ class Spring(_BetweenPoints):
         if self.through_zero and one_sided == "compression":
             raise InputError(f"{owner}: with rest_length 0 it is never compressed; give it a rest_length")
         self.one_sided = None if self.through_zero else one_sided
+        law = function_of(owner, "law", law, ("length", "rate"))
         self.law = Value(owner, "law", _over_time(law), (), "f(length, rate)", (0, 0)) if callable(law) else None
         self.starts = self.pieces = None
         if law is not None and self.law is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,9 @@ from numpy.polynomial import chebyshev
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.expression import function_of
 from quirk.jets import Jet
-from quirk.motion import Motion
+from quirk.motion import Motion, as_motion
 from quirk.traceable import traceable
 
 # Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
@@ -34,7 +36,7 @@ class Value:
     Parameters
     ----------
     owner, argument : the element and its argument, for messages
-    value : array of `shape`, or function
+    value : array of `shape`, or function, which may be the text of an `Expression` or have such among its entries
     shape : of the load, () or (3,)
     call : form in which the function is called, for messages
     sizes : of its arguments after the time: 0 for a number, else the length of a vector or the shape of an array
@@ -57,6 +59,7 @@ class Value:
         sizes: tuple[int | tuple[int, ...], ...] = (),
     ) -> None:
         self.owner, self.argument, self.shape, self.form, self.sizes = owner, argument, shape, call, sizes
+        value = function_of(owner, argument, value, re.findall(r"\w+", call)[1:])
         self.function = value if callable(value) else None
         self.constant = None if callable(value) else validate.array(owner, argument, value, shape)
 
@@ -195,5 +198,5 @@ def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
         return {}
     if len(listed) != 3:
         raise InputError(f"{owner}: {argument} must be three numbers or Motions; got {value!r}")
-    made = [x if isinstance(x, Motion) else Motion.polynomial([validate.number(owner, argument, x)]) for x in listed]
+    made = [as_motion(owner, argument, x) for x in listed]
     return {f"{argument}_{axis}": motion for axis, motion in zip("xyz", made, strict=True)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,13 +110,24 @@ def _evaluated(
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
     """Return Phi and its rate, (nt, m, 2), at all times and states."""
+    return _along(solver, solver.residuals, (2,), times, states)
+
+
+def _along(
+    solver: Solver,
+    of: Callable[[np.ndarray, float], np.ndarray],
+    shape: tuple[int, ...],
+    times: np.ndarray,
+    states: State,
+) -> np.ndarray:
+    """What a solver tells of each row, (nt, m, ...), at all times and states."""
     parts = np.concatenate(states.parts, axis=2)
+    found = np.zeros((len(parts), solver.model.rows, *shape))
     if not solver.model.rows:
-        return np.zeros((len(parts), 0, 2))
-    found = np.empty((len(parts), solver.model.rows, 2))
+        return found
     with solver.applied.calling():
         for row, t in enumerate(times):
-            found[row] = solver.residuals(solver.slots.state_to_lanes(parts[row].ravel()), t)
+            found[row] = of(solver.slots.state_to_lanes(parts[row].ravel()), t)
             solver.applied.check(float(t))
     return found
 
@@ -126,6 +137,8 @@ def constraint_power_along(solver: Solver, times: np.ndarray, states: State, mul
 
     From multipliers lambda (nt, m). A v is Phi_dot at the velocities less Phi_dot at rest, which is a driver's rate.
     """
-    at_rest = replace(states, velocity=np.zeros_like(states.velocity), angular_velocity=np.zeros_like(states.velocity))
-    rates, driven = (residuals_along(solver, times, found)[..., 1] for found in (states, at_rest))
-    return multipliers * (rates - driven)
+    rates = _along(solver, solver.residual_rates, (), times, states)
+    if any(placed.relation.motions or placed.relation.of_user for placed in solver.model.relations):
+        none = np.zeros_like(states.velocity)
+        rates -= _along(solver, solver.residual_rates, (), times, replace(states, velocity=none, angular_velocity=none))
+    return multipliers * rates

@@ -18,12 +18,14 @@ from quirk.interruption import Held
 from quirk.lanes import aligned
 
 from ...counting import FASTEST
+from ...kept import Kept
 from ...turns import Turns
 from ..kernels.project import CORRECTIONS, FACTORISATIONS
 from ..march.run import (
     AGAIN,
     ASKED,
     BEST_RANK,
+    BETWEEN,
     CAP,
     CLEARED,
     CLOCK,
@@ -54,6 +56,7 @@ from ..march.run import (
     UNDEFINED,
     UNSETTLED,
     WAS_REJECTED,
+    WITHIN,
     H,
     Run,
     Settings,
@@ -109,8 +112,8 @@ class CompiledRun:
 
     Attributes
     ----------
-    times, states, quadrants : what was kept since it was entered, of each entry into compiled code: arrays (k,), flat
-        states (k, 13 n + ...), and (k, 2 K)
+    kept : states kept since it was entered
+    whole : (K, 3) rad, whole turns that the angles of joints had made before that
     hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
     """
 
@@ -165,9 +168,7 @@ class CompiledRun:
             counter=solver.model.joints.counter(solver.slots, state, self._room, blind=settings.fixed > 0),
             watched=self.watch.table,
         )
-        self.times: list[np.ndarray] = []
-        self.states: list[np.ndarray] = []
-        self.quadrants: list[np.ndarray] = []
+        self.kept, self.whole = Kept(), solver.model.joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._begun, self._rest = False, LEAST_REST
         clock = self.run.clock
@@ -180,7 +181,7 @@ class CompiledRun:
 
     def keep_here(self) -> None:
         """Keep the state where the run stands, before the first step and on either side of what happens between two."""
-        self._record(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
+        self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
         if self._asked is not None:
             asked = self.run.counts[ASKED]
             if asked < len(self._asked) and self._asked[asked] <= self.reached:
@@ -200,7 +201,7 @@ class CompiledRun:
     @property
     def angles(self) -> np.ndarray:
         """Angles (K, 3), rad, of all joints where the run stands, with all turns made."""
-        turns = self._turns(self.run.counter.quadrants[None])
+        turns = Turns(self.solver.model.joints, self.run.counter.quadrants.reshape(1, -1, 2), self.whole)
         return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
 
     def jump(self, y: np.ndarray) -> None:
@@ -223,15 +224,6 @@ class CompiledRun:
     def reached(self) -> float:
         """Time up to which the motion is known, s."""
         return float(self.run.clock[T])
-
-    @property
-    def turns(self) -> Turns:
-        """The turns of joints at what was kept so far."""
-        return self._turns(np.vstack(self.quadrants))
-
-    def _turns(self, quadrants: np.ndarray) -> Turns:
-        start = self.solver.model.carried.state(self._start)
-        return Turns.since(self.solver.model.joints, start.orientation, self._angles, quadrants)
 
     @property
     def rank(self) -> int:
@@ -269,8 +261,13 @@ class CompiledRun:
             self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(t)), piece.first)
         self._begun = True
 
-    def proceed(self) -> bool:
-        """Compute for a moment; returns whether there is more to do.
+    @property
+    def between(self) -> bool:
+        """Whether the run stands between two steps, with all written down that was asked for."""
+        return bool(self.run.counts[WITHIN] == BETWEEN)
+
+    def proceed(self, most: int | None = None) -> bool:
+        """Compute for a moment, with so many steps to try at most; returns whether there is more to do.
 
         Raises
         ------
@@ -282,7 +279,7 @@ class CompiledRun:
         applied = self.solver.applied
         # What was computed is written down before anything is raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), Held(applied.stop):
-            outcome = self._enter()
+            outcome = self._enter(self._entry_steps if most is None else min(most, self._entry_steps))
             if outcome == SUSPECT:
                 self._look_closer()
         if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
@@ -294,17 +291,17 @@ class CompiledRun:
         # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
         return outcome != DONE
 
-    def _enter(self) -> int:
-        """Take steps in compiled code and keep their states; returns the reason why it stopped."""
+    def _enter(self, most: int) -> int:
+        """Try so many steps in compiled code at most, and keep their states; returns the reason why it stopped."""
         run, started = self.run, time.perf_counter()
         run.counts[KEPT] = 0
         before = run.counts[STEPS] + run.counts[REJECTED]
         march = march_runge_kutta_watching if self.watch.guards else march_runge_kutta
-        outcome = march(self.solver.mechanism, self.stepper, self.settings, run, self._entry_steps)
+        outcome = march(self.solver.mechanism, self.stepper, self.settings, run, most)
         kept = run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
-            self._record(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
+            self.kept.add(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
         self._count()
         steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started
         pace = steps / max(elapsed, 1e-6)
@@ -332,13 +329,8 @@ class CompiledRun:
 
     def close(self) -> None:
         """Keep also the state that a run reached which ended early."""
-        if not self.times or self.reached > self.times[-1][-1]:
-            self._record(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
-
-    def _record(self, times: np.ndarray, states: np.ndarray, quadrants: np.ndarray) -> None:
-        self.quadrants.append(quadrants.reshape(len(times), -1).astype(np.int32))
-        self.times.append(times)
-        self.states.append(states)
+        if self.reached > self.kept.last:
+            self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
 
     def _rows(self, lanes: np.ndarray) -> np.ndarray:
         """Flat states (times, 13 n + k) from lanes (times * size,)."""

@@ -285,11 +285,14 @@ class Solver:
 
     def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
         """Phi and its rate (m, 2) at a state (size,)."""
-        columns = []
-        for task in (PHI, PHI_RATE):
-            self._do(task, y, t)
-            columns.append(self.work.rhs[self.tables.row_lane])
-        return np.stack(columns, axis=1)
+        self._do(PHI, y, t)
+        phi = self.work.rhs[self.tables.row_lane]
+        return np.stack([phi, self.residual_rates(y, t)], axis=1)
+
+    def residual_rates(self, y: np.ndarray, t: float) -> np.ndarray:
+        """The rate of Phi (m,) at a state (size,)."""
+        self._do(PHI_RATE, y, t)
+        return self.work.rhs[self.tables.row_lane]
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how impulses change velocities, (n, 6) in N and in body axes, and the impulses (m,) of the rows.

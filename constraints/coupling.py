@@ -1,0 +1,170 @@
+"""A coordinate of one joint that follows a coordinate of another."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.body import Body, Ground
+from quirk.errors import InputError
+from quirk.frame import Frame
+from quirk.jets import Jet
+
+from .angle import twist
+from .constraint import Constraint, Joint
+from .gear import tooth
+from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
+from .unilateral import free_coordinate
+
+# Whether a coordinate is an angle, and the axis of its frames.
+Free = tuple[bool, int]
+
+# Origin and axes of each frame of the leading joint, in the coordinates of the end that its body is.
+PLACE = 12
+
+
+class Coupling(Constraint):
+    """A coordinate of joint j follows one of joint i: x_j = c0 + c1 x_i + c2 x_i^2 + ..., 1 row.
+
+    The coordinates are those of ``result[joint]``, m or rad. The load is the force or torque along or about the axis of
+    joint j that its body i exerts on its body j; joint i takes the rest.
+
+    Two angles with c1 a ratio of whole numbers (up to 200) are related over any number of turns, as by `Gear`; with
+    another c1 their rates are, which drift by as much as the integration errs. With a power above one, the angle of
+    joint i is that between -pi and pi, and must stay there.
+
+    Parameters
+    ----------
+    name : str
+    joint_i, joint_j : Joint
+        Each with a free rotation or translation.
+    coefficients : list of numbers
+        c0, c1 and so on, at least these two; c0 in m or rad, c1 in the unit of x_j over that of x_i.
+    coordinate_i, coordinate_j : "rotation" or "translation", optional
+        For joints with both.
+    """
+
+    row_count = 1
+
+    def __init__(
+        self,
+        name: str,
+        joint_i: Joint,
+        joint_j: Joint,
+        *,
+        coefficients: Any = (0.0, 1.0),
+        coordinate_i: str | None = None,
+        coordinate_j: str | None = None,
+        active: bool = True,
+    ) -> None:
+        owner = f'Coupling "{validate.name("Coupling", name)}"'
+        for argument, joint in (("joint_i", joint_i), ("joint_j", joint_j)):
+            if not isinstance(joint, Joint):
+                raise InputError(f"{owner}: {argument} must be a joint such as quirk.Revolute; got {joint!r}")
+        leads = free_coordinate(owner, joint_i, coordinate_i)
+        follows = free_coordinate(owner, joint_j, coordinate_j)
+        if joint_i is joint_j and leads == follows:
+            raise InputError(f"{owner}: a coordinate cannot follow itself; got {joint_i} twice")
+        super().__init__(name, joint_j.body_i, joint_j.body_j, joint_j.frame_i, joint_j.frame_j, active)
+        self.joint_i, self.joint_j = joint_i, joint_j
+        self.coordinate_i, self.coordinate_j = coordinate_i, coordinate_j
+        self.coefficients = _checked_coefficients(owner, coefficients)
+        own = [self.body_i, self.body_j]
+        led = [joint_i.body_i, joint_i.body_j]
+        self._further = tuple(body for body in led if not any(body is other for other in own))
+        self.primitives = (self._relation(leads, follows),)
+
+    @property
+    def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
+        """The ends of joint j, then the bodies of joint i that are not among them."""
+        return *super().ends, *((body, Frame()) for body in self._further)
+
+    def _relation(self, leads: Free, follows: Free) -> Relation:
+        """The row, of angles and displacements where these tell it, else of their rates."""
+        numbers: list[float] = []
+        path = []
+        ends = ((self.joint_i.body_i, self.joint_i.frame_i), (self.joint_i.body_j, self.joint_i.frame_j))
+        for body, frame in ends:
+            end = next(k for k, (other, _) in enumerate(self.ends) if other is body)
+            axes, origin = self.ends[end][1].matrix, self.ends[end][1].origin
+            numbers += [*(axes.T @ (frame.origin - origin)), *(axes.T @ frame.matrix).ravel()]
+            path.append(end)
+        unit = (TORQUE if follows[0] else FORCE,)
+        linear = len(self.coefficients) == 2
+        ratio = self.coefficients[1]
+        period = 2 * np.pi if follows[0] else 0.0
+        if leads[0] and linear:
+            period = (tooth(ratio) or 0.0) if follows[0] else 2 * np.pi * abs(ratio)
+            if follows[0] and period <= 0:
+                rates = rates_of((path[0], path[1]), leads, follows)
+                return Relation(rates, ("coupling (rates)",), unit, (*numbers, ratio), of_velocities=True)
+        function = coordinates_of((path[0], path[1]), leads, follows, period > 0)
+        return Relation(function, ("coupling",), unit, (*numbers, period, *self.coefficients))
+
+
+def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
+    """Return two or more coefficients, of which one after the first is not zero, less zeros at the end."""
+    given = validate.numbers(value)
+    if given is None or given.ndim != 1 or len(given) < 2:
+        raise InputError(f"{owner}: coefficients must be two or more numbers, c0, c1, ...; got {value!r}")
+    listed = validate.array(owner, "coefficients", value, given.shape).tolist()
+    while len(listed) > 2 and listed[-1] == 0:
+        listed.pop()
+    if not any(listed[1:]):
+        raise InputError(f"{owner}: coefficients after the first must not all be zero; a Drive holds a joint still")
+    return tuple(listed)
+
+
+def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
+    """Return both frames of the leading joint."""
+    return [
+        frames[end].carried(
+            numbers[PLACE * k : PLACE * k + 3],
+            np.array(numbers[PLACE * k + 3 : PLACE * (k + 1)], dtype=object).reshape(3, 3),
+        )
+        for k, end in enumerate(path)
+    ]
+
+
+def _coordinate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
+    turns, axis = free
+    return twist(i, j, axis) if turns else i.rotation[:, axis] @ (j.position - i.position)
+
+
+def _rate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
+    turns, axis = free
+    if turns:
+        return i.rotation[:, axis] @ (j.spin - i.spin)
+    return i.rotation[:, axis] @ (j.velocity - i.velocity - np.cross(i.spin, j.position - i.position))
+
+
+@functools.lru_cache(256)
+def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: bool) -> Function:
+    """Return x_j less the polynomial of x_i, where `wraps` less whole periods, which are the same after any turns."""
+
+    def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        one, two = _leading(frames, path, numbers)
+        x = _coordinate(one, two, leads)
+        period, *coefficients = numbers[2 * PLACE :]
+        asked: Any = 0.0
+        for c in reversed(coefficients):
+            asked = asked * x + c
+        missed = _coordinate(frames[0], frames[1], follows) - asked
+        return [missed.wrapped(period) if wraps else missed]
+
+    return rows
+
+
+@functools.lru_cache(256)
+def rates_of(path: tuple[int, int], leads: Free, follows: Free) -> Function:
+    """Return the rate of x_j less the ratio times that of x_i."""
+
+    def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        one, two = _leading(frames, path, numbers)
+        return [_rate(frames[0], frames[1], follows) - _rate(one, two, leads) * numbers[2 * PLACE]]
+
+    return rows

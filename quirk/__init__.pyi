@@ -1,0 +1,59 @@
+from . import constraints, events, forces
+from .body import GROUND, Body
+from .checkpoints import read_checkpoint
+from .constraints import *  # noqa: F403
+from .constraints import contact as surface
+from .constraints import planar
+from .errors import (
+    AssemblyError,
+    InconsistentStateError,
+    InputError,
+    QuirkError,
+    SimulationError,
+    UnknownNameError,
+)
+from .events import *  # noqa: F403
+from .expression import Expression
+from .forces import *  # noqa: F403
+from .frame import Frame
+from .jets import where
+from .join import join
+from .kinematics import kinematics
+from .load import load
+from .motion import Motion
+from .result import Result
+from .simulate import simulate
+from .state import State
+from .sweeps import sweep
+from .system import System
+
+__version__: str
+
+__all__ = [
+    "GROUND",
+    "AssemblyError",
+    "Body",
+    "Expression",
+    "Frame",
+    "InconsistentStateError",
+    "InputError",
+    "Motion",
+    "QuirkError",
+    "Result",
+    "SimulationError",
+    "State",
+    "System",
+    "UnknownNameError",
+    "join",
+    "kinematics",
+    "load",
+    "planar",
+    "read_checkpoint",
+    "simulate",
+    "surface",
+    "sweep",
+    "where",
+]
+__all__ += constraints.__all__
+__all__ += events.__all__
+__all__ += forces.__all__

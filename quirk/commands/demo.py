@@ -1,0 +1,24 @@
+"""`quirk demo`: something to look at."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+from quirk import validate
+from quirk.demos import DEMOS
+
+
+def command(options: argparse.Namespace) -> str:
+    """Run a demo and save its pictures."""
+    out = validate.output_folder("demo", "--out", options.out)
+
+    import matplotlib as mpl
+
+    mpl.use("Agg")  # the pictures go to files, also where a display is there
+    module = import_module("quirk.demos." + options.name.replace("-", "_"))
+    print(f"{options.name}: {DEMOS[options.name]}")
+    module.run(out)
+    for path in sorted(out.glob(f"{options.name}*")):
+        print(f"wrote {path}")
+    return "completed"

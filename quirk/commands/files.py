@@ -1,0 +1,54 @@
+"""Files that results are written to, by the end of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from quirk import files, validate
+from quirk.result import Result
+
+from .parser import UsageError
+
+
+def _summary(result: Any, path: Path) -> None:
+    with files.whole(path) as aside:
+        aside.write_text(result.summary() + "\n", encoding="utf-8")
+
+
+def _plot(result: Any, path: Path) -> None:
+    result.plot(path=path)
+
+
+WRITERS: dict[str, Callable[[Any, Path], object]] = {
+    ".nc": lambda result, path: result.save(path),
+    ".csv": lambda result, path: result.to_csv(path),
+    ".npz": lambda result, path: result.to_npz(path),
+    ".png": _plot,
+    ".pdf": _plot,
+    ".svg": _plot,
+    ".gif": lambda result, path: result.animate(path),
+    ".mp4": lambda result, path: result.animate(path),
+    ".html": lambda result, path: result.to_html(path),
+    ".txt": _summary,
+}
+
+
+def checked(command: str, names: Sequence[str]) -> list[Path]:
+    """Return where files are to be written, before anything is computed for them."""
+    for name in names:
+        if Path(name).suffix.lower() not in WRITERS:
+            raise UsageError(f"nothing is known to write to {name!r}: its name must end in {', '.join(WRITERS)}")
+    return [validate.output_file(command, name, tuple(WRITERS)) for name in names]
+
+
+def write(result: Result, paths: Sequence[Path]) -> None:
+    """Write a result to all these files, and say so."""
+    if any(WRITERS[path.suffix.lower()] is _plot or path.suffix.lower() in (".gif", ".mp4") for path in paths):
+        import matplotlib as mpl
+
+        mpl.use("Agg")  # pictures go to files, also where a display is there
+    for path in paths:
+        WRITERS[path.suffix.lower()](result, path)
+        print(f"wrote {path}")

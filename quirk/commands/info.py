@@ -1,0 +1,58 @@
+"""`quirk info`: what a model is, and whether it is what was meant."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from quirk.assembly import check_consistent
+from quirk.errors import InconsistentStateError
+from quirk.system import System
+
+from .models import model_at
+
+# So many names are listed of each kind of part; and so many rows are analysed, at a cost that grows with their cube.
+MOST_NAMED, MOST_ROWS = 20, 3000
+
+
+def command(options: argparse.Namespace) -> str:
+    """Do it, and return "completed", or "failed" if the initial state violates a constraint."""
+    model = model_at(options.model)
+    system, start = model.system, float(model.run.get("start", 0.0))
+    for kind in ("bodies", "constraints", "forces", "events"):
+        print(_named(kind, getattr(system, kind)))
+    idle = [constraint.name for constraint in system.constraints if not system.is_active(constraint.name)]
+    if idle:
+        print(f"switched off: {_listed(idle)}")
+    print(f"gravity: {system.gravity.tolist()} m/s^2")
+    print(f"mass: {sum(body.mass for body in system.bodies):.6g} kg")
+    if system.model.rows <= MOST_ROWS:
+        print(system.mobility(t=start))
+    else:
+        print(f"mobility: not analysed, there are more than {MOST_ROWS} rows")
+    if len(system.bodies) > 1:
+        print(_joined(system))
+    if model.run:
+        print(f"run: {', '.join(f'{name} = {value}' for name, value in model.run.items())}")
+    try:
+        check_consistent(system, system.initial_state(), start)
+    except InconsistentStateError as error:
+        print(f"initial state: {error}")
+        return "failed"
+    print("initial state: satisfies all constraints")
+    return "completed"
+
+
+def _named(kind: str, parts: Sequence[object]) -> str:
+    return f"{kind}: {len(parts)}" + (f" ({_listed([str(part) for part in parts])})" if parts else "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _joined(system: System) -> str:
+    """A line that says which bodies are joined to each other."""
+    groups = [_listed(group) for group in system.groups()]
+    return f"groups of bodies joined by constraints: {len(groups)} ({'; '.join(groups[:MOST_NAMED])})"

@@ -1,0 +1,46 @@
+"""`quirk kinematics`: the motion of a mechanism that is driven in all its freedoms."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+
+from quirk.errors import SimulationError
+from quirk.kinematics import kinematics
+from quirk.modelfile import Model
+from quirk.schedule import output_times
+
+from .files import checked, write
+from .models import model_at
+from .parser import UsageError
+from .values import values_of
+
+
+def command(options: argparse.Namespace) -> str:
+    """Do it, and return the status of the result."""
+    model = model_at(options.model)
+    times = _times(options, model)
+    paths = checked("kinematics", options.out)
+    try:
+        result = kinematics(model.system, times, progress=sys.stderr.isatty())
+    except SimulationError as error:
+        if error.result is not None and paths:
+            write(error.result, paths)
+        raise
+    print(result.summary())
+    write(result, paths)
+    return result.status
+
+
+def _times(options: argparse.Namespace, model: Model) -> np.ndarray:
+    """Return the times of the command line, or those of the file."""
+    if options.times is not None:
+        return np.array(values_of("--times", options.times))
+    start, duration, output = model.run.get("start", 0.0), model.run.get("duration"), model.run.get("output")
+    if duration is None or output is None:
+        raise UsageError(f"{options.model} has no duration and output in a section [run]: give --times A:B:N")
+    times = output_times(output, start, start + duration)
+    assert times is not None
+    return times

@@ -1,0 +1,37 @@
+"""Models from files, and the options of a run from these and from the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quirk.load import load
+from quirk.modelfile import Model, read
+
+from .parser import UsageError
+
+RUN_OPTIONS = ("duration", "start", "output", "method", "rtol", "atol", "step", "max_step", "checkpoint")
+
+
+def model_at(path: str) -> Model:
+    """Return the model in a file."""
+    existing(path)
+    return read(path) if path.lower().endswith(".toml") else Model(load(path))
+
+
+def existing(path: str) -> Path:
+    """Return the path of a file that is there."""
+    if not Path(path).is_file():
+        raise UsageError(f"there is no file {path!r}")
+    return Path(path)
+
+
+def run_options(options: argparse.Namespace, of_file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `simulate` that the command line gives, and else those of the file."""
+    given = {name: getattr(options, name, None) for name in RUN_OPTIONS}
+    found = {**of_file, **{name: value for name, value in given.items() if value is not None}}
+    if "duration" not in found:
+        raise UsageError(f"{options.model} has no duration in a section [run]: give --duration SECONDS")
+    return found

@@ -1,0 +1,215 @@
+"""The arguments of the command line and what `--help` says; nothing that takes time to import."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NoReturn
+
+from quirk.errors import QuirkError
+
+OVERVIEW = """\
+Simulate rigid bodies joined by constraints.
+
+A model file says which bodies there are, how they are joined and what acts on them:
+
+  [system]
+  gravity = [0, 0, -9.81]
+
+  [[body]]
+  name = "rod"
+  kind = "Body.box"
+  mass = 1.0
+  size = [1, 0.05, 0.05]
+  position = [0.5, 0, 0]
+
+  [[constraint]]
+  name = "hinge"
+  kind = "Revolute"
+  body_i = "ground"
+  body_j = "rod"
+  point = [0, 0, 0]
+  axis = [0, 1, 0]
+
+  [run]
+  duration = 5.0
+  output = 0.01
+"""
+EXAMPLES = """\
+examples:
+  quirk info pendulum.toml                       what it is, and whether it is what you meant
+  quirk run pendulum.toml                        simulate it and print a summary
+  quirk run pendulum.toml -o plot.png -o run.nc  the same, with a picture and all results in a file
+  quirk sweep pendulum.toml --param rod.mass=1:2:5 -o sweep.nc
+  quirk demo double-pendulum                     something to look at
+
+quirk COMMAND --help says more, with examples, of each command.
+Exit status: 0 done, 1 an error of the model or of the run, 2 wrong use, 130 interrupted.
+"""
+WRITES = """\
+files by the end of their names:
+  .nc                all results, for quirk.Result.load and xarray
+  .csv, .npz         tables and arrays with units in their names
+  .png, .pdf, .svg   an overview of the motion
+  .gif, .mp4         an animation
+  .html              a scene that browsers play without a network
+  .txt               the summary
+"""
+
+
+class UsageError(QuirkError):
+    """The command line cannot be used as it was given."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print a line and exit with 2."""
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help shows how it is used\n")
+
+
+def parser() -> Parser:
+    """Return the parser of the whole command line; `command` of what it returns is the name of a module here."""
+    from quirk import __version__
+
+    top = _texts(Parser(prog="quirk"), OVERVIEW, EXAMPLES)
+    top.add_argument("--version", action="version", version=f"quirk {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    for name, (summary, description, examples, add) in COMMANDS.items():
+        add(_texts(commands.add_parser(name, help=summary), description, examples))
+    return top
+
+
+def _texts(one: Parser, description: str, examples: str) -> Parser:
+    one.formatter_class = argparse.RawDescriptionHelpFormatter
+    one.description, one.epilog = description, examples
+    return one
+
+
+def _model(one: Parser) -> None:
+    one.add_argument("model", metavar="MODEL", help="model file: .toml, or what else quirk.load reads")
+
+
+def _writes(one: Parser, what: str) -> None:
+    one.add_argument(
+        "-o", "--out", metavar="FILE", action="append", default=[], help=f"write {what}; may be given several times"
+    )
+
+
+def _run_options(one: Parser) -> None:
+    """Options of `simulate`; they go before those of the file's section [run]."""
+    given = one.add_argument_group("of the run", "instead of what the section [run] of the model file says")
+    given.add_argument("--duration", type=float, metavar="S", help="how long, s")
+    given.add_argument("--start", type=float, metavar="S", help="time at the start, s")
+    given.add_argument("--output", type=float, metavar="S", help="interval of the output, s")
+    given.add_argument("--method", help="Vern9, DOP853, Tsit5, RK45, RK4, Radau, BDF or LSODA")
+    given.add_argument("--rtol", type=float, metavar="X", help="relative bound on the error of a step")
+    given.add_argument("--atol", type=float, metavar="X", help="absolute bound on the error of a step")
+    given.add_argument("--step", type=float, metavar="S", help="fixed step size, s")
+    given.add_argument("--max-step", type=float, metavar="S", help="longest step of an adaptive method, s")
+
+
+def _add_run(one: Parser) -> None:
+    _model(one)
+    _writes(one, "results")
+    one.add_argument(
+        "--checkpoint", metavar="FOLDER", help="write down there what is computed; the same command goes on from it"
+    )
+    _run_options(one)
+
+
+def _add_kinematics(one: Parser) -> None:
+    _model(one)
+    _writes(one, "results")
+    one.add_argument("--times", metavar="A:B:N", help="N times from A to B, s; default: those of the section [run]")
+
+
+def _add_view(one: Parser) -> None:
+    one.add_argument("model", metavar="FILE", help="model file, or a result that was saved: .nc")
+
+
+def _add_sweep(one: Parser) -> None:
+    _model(one)
+    one.add_argument(
+        "--param",
+        metavar="NAME=VALUES",
+        action="append",
+        default=[],
+        help="a parameter and its values: A:B:N, or values with commas between them; of several, all combinations",
+    )
+    one.add_argument("--params", metavar="FILE", help="a TOML file with parameters; see below")
+    one.add_argument("-o", "--out", metavar="FILE.nc", help="write all runs, for xarray.open_dataset")
+    one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
+    one.add_argument("--client", metavar="ADDRESS", help="compute on the dask cluster at this address")
+    _run_options(one)
+
+
+def _add_demo(one: Parser) -> None:
+    from quirk.demos import DEMOS
+
+    listed = "\n".join(f"  {name:<18} {title}" for name, title in DEMOS.items())
+    one.description = f"Run a demo and save its pictures:\n{listed}"
+    one.add_argument("name", choices=DEMOS, metavar="NAME", help="one of the names above")
+    one.add_argument("--out", default="out", metavar="FOLDER", help="folder for the pictures (default: ./out)")
+
+
+def _add_compile(one: Parser) -> None:
+    one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
+
+
+# What there is: a summary, a description, examples, and what adds the arguments.
+COMMANDS: dict[str, tuple[str, str, str, Callable[[Parser], None]]] = {
+    "run": (
+        "simulate a model",
+        "Simulate a model, print a summary, and write what is asked for. Ctrl-C ends the run; what was computed is\n"
+        "written all the same.",
+        f"{WRITES}\nexamples:\n"
+        "  quirk run crane.toml\n"
+        "  quirk run crane.toml -o crane.nc -o crane.png -o crane.html\n"
+        "  quirk run crane.toml --duration 20 --output 0.02 --rtol 1e-6 -o loads.csv",
+        _add_run,
+    ),
+    "info": (
+        "say what a model is: freedoms, redundant constraints, consistency",
+        "Say what is in a model, how many degrees of freedom it has, which constraints are redundant and which loads\n"
+        "are therefore not unique, and whether its initial state satisfies all constraints. Exit status 1 if not.",
+        "example:\n  quirk info crane.toml",
+        _model,
+    ),
+    "kinematics": (
+        "find the motion of a mechanism that is driven in all its freedoms",
+        "Find the motion of a mechanism that is driven in all its freedoms, without integration, and what its drivers\n"
+        "must exert; print a summary, and write what is asked for.",
+        f"{WRITES}\nexamples:\n"
+        "  quirk kinematics engine.toml\n"
+        "  quirk kinematics engine.toml --times 0:1:201 -o engine.csv",
+        _add_kinematics,
+    ),
+    "view": (
+        "show a model, or a result, in the browser",
+        "Show a model in the browser, with sliders that drag it; or a saved result, which plays. Ctrl-C ends it.",
+        "examples:\n  quirk view crane.toml\n  quirk view crane.nc",
+        _add_view,
+    ),
+    "sweep": (
+        "simulate many variants of a model, on all cores",
+        "Simulate a model with other numbers in it, on all cores, and print what became of each run. A name is that\n"
+        "of a part and of what the model file says of it, with a dot between them: rod.mass, drive.motion.rate,\n"
+        "system.gravity.2 (counted from 0), run.rtol.",
+        "A file of --params has a table of lists, for all combinations, or a table for each run:\n\n"
+        '  [parameters]                         [[run]]\n  "rod.mass" = [1.0, 2.0]             "rod.mass" = 1.0\n'
+        '  "spring.stiffness" = "10:100:4"      "spring.stiffness" = 25\n\n'
+        "examples:\n"
+        "  quirk sweep crane.toml --param rod.mass=1:2:5 --param spring.stiffness=10,20,50 -o sweep.nc\n"
+        "  quirk sweep crane.toml --params variants.toml --workers 4 -o sweep.nc",
+        _add_sweep,
+    ),
+    "demo": ("run a demo", "", "example:\n  quirk demo double-pendulum --out pictures", _add_demo),
+    "compile": (
+        "compile all kernels now, so that the first run need not",
+        "Compile all kernels now, in several processes, and keep them for later runs of this installation.",
+        "examples:\n  quirk compile\n  NUMBA_CACHE_DIR=/somewhere quirk compile",
+        _add_compile,
+    ),
+}

@@ -1,0 +1,27 @@
+"""`quirk run`: simulate a model."""
+
+from __future__ import annotations
+
+import argparse
+
+from quirk.errors import SimulationError
+from quirk.simulate import simulate
+
+from .files import checked, write
+from .models import model_at, run_options
+
+
+def command(options: argparse.Namespace) -> str:
+    """Do it, and return the status of the result."""
+    model = model_at(options.model)
+    given = run_options(options, model.run)
+    paths = checked("run", options.out)
+    try:
+        result = simulate(model.system, **given)
+    except SimulationError as error:
+        if error.result is not None and paths:
+            write(error.result, paths)
+        raise
+    print(result.summary())
+    write(result, paths)
+    return result.status

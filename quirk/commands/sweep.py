@@ -1,0 +1,119 @@
+"""`quirk sweep`: many variants of a model."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from quirk import validate
+from quirk.modelfile import Model, model_of
+from quirk.sweeps import sweep
+from quirk.system import System
+
+from .models import existing, run_options
+from .parser import UsageError
+from .values import values_of
+from .variant import variant_of
+
+# What all runs have in common.
+COMMON = ("duration", "start", "output")
+# So many runs are listed one by one.
+MOST_LISTED = 50
+
+
+def command(options: argparse.Namespace) -> str:
+    """Do it, and return "completed", or "failed" if a run did."""
+    path = existing(options.model)
+    if path.suffix.lower() != ".toml":
+        raise UsageError(f"{options.model} must be a model file whose name ends in .toml")
+    text = path.read_text(encoding="utf-8")
+    parameters = _parameters(options)
+    rows = parameters if isinstance(parameters, list) else [{name: values[0] for name, values in parameters.items()}]
+    # What is wrong with the model itself is said once, before anything is computed.
+    first = _model(text, options.model, rows[0])
+    given = run_options(options, first.run)
+    common = {name: given.pop(name) for name in COMMON if name in given}
+    if "output" not in common:
+        raise UsageError(f"{options.model} has no output in a section [run]: give --output SECONDS")
+    overrides = {name: given[name] for name in given if getattr(options, name, None) is not None}
+    target = None if options.out is None else validate.output_file("sweep", options.out, (".nc",))
+    found = sweep(
+        functools.partial(built, text, options.model, overrides),
+        parameters,
+        common.pop("duration"),
+        workers=options.workers,
+        client=options.client,
+        **common,
+    )
+    _print(found)
+    if target is not None:
+        found.to_netcdf(target)
+        print(f"wrote {target}")
+    statuses = set(found.status.values.tolist())
+    return "interrupted" if "not run" in statuses else "failed" if "failed" in statuses else "completed"
+
+
+def built(text: str, where: str, overrides: Mapping[str, Any], **values: Any) -> tuple[System, dict[str, Any]]:
+    """Return the system of one run, and its options."""
+    model = _model(text, where, values)
+    return model.system, {name: x for name, x in {**model.run, **overrides}.items() if name not in COMMON}
+
+
+def _model(text: str, where: str, values: Mapping[str, Any]) -> Model:
+    """Return the model of a text with some values in place of those that it has."""
+    return model_of(variant_of(text, where, values), where)
+
+
+def _parameters(options: argparse.Namespace) -> Any:
+    """Return what the command line and the file of parameters say: a mapping of lists, or a list of mappings."""
+    found: dict[str, list[Any]] = {}
+    for one in options.param:
+        name, equals, values = one.partition("=")
+        if not (name and equals and values):
+            raise UsageError(f"--param must be NAME=VALUES, as in rod.mass=1:2:5; got {one!r}")
+        found[name] = values_of(f"--param {name}", values)
+    if options.params is not None:
+        try:
+            tables = tomllib.loads(existing(options.params).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UsageError(f"{options.params} is no TOML text: {error}") from None
+        grid, rows = tables.get("parameters"), tables.get("run")
+        if set(tables) == {"run"} and isinstance(rows, list) and not found:
+            return [_flat(row) for row in rows]
+        if set(tables) != {"parameters"} or not isinstance(grid, dict):
+            raise UsageError(f"{options.params} must have a section [parameters], or sections [[run]] and no --param")
+        for name, values in _flat(grid).items():
+            found[name] = values_of(name, values) if isinstance(values, str) else values
+    if not found:
+        raise UsageError("nothing to vary: give --param NAME=VALUES or --params FILE")
+    for name, values in found.items():
+        if not isinstance(values, list) or not values:
+            raise UsageError(f"{name} must have a list of values, or a text such as '1:2:5'; got {values!r}")
+    return found
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return entries of tables in tables, as rod.mass = 1 is read, by names with dots."""
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
+    return found
+
+
+def _print(found: Any) -> None:
+    """Print what became of each run, or of all together."""
+    names = [str(name) for name in found.coords if found[name].dims == ("run",) and name not in ("run", "error")]
+    if found.sizes["run"] <= MOST_LISTED:
+        rows = [names, *([f"{x:.6g}" if isinstance(x, float) else str(x) for x in row]
+                         for row in zip(*(found[name].values.tolist() for name in names), strict=True))]  # fmt: skip
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            print("  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)))
+    print(", ".join(f"{count} {status}" for status, count in Counter(found.status.values.tolist()).items()))
+    for error, count in Counter(found.error.values.tolist()).items():
+        if error:
+            print(f"{count} x {error}")

@@ -1,0 +1,37 @@
+"""Values of parameters as they are written on the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .parser import UsageError
+
+MOST = 10**7
+
+
+def values_of(what: str, text: str) -> list[Any]:
+    """Return the values that a text stands for: A:B:N for N numbers from A to B, or values with commas between them."""
+    import numpy as np
+
+    if ":" in text:
+        try:
+            first, last, count = text.split(":")
+            number = int(count)
+            if not 1 <= number <= MOST:
+                raise ValueError
+            return np.linspace(float(first), float(last), number).tolist()
+        except ValueError:
+            raise UsageError(f"{what}: A:B:N stands for N numbers from A to B, as in 0.5:2:4; got {text!r}") from None
+    return [_value(one.strip()) for one in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    """A number, a truth value, or the text as it is."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,73 @@
+"""Model files with some of their values replaced."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from quirk.errors import InputError
+from quirk.modelfile.toml import toml_text
+
+# What has no name of its own.
+SECTIONS = ("system", "run")
+
+
+def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a model with other values: by the name of a part, a dot, and what is said of it.
+
+    Raises
+    ------
+    InputError
+        If there is no such part.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} is no TOML text: {error}") from None
+    for name, value in values.items():
+        place, rest = _part(tables, name, where)
+        _put(place, rest.split("."), value, name)
+    return toml_text(tables)
+
+
+def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
+    """Return the table that a name begins with, and the rest of the name."""
+    named = {
+        str(table["name"]): table
+        for section in tables.values()
+        if isinstance(section, list)
+        for table in section
+        if isinstance(table, dict) and "name" in table
+    }
+    named |= {key: tables.get(key, {}) for key in SECTIONS if key not in named}
+    found = [part for part in named if name.startswith(f"{part}.")]
+    if not found:
+        raise InputError(
+            f'{where}: "{name}" must be the name of a part, a dot, and what is said of it, such as rod.mass; parts are '
+            f"{', '.join(named)}"
+        )
+    part = max(found, key=len)
+    if part in SECTIONS:
+        tables.setdefault(part, named[part])
+    return named[part], name[len(part) + 1 :]
+
+
+def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
+    """Replace a value in tables and lists."""
+    for key in keys[:-1]:
+        place = _of(place, key, name)
+    if isinstance(place, dict):
+        place[keys[-1]] = value
+    else:
+        _of(place, keys[-1], name)
+        place[int(keys[-1])] = value
+
+
+def _of(place: Any, key: str, name: str) -> Any:
+    """Return what a table or list has under a key or number."""
+    if isinstance(place, dict) and key in place:
+        return place[key]
+    if isinstance(place, list) and key.isdigit() and int(key) < len(place):
+        return place[int(key)]
+    raise InputError(f'sweep: "{name}": the model says nothing of "{key}"')

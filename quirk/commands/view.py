@@ -1,0 +1,18 @@
+"""`quirk view`: a model or a result in the browser."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from quirk.result import Result
+
+from .models import existing, model_at
+
+
+def command(options: argparse.Namespace) -> str:
+    """Show it until Ctrl-C."""
+    saved = options.model.lower().endswith(".nc")
+    shown: Any = Result.load(existing(options.model)) if saved else model_at(options.model).system
+    shown.view(block=True)
+    return "completed"

@@ -1,0 +1,47 @@
+"""Polynomials through values and derivatives at both ends of intervals."""
+
+from __future__ import annotations
+
+from math import comb, factorial
+
+import numpy as np
+
+
+def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and rates (p, ...) of the polynomials of degree 2 K + 1 at parts x (p,), 0 to 1, of intervals.
+
+    Parameters
+    ----------
+    before, after : (p, K + 1, ...)
+        The value at the start and at the end of each interval, with K derivatives.
+    h : (p,)
+        Lengths of the intervals.
+    """
+    terms = before.shape[1]
+    start, shape = before[:, 0], (len(x),) + (1,) * (before.ndim - 2)
+    value, rate = np.zeros_like(start), np.zeros_like(start)
+    for k in range(terms):
+        scale = h**k
+        for ends, at, sign in ((before, x, 1.0), (after, 1.0 - x, -1.0)):
+            weight, slope = _basis(k, terms, at)
+            # The value at the start is added in the end: what is moved is known to more digits than where it is.
+            given = ends[:, k] - start if k == 0 else ends[:, k]
+            value += (sign**k * scale * weight).reshape(shape) * given
+            rate += (sign ** (k + 1) * scale / h * slope).reshape(shape) * given
+    return value + start, rate
+
+
+def _basis(k: int, n: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The polynomial of degree 2 n - 1 of which derivative k is 1 at x = 0 and the other n - 1 are 0, and all at x = 1.
+
+    x^k / k! (1 - x)^n (1 + n x + ... + C(n + j - 1, j) x^j + ...), j < n - k, and its derivative.
+    """
+    powers = x[:, None] ** np.arange(n)
+    counts = np.array([comb(n + j - 1, j) for j in range(n - k)], dtype=float)
+    series = powers[:, : n - k] @ counts
+    series_rate = powers[:, : n - k - 1] @ (counts[1:] * np.arange(1, n - k))
+    rest, rest_rate = (1 - x) ** n, -n * (1 - x) ** (n - 1)
+    first = powers[:, k] / factorial(k)
+    first_rate = powers[:, k - 1] / factorial(k - 1) if k > 0 else np.zeros_like(x)
+    value = first * rest * series
+    return value, first_rate * rest * series + first * (rest_rate * series + rest * series_rate)

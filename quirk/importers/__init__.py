@@ -1,0 +1,10 @@
+"""Import of URDF, SDF and MJCF files, and export to URDF."""
+
+from .imported import Imported
+from .mjcf import load_mjcf
+from .reading import read
+from .sdf import load_sdf
+from .to_urdf import to_urdf
+from .urdf import load_urdf
+
+__all__ = ["Imported", "load_mjcf", "load_sdf", "load_urdf", "read", "to_urdf"]

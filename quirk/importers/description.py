@@ -1,0 +1,100 @@
+"""What files of all formats say of a mechanism: links, and what connects them, before they become bodies and joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from quirk.body import GROUND
+from quirk.errors import InputError
+from quirk.shapes import Shape
+
+from .pose import Pose
+
+
+@dataclass(eq=False)
+class Link:
+    """A rigid part as the file has it.
+
+    Attributes
+    ----------
+    name : str
+    where : what messages call it
+    pose : Pose, in N at the start
+    mass : kg, zero if it has none
+    centre : (3,) centre of mass, m, in the link
+    inertia : (3, 3) about the centre of mass along the axes of the link, kg m^2
+    shapes : functions from the pose of the link in its body to a shape in body coordinates
+    frames : poses in the link of further frames, by name
+    velocity, angular_velocity : (3,) of its centre of mass, m/s, and rad/s, both in N
+    """
+
+    name: str
+    where: str
+    pose: Pose
+    mass: float = 0.0
+    centre: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    shapes: list[Callable[[Pose], Shape]] = field(default_factory=list)
+    frames: dict[str, Pose] = field(default_factory=dict)
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    angular_velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass
+class Weld:
+    """Two links that are fixed to each other; `parent` None is the ground."""
+
+    parent: str | None
+    child: str
+
+
+class Names:
+    """Names for all parts of one system, none of them twice."""
+
+    def __init__(self) -> None:
+        self._taken = {GROUND.name}
+        self.changed: list[str] = []
+
+    def take(self, name: str, kind: str) -> str:
+        """Return a name that is free: the one asked for if it is, else with the kind of part behind it."""
+        for candidate in self._candidates(name, kind):
+            if candidate not in self._taken:
+                self._taken.add(candidate)
+                if candidate != name:
+                    self.changed.append(f'{kind} "{name}" is called "{candidate}"')
+                return candidate
+        raise AssertionError
+
+    @staticmethod
+    def _candidates(name: str, kind: str) -> Iterator[str]:
+        yield name
+        number = 1
+        while True:
+            yield f"{name} {kind}" if number == 1 else f"{name} {kind} {number}"
+            number += 1
+
+    def part(self, name: str, kind: str) -> str:
+        """Return a free name for what belongs to a part, such as "hinge friction"."""
+        whole = f"{name} {kind}"
+        number = 2
+        while whole in self._taken:
+            whole = f"{name} {kind} {number}"
+            number += 1
+        self._taken.add(whole)
+        return whole
+
+
+@contextmanager
+def at(where: Any) -> Iterator[None]:
+    """Say in errors where in the file the trouble is."""
+    try:
+        yield
+    except InputError as error:
+        if str(error).startswith(str(where)):
+            raise
+        raise InputError(f"{where}: {error}") from None

@@ -1,0 +1,235 @@
+"""XML files as elements that know their line, refuse entities, and tell what of them was never read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+
+from quirk.errors import InputError
+
+# Elements within elements: descriptions of mechanisms need a dozen, nested models a few more.
+DEEPEST = 200
+# Of a text that could not be read, messages show so much.
+SHOWN = 60
+# Squares and cubes of numbers up to this one, and masses times these, are finite.
+LARGEST = 1e75
+
+
+class Element:
+    """An element of an XML file.
+
+    Attributes
+    ----------
+    tag : str
+    attributes : dict of str
+    children : list of Element
+    text : str
+    line : int
+    parent : Element or None
+    """
+
+    def __init__(self, file: str, tag: str, attributes: dict[str, str], line: int, parent: Element | None) -> None:
+        self.file, self.tag, self.attributes, self.line, self.parent = file, tag, attributes, line, parent
+        self.children: list[Element] = []
+        self.text = ""
+        self._read: set[str] = set()
+        self.was_read = parent is None
+
+    def __str__(self) -> str:
+        name = self.attributes.get("name")
+        named = f' name="{shortened(name)}"' if name is not None else ""
+        return f"{self.file}, line {self.line}, <{self.tag}{named}>"
+
+    def error(self, message: str) -> InputError:
+        """Return an error that names the element and its line."""
+        return InputError(f"{self}: {message}")
+
+    def all(self, tag: str) -> list[Element]:
+        """Return the children of that tag."""
+        found = [child for child in self.children if child.tag == tag]
+        for child in found:
+            child.was_read = True
+        return found
+
+    def one(self, tag: str) -> Element | None:
+        """Return the child of that tag, or None; InputError if there are several."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise found[1].error(f"{self.tag} has {len(found)} of these; keep one")
+        return found[0] if found else None
+
+    def needed(self, tag: str) -> Element:
+        """Return the child of that tag."""
+        found = self.one(tag)
+        if found is None:
+            raise self.error(f"has no <{tag}>, which it must have")
+        return found
+
+    def ignore(self, *tags: str) -> None:
+        """Count children of these tags, and all they hold, as read: they say nothing of the mechanism."""
+        for child in self.children:
+            if child.tag in tags:
+                child.ignore_all()
+
+    def ignore_all(self) -> None:
+        """Count the element as read, with all that it holds."""
+        for element in self.walk():
+            element.was_read = True
+            element._read.update(element.attributes)
+
+    def get(self, name: str) -> str | None:
+        """Return an attribute, or None."""
+        self._read.add(name)
+        return self.attributes.get(name)
+
+    def attribute(self, name: str) -> str:
+        """Return an attribute that must be there, and not be blank."""
+        value = self.get(name)
+        if value is None or not value.strip():
+            raise self.error(f'needs the attribute {name}="..."; got {shortened(value)!r}')
+        return value
+
+    def number(self, name: str, default: float | None = None, infinite: bool = False) -> float:
+        """Return an attribute as a finite number; InputError if it is missing without a default."""
+        return float(self.vector(name, 1, None if default is None else [default], infinite)[0])
+
+    def vector(self, name: str, count: int, default: Any = None, infinite: bool = False) -> np.ndarray:
+        """Return an attribute of so many finite numbers, parted by blanks."""
+        value = self.get(name)
+        if value is None and default is not None:
+            return np.array(default, dtype=float)
+        return self._numbers(f'the attribute {name}="..."', "" if value is None else value, (count,), infinite)
+
+    def numbers(self, *counts: int, infinite: bool = False) -> np.ndarray:
+        """Return the text as numbers, as many as one of `counts`; finite unless infinite ones are allowed."""
+        return self._numbers("its text", self.text, counts, infinite)
+
+    def word(self) -> str:
+        """Return the text without blanks around it; InputError if there is none."""
+        if not self.text.strip():
+            raise self.error("is empty; it must hold a name")
+        return self.text.strip()
+
+    def child_number(self, tag: str, default: float, infinite: bool = False) -> float:
+        """Return the text of a child as a number, or the default where there is no such child."""
+        child = self.one(tag)
+        return default if child is None else float(child.numbers(1, infinite=infinite)[0])
+
+    def _numbers(self, what: str, text: str, counts: tuple[int, ...], infinite: bool = False) -> np.ndarray:
+        try:
+            # Python takes 1_000 for a number, which none of these formats does.
+            values = [math.nan if "_" in word else float(word) for word in text.split()]
+        except ValueError:
+            values = []
+        wrong = any(math.isnan(x) or (abs(x) > LARGEST and not infinite) for x in values)
+        if len(values) not in counts or wrong:
+            kind = "number" if counts == (1,) else "numbers"
+            needed = " or ".join(map(str, counts))
+            bound = "" if infinite else f" up to {LARGEST:g}"
+            raise self.error(f"{what} must be {needed} {kind}{bound}; got {shortened(text)!r}")
+        return np.array(values)
+
+    def walk(self) -> Iterator[Element]:
+        """Go over the element and all within it, in the order of the file."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting.extend(reversed(element.children))
+
+    def unread(self) -> Iterator[tuple[Element, str | None]]:
+        """Go over elements that nothing asked for, and attributes, by name, that nothing asked for of the others."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            if not element.was_read:
+                yield element, None
+                continue
+            yield from ((element, name) for name in element.attributes if name not in element._read)
+            waiting.extend(reversed(element.children))
+
+    @property
+    def owner(self) -> str:
+        """Kind and name of the nearest element around this one, or itself, that has a name."""
+        element: Element | None = self
+        while element is not None and not element.attributes.get("name"):
+            element = element.parent
+        return self.tag if element is None else f'{element.tag} "{shortened(element.attributes["name"])}"'
+
+
+def shortened(text: str | None) -> str:
+    """Return a text, or its beginning if it is long."""
+    text = "" if text is None else text
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+
+def parse(path: Path) -> Element:
+    """Return the root of an XML file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not well-formed, or declares a document type or entities, which could be made to
+        fill the memory or to read other files.
+    """
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        why: Any = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)!r} cannot be read: {why}") from None
+    reader = _Reader(path.name)
+    try:
+        reader.parser.Parse(data, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path.name}: is not well-formed XML: {error}") from None
+    assert reader.root is not None
+    return reader.root
+
+
+class _Reader:
+    """Builds elements while expat reads."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.root, self.depth = file, None, 0
+        self.at: Element | None = None
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.refuse
+        self.parser.EntityDeclHandler = self.refuse
+
+    root: Element | None
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(self.file, tag, attributes, self.parser.CurrentLineNumber, self.at)
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise element.error(f"elements are nested more than {DEEPEST} deep")
+        if self.at is None:
+            self.root = element
+        else:
+            self.at.children.append(element)
+        self.at = element
+
+    def end(self, tag: str) -> None:
+        assert self.at is not None
+        self.at, self.depth = self.at.parent, self.depth - 1
+
+    def characters(self, text: str) -> None:
+        if self.at is not None:
+            self.at.text += text
+
+    def refuse(self, *declaration: Any) -> None:
+        raise InputError(
+            f"{self.file}, line {self.parser.CurrentLineNumber}: declares a document type or an entity, which is not "
+            "read; take the <!DOCTYPE ...> out"
+        )

@@ -1,0 +1,199 @@
+"""The joints of an MJCF body: one after the other without a mass between them, as one joint that does the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from quirk.body import Body
+from quirk.constraints import Constraint, Free, Joint, Prismatic, Revolute
+from quirk.errors import InputError
+from quirk.forces import Bushing, Damping, ForceElement, Interaction
+from quirk.frame import axes_with_z
+
+from . import joints
+from .bodies import Bodies
+from .description import Names, at
+from .joints import Coordinate
+from .left_out import LeftOut
+from .mjcf_hinges import two_hinges
+from .mjcf_model import pose
+from .mjcf_stack import Stack
+from .pose import Pose, turned
+
+
+@dataclass
+class MadeJoints:
+    """What was made of all joints.
+
+    Attributes
+    ----------
+    parts : constraints and force elements
+    handle : by number of joint, the joint whose one coordinate is that of a hinge or slide
+    """
+
+    parts: list[Constraint | ForceElement] = field(default_factory=list)
+    handle: dict[int, Joint] = field(default_factory=dict)
+
+
+def connect(stack: Stack, bodies: Bodies, names: Names, limits: bool, left_out: LeftOut, made: MadeJoints) -> None:
+    """Make the joint of a body, and what acts at it."""
+    model = stack.model
+    if stack.frees:
+        _float(stack, bodies, names, left_out, made)
+        return
+    fault = stack.fault()
+    if fault is not None:
+        listed = ", ".join(model.name("JOINT", k) for k in stack.numbers)
+        raise InputError(
+            f"{stack.where}: its joints ({listed}) have no mass between them, and no single joint does the same: "
+            f"{fault}; put one of them on a body of its own with a mass"
+        )
+    with at(stack.where):
+        if stack.two_hinges_alone:
+            hinged = two_hinges(stack, bodies, names)
+            made.parts += hinged.parts
+            if hinged.perpendicular:
+                _handles(stack, hinged.frames, bodies, names, made)
+        else:
+            _connect_as_one(stack, bodies, names, made)
+        for k in stack.numbers:
+            _act(stack, k, bodies, names, limits, left_out, made)
+
+
+def _connect_as_one(stack: Stack, bodies: Bodies, names: Names, made: MadeJoints) -> None:
+    """Make one joint of all, and of several those that show their coordinates."""
+    axes = stack.frame_axes()
+    kind, arguments = stack.kind(axes)
+    i, j = stack.frames(axes)
+    first, single = stack.model.name("JOINT", stack.numbers[0]), len(stack.numbers) == 1
+    name = names.take(first, "joint") if single else names.part(stack.link, "joints")
+    joint = joints.make(kind, name, bodies, (stack.parent, i), (stack.link, j), **arguments)
+    made.parts.append(joint)
+    if not single:
+        _handles(stack, (i, j), bodies, names, made)
+    elif not stack.balls:
+        made.handle[stack.numbers[0]] = joint
+
+
+def _handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: Names, made: MadeJoints) -> None:
+    """Make joints without rows that show single coordinates of a joint that has several.
+
+    Of two hinges, the first angle is that of the parent as seen from the body, about the axis turned round.
+    """
+    i, j = frames
+    for k in stack.slides:
+        along = stack.home.axes @ axes_with_z(stack.axis(k))
+        name = names.take(stack.model.name("JOINT", k), "joint")
+        ends = (stack.parent, Pose(along, i.origin)), (stack.link, Pose(axes_with_z(stack.axis(k)), j.origin))
+        made.handle[k] = joints.make(Prismatic, name, bodies, *ends, active=False)
+    if len(stack.hinges) > 2:
+        return
+    for k in stack.hinges:
+        # Turned so that the angle is the last of the 1-2-3 angles, which results show.
+        across = next((stack.axis(other) for other in stack.hinges if other != k), None)
+        first = k == stack.hinges[0] and across is not None
+        about = axes_with_z(-stack.axis(k) if first else stack.axis(k), across)
+        outer = stack.parent, Pose(stack.home.axes @ about, i.origin)
+        inner = stack.link, Pose(about, j.origin)
+        one, two = (inner, outer) if first else (outer, inner)
+        two = two[0], two[1] @ Pose(turned(2, stack.reference(k)))
+        name = names.take(stack.model.name("JOINT", k), "joint")
+        made.handle[k] = joints.make(Revolute, name, bodies, one, two, active=False)
+    made.parts += [made.handle[k] for k in stack.numbers if k in made.handle]
+
+
+def _coordinate(stack: Stack, k: int, limits: bool) -> Coordinate:
+    m = stack.model.m
+    dof, q = m.jnt_dofadr[k], m.jnt_qposadr[k]
+    coordinate = Coordinate(
+        damping=float(m.dof_damping[dof]),
+        friction=float(m.dof_frictionloss[dof]),
+        stiffness=float(m.jnt_stiffness[k]),
+        rest=float(m.qpos_spring[q]),
+    )
+    if limits and m.jnt_limited[k]:
+        coordinate.lower, coordinate.upper = (float(x) for x in m.jnt_range[k])
+    return coordinate
+
+
+def _act(
+    stack: Stack,
+    k: int,
+    bodies: Bodies,
+    names: Names,
+    limits: bool,
+    left_out: LeftOut,
+    made: MadeJoints,
+) -> None:
+    """Add limits, damping, friction and springs of one joint."""
+    model, coordinate = stack.model, _coordinate(stack, k, limits)
+    name = model.name("JOINT", k)
+    kind = "translation" if k in stack.slides else "rotation"
+    if k in made.handle:
+        handle = made.handle[k]
+        made.parts += joints.elements(handle, coordinate, kind, names, left_out, model.where("JOINT", k), name)
+        return
+    if k in stack.balls:
+        _act_at_ball(stack, k, coordinate, bodies, names, made)
+        coordinate.stiffness = coordinate.damping = 0.0
+    for what, there in (
+        ("limits", coordinate.lower is not None),
+        ("friction", coordinate.friction),
+        ("springs", coordinate.stiffness),
+        ("damping", coordinate.damping),
+    ):
+        if there:
+            left_out.note(
+                f"{what} of balls, and of hinges on one body that are three or not perpendicular", f'joint "{name}"'
+            )
+
+
+def _act_at_ball(stack: Stack, k: int, coordinate: Coordinate, bodies: Bodies, names: Names, made: MadeJoints) -> None:
+    """Add the spring and the damper of a ball joint."""
+    m, name = stack.model.m, stack.model.name("JOINT", k)
+    ends = bodies.place(stack.parent)[0], bodies.place(stack.link)[0]
+    if coordinate.stiffness:
+        q = m.jnt_qposadr[k]
+        relaxed = stack.home @ pose(m.jnt_pos[k], m.qpos_spring[q : q + 4])
+        i = bodies.place(stack.parent)[1] @ Pose(relaxed.axes, stack.home.point(np.array(m.jnt_pos[k])))
+        j = bodies.place(stack.link)[1] @ Pose(np.eye(3), np.array(m.jnt_pos[k]))
+        stiffness = [0.0] * 3 + [coordinate.stiffness] * 3
+        spring = names.part(name, "spring")
+        made.parts.append(Bushing(spring, *ends, frame_i=i.frame, frame_j=j.frame, stiffness=stiffness))
+    if coordinate.damping:
+        damper = names.part(name, "friction")
+        torque = _against_spin(coordinate.damping)
+        made.parts.append(Interaction(damper, *ends, torque=torque))
+
+
+def _against_spin(damping: float) -> Any:
+    """Return the torque that linear damping exerts, as a function for `Interaction`."""
+
+    def torque(t: Any, displacement: Any, velocity: Any, turn: Any, spin: Any) -> Any:
+        return [-damping * spin[0], -damping * spin[1], -damping * spin[2]]
+
+    return torque
+
+
+def _float(stack: Stack, bodies: Bodies, names: Names, left_out: LeftOut, made: MadeJoints) -> None:
+    """Name the freedom of a body that floats, and damp it."""
+    k = stack.frees[0]
+    m = stack.model.m
+    with at(stack.where):
+        name = names.take(stack.model.name("JOINT", k), "joint")
+        made.parts.append(joints.make(Free, name, bodies, (None, Pose()), (stack.link, Pose())))
+        dofs = slice(m.jnt_dofadr[k], m.jnt_dofadr[k] + 6)
+        damping = np.array(m.dof_damping[dofs])
+        centred = not np.abs(m.body_ipos[stack.number]).any()
+        if damping.any() and centred:
+            body, _ = bodies.place(stack.link)
+            assert isinstance(body, Body)
+            values = {"translational": float(damping[0]), "rotational": float(damping[3])}
+            made.parts.append(Damping(names.part(name, "friction"), [body], **values))
+        elif damping.any():
+            left_out.note("damping of free joints whose centre of mass is not at their origin", f'joint "{name}"')
+        if np.any(m.dof_frictionloss[dofs]) or m.jnt_stiffness[k]:
+            left_out.note("friction and springs of free joints", f'joint "{name}"')

@@ -1,0 +1,263 @@
+"""SDF files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .bodies import Bodies
+from .description import Link, Names, Weld
+from .geometry import MeshFiles
+from .imported import Imported, checked_limits, checked_packages, checked_path, finished
+from .left_out import LeftOut
+from .markup import Element, parse, shortened
+from .sdf_frames import Frames, NamedFrame, read_pose, relative_to
+from .sdf_joints import TYPES, SdfJoints
+from .sdf_shapes import visual_shapes
+
+REASONS = {
+    "collision": "contacts are not brought over",
+    "include": "other files are not read",
+    "plugin": "programs are not run",
+    "physics": "settings of other programs",
+}
+# m/s^2, where a world has no <gravity>.
+STANDARD_GRAVITY = (0.0, 0.0, -9.8)
+
+
+@dataclass
+class Contents:
+    """All of a file, by full names.
+
+    Attributes
+    ----------
+    frames : Frames
+    links : elements of links
+    joints : of each joint its element and the scope that its names are in
+    static : full names of models that stand still
+    version : (major, minor) of SDF
+    """
+
+    version: tuple[int, int]
+    frames: Frames = field(default_factory=Frames)
+    links: dict[str, Element] = field(default_factory=dict)
+    joints: dict[str, tuple[Element, str]] = field(default_factory=dict)
+    static: list[str] = field(default_factory=list)
+
+
+def load_sdf(
+    path: str | Path,
+    *,
+    gravity: Any = None,
+    limits: bool = True,
+    packages: Any = None,
+    inertia_tolerance: float | None = None,
+) -> Imported:
+    """Read an SDF file: a model, or a world of models.
+
+    Parameters
+    ----------
+    path : str or Path
+    gravity : (3,), optional
+        In N, m/s^2; default: that of the world, and none for a model by itself.
+    limits : bool
+        Whether limits of joints become `Stop`.
+    packages : dict, optional
+        Folders by name, for meshes at model://name/... and package://name/...
+    inertia_tolerance : float, optional
+        As for `Body`.
+
+    Raises
+    ------
+    InputError
+        If the file is no SDF, or nothing physical; it names the element and its line.
+    """
+    owner = "load_sdf"
+    file = checked_path(owner, path)
+    with_limits, folders = checked_limits(owner, limits), checked_packages(owner, packages)
+    root = parse(file)
+    if root.tag != "sdf":
+        raise root.error("an SDF file starts with <sdf>")
+    left_out, names = LeftOut(), Names()
+    contents = Contents(_version(root))
+    worlds = root.all("world")
+    if len(worlds) > 1:
+        raise worlds[1].error(f"the file has {len(worlds)} worlds; keep one")
+    top = worlds[0] if worlds else root
+    if worlds:
+        top.get("name")
+    field_of_world = _gravity(top) if worlds else (0, 0, 0)
+    _collect(contents, top, "", bool(worlds))
+    contents.frames.shift_models()
+    short = _short_names(contents, len(top.all("model")))
+    meshes = MeshFiles(file, folders, left_out)
+    links = [_link(contents, name, short[name], meshes) for name in contents.links]
+    _add_frames(contents, dict(zip(contents.links, links, strict=True)))
+    if not links:
+        raise root.error("has no link")
+    made = SdfJoints(contents, short, with_limits, names, left_out)
+    welds = [*made.welds(), *_static(contents, short)]
+    bodies = Bodies(links, welds, names, inertia_tolerance)
+    others = list(made.connected(bodies))
+    left_out.note_unread(root, REASONS)
+    return finished(file.name, bodies, others, field_of_world if gravity is None else gravity, names, left_out)
+
+
+def _version(root: Element) -> tuple[int, int]:
+    text = root.get("version") or "1.11"
+    parts = text.strip().split(".")
+    if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
+        raise root.error(f'version must be like "1.9"; got {shortened(text)!r}')
+    return int(parts[0]), int(parts[1])
+
+
+def _gravity(world: Element) -> Any:
+    gravity = world.one("gravity")
+    return STANDARD_GRAVITY if gravity is None else gravity.numbers(3)
+
+
+def flag(element: Element | None, default: bool) -> bool:
+    """Return whether an element says true or 1."""
+    if element is None:
+        return default
+    text = element.text.strip().lower()
+    if text not in ("true", "1", "false", "0"):
+        raise element.error(f"must be true or false; got {shortened(text)!r}")
+    return text in ("true", "1")
+
+
+def _collect(contents: Contents, outer: Element, scope: str, of_world: bool) -> None:
+    """Add all that a model or world holds; nested models come after what is around them."""
+    waiting = [(outer, scope)]
+    while waiting:
+        element, prefix = waiting.pop(0)
+        around = prefix.removesuffix("::") or None
+        if element.tag in ("model", "world"):
+            _collect_parts(contents, element, prefix)
+        for model in element.all("model"):
+            name = prefix + model.attribute("name")
+            pose, to = relative_to(model)
+            canonical = _canonical(model, name)
+            frame = NamedFrame(model, None, around if to is None else _name(prefix, to), pose, canonical)
+            contents.frames.add(name, frame)
+            placement = model.get("placement_frame")
+            if placement:
+                contents.frames.placement[name] = f"{name}::{placement}"
+            if flag(model.one("static"), False):
+                contents.static.append(name)
+            waiting.append((model, f"{name}::"))
+    for frame in contents.frames.named.values():
+        for other in (frame.to, frame.attached):
+            if other is not None and other not in contents.frames.named:
+                raise frame.element.error(f"there is no link, joint, frame or model {shortened(other)!r}")
+    for placed, name in contents.frames.placement.items():
+        if name not in contents.frames.named:
+            raise contents.frames.named[placed].element.error(f"there is no frame {shortened(name)!r}")
+
+
+def _canonical(model: Element, name: str) -> str | None:
+    """Return the full name of the link that a model's frame moves with: the first, unless it says another."""
+    told = model.get("canonical_link")
+    if told:
+        return f"{name}::{told}"
+    path: list[str] = [name]
+    at: Element | None = model
+    while at is not None:
+        links = at.all("link")
+        if links:
+            return "::".join([*path, links[0].attribute("name")])
+        at = next(iter(at.all("model")), None)
+        if at is not None:
+            path.append(at.attribute("name"))
+    return None
+
+
+def _name(scope: str, name: str) -> str | None:
+    """Return the full name of what a scope calls so; None for the world."""
+    if name == "world":
+        return None
+    if name == "__model__":
+        return scope.removesuffix("::") or None
+    return scope + name
+
+
+def _collect_parts(contents: Contents, model: Element, scope: str) -> None:
+    """Add links, frames and joints of one model."""
+    own, frames = scope.removesuffix("::") or None, contents.frames
+    for link in model.all("link"):
+        name = scope + link.attribute("name")
+        pose, to = relative_to(link)
+        frames.add(name, NamedFrame(link, name, own if to is None else _name(scope, to), pose, None))
+        contents.links[name] = link
+    for frame in model.all("frame"):
+        name = scope + frame.attribute("name")
+        pose, to = relative_to(frame)
+        told = frame.get("attached_to")
+        attached = _name(scope, told) if told else own
+        frames.add(name, NamedFrame(frame, None, attached if to is None else _name(scope, to), pose, attached))
+    for joint in model.all("joint"):
+        name, kind = scope + joint.attribute("name"), joint.attribute("type")
+        if kind not in TYPES:
+            raise joint.error(f"type must be one of {', '.join(TYPES)}; got {shortened(kind)!r}")
+        child = _name(scope, joint.needed("child").word())
+        if child is None:
+            raise joint.error("its child must not be the world")
+        pose, to = relative_to(joint)
+        frames.add(name, NamedFrame(joint, None, child if to is None else _name(scope, to), pose, child))
+        contents.joints[name] = joint, scope
+
+
+def _short_names(contents: Contents, models: int) -> dict[str, str]:
+    """Return names of links and joints without that of the model, if there is one alone."""
+    full = [*contents.links, *contents.joints]
+    return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}
+
+
+def _link(contents: Contents, name: str, short: str, meshes: MeshFiles) -> Link:
+    element = contents.links[name]
+    link = Link(short, str(element), contents.frames.pose(name))
+    _read_inertial(link, element, meshes.left_out)
+    for visual in element.all("visual"):
+        visual.get("name")
+        link.shapes += visual_shapes(visual, meshes)
+    if not flag(element.one("gravity"), True):
+        meshes.left_out.note("links without gravity", element.owner)
+    return link
+
+
+def _add_frames(contents: Contents, links: dict[str, Link]) -> None:
+    """Give links the frames that are attached to them."""
+    frames = contents.frames
+    for name, frame in frames.named.items():
+        link = frames.link(name) if frame.element.tag == "frame" else None
+        if link is not None:
+            links[link].frames[frame.element.attribute("name")] = links[link].pose.inverse @ frames.pose(name)
+
+
+def _read_inertial(link: Link, element: Element, left_out: LeftOut) -> None:
+    inertial = element.one("inertial")
+    if inertial is None:
+        left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
+        link.mass, link.inertia = 1.0, np.eye(3)
+        return
+    if inertial.get("auto") in ("true", "1"):
+        raise inertial.error('mass and inertia are not computed from collisions (auto="true"); give them')
+    pose = read_pose(inertial.one("pose"))
+    mass, tensor = inertial.child_number("mass", 1.0), inertial.one("inertia")
+    if mass <= 0:
+        raise inertial.error(f"mass must be positive; got {mass:g}")
+    keys = {"ixx": 1.0, "ixy": 0.0, "ixz": 0.0, "iyy": 1.0, "iyz": 0.0, "izz": 1.0}
+    values = keys if tensor is None else {key: tensor.child_number(key, value) for key, value in keys.items()}
+    xx, xy, xz, yy, yz, zz = values.values()
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    link.mass, link.centre, link.inertia = mass, pose.origin, pose.axes @ inertia @ pose.axes.T
+
+
+def _static(contents: Contents, short: dict[str, str]) -> Iterator[Weld]:
+    for name in contents.links:
+        if any(name.startswith(f"{model}::") for model in contents.static):
+            yield Weld(None, short[name])

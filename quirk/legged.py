@@ -1,0 +1,99 @@
+"""A run in legs, of which each is written down before the next begins."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .dynamics.plant import Plant
+from .happenings import Happening
+from .hybrid import HybridRun
+from .legs import Leg, steps_of_leg
+from .phases import Phases
+from .segment import Segment
+from .system import System
+
+if TYPE_CHECKING:
+    from .checkpoints import Checkpoint
+
+
+class LeggedRun:
+    """Runs leg by leg, with the interface of `quirk.hybrid.HybridRun`.
+
+    Parameters
+    ----------
+    system : System
+    phases : make and enter the runs with one set of active parts each
+    checkpoint : where legs are written down
+    """
+
+    def __init__(self, system: System, phases: Phases, checkpoint: Checkpoint) -> None:
+        self._system, self._phases, self._checkpoint = system, phases, checkpoint
+        self._breaks = deepcopy(phases.breaks)
+        self._steps = steps_of_leg(len(system.bodies), phases.compiled)
+        self._written = False
+
+    def start(self, leg: Leg) -> None:
+        """Begin a leg, with nothing that earlier legs have found."""
+        phases = replace(self._phases, breaks=deepcopy(self._breaks))
+        self._run = HybridRun(self._system, phases, self._checkpoint.rows)
+        self._run.start(leg)
+
+    def keep_start(self) -> None:
+        """Keep the state at the start of the run, if it is asked for."""
+        self._run.keep_start()
+
+    def proceed(self) -> bool:
+        """Compute for a moment; returns whether there is more to do."""
+        run, statistics = self._run, self._phases.statistics
+        if not run.proceed(self._steps):
+            status = "stopped" if run.stopped else "completed"
+            if run.stopped:
+                run.close()
+            self._checkpoint.append(run.segments, run.happenings, statistics, None, status)
+            self._written = True
+            return False
+        if run.ends_leg(self._steps):
+            leg = run.next_leg
+            self._checkpoint.append(run.segments, run.happenings, statistics, leg)
+            self.start(leg)
+        return True
+
+    def close(self) -> None:
+        """Keep also the state that was reached."""
+        self._run.close()
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All that was kept so far."""
+        return [*self._checkpoint.segments, *([] if self._written else self._run.segments)]
+
+    @property
+    def happenings(self) -> list[Happening]:
+        """What has happened so far."""
+        return [*self._checkpoint.happenings, *([] if self._written else self._run.happenings)]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an event has ended the run."""
+        return self._run.stopped
+
+    @property
+    def reached(self) -> float:
+        """Time up to which the motion is known, s."""
+        return self._run.reached
+
+    @property
+    def plant(self) -> Plant:
+        """What computes where the run stands."""
+        return self._run.plant
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """Why the last evaluation failed."""
+        return self._run.trouble
+
+    def undefined(self, t: float) -> Any:
+        """Return the error of a force without finite loads, or None."""
+        return self._run.undefined(t)

@@ -1,0 +1,102 @@
+"""What objects were made with: the call that makes the same again.
+
+Classes whose metaclass is `Remembering`, and functions marked `remembered`, note on what they return which of them was
+called and with which arguments. Where one calls another, the outermost is noted: what the user wrote.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call.
+
+    Attributes
+    ----------
+    maker : the class, or the function or class method, that was called
+    arguments : those that were given, by name; of ``*names`` a tuple; lists and arrays are copies
+    """
+
+    maker: Callable[..., Any]
+    arguments: Mapping[str, Any]
+
+
+class Remembering(ABCMeta):
+    """Notes on objects what they were made with, and names them when their arguments do not fit."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make the object."""
+        signature = construction(cls)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            name = f' "{kwargs.get("name", args[0] if args else "?")}"' if "name" in signature.parameters else ""
+            raise TypeError(f"{cls.__name__}{name}: {error}; it is made as {cls.__name__}{signature}") from None
+        made = super().__call__(*args, **kwargs)
+        object.__setattr__(made, "_made", Made(cls, _given(signature, bound)))
+        return made
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The arguments of the constructor, for help and tooltips; the metaclass would hide them."""
+        return construction(cls)
+
+
+@functools.cache
+def construction(cls: type) -> inspect.Signature:
+    """Return the arguments with which objects of a class are made."""
+    # Read from __init__: asking the class would give the metaclass's own arguments.
+    arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+    return inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in arguments])
+
+
+def remembered(function: F) -> F:
+    """Let a function, or what a class method is made of, note on what it returns that it was called, and with what."""
+    signature = inspect.signature(function)
+    of_class = next(iter(signature.parameters), "") == "cls"
+
+    @functools.wraps(function)
+    def remembering(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        given = _given(signature, signature.bind(*args, **kwargs))
+        maker = getattr(given.pop("cls"), function.__name__) if of_class else remembering
+        object.__setattr__(result, "_made", Made(maker, given))
+        return result
+
+    remembering.remembers = True  # type: ignore[attr-defined]
+    return remembering  # type: ignore[return-value]
+
+
+def made_with(x: Any) -> Made | None:
+    """Return the call that made an object, or None if that is not known."""
+    found: Made | None = getattr(x, "__dict__", {}).get("_made")
+    return found
+
+
+def _given(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
+    """Return the arguments of a call by name, as they are now."""
+    given: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        given.update({key: _kept(x) for key, x in value.items()} if several else {name: _kept(value)})
+    return given
+
+
+def _kept(value: Any) -> Any:
+    """Return a copy of what a caller could change later."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list | tuple):
+        return tuple(_kept(part) for part in value)
+    return {key: _kept(part) for key, part in value.items()} if type(value) is dict else value

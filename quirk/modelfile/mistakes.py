@@ -1,0 +1,57 @@
+"""What is wrong with a model file: all of it, each with its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from quirk.errors import InputError
+
+from .lines import Lines
+
+# Of what there is to choose from, so many are named.
+MOST_NAMED = 30
+
+Path = tuple[str | int, ...]
+
+
+class Mistakes:
+    """A list of mistakes that grows while a file is read.
+
+    Parameters
+    ----------
+    where : what is read, for messages
+    lines : where its tables and keys stand
+    """
+
+    def __init__(self, where: str, lines: Lines) -> None:
+        self.where, self.lines = where, lines
+        self.found: list[tuple[int, str]] = []
+
+    def add(self, path: Path, text: str) -> None:
+        """Note what is wrong at a table or key."""
+        line = 0
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                line = self.lines[path[:length]]
+                break
+        self.found.append((line, text))
+
+    def check(self) -> None:
+        """Raise InputError with all mistakes in the order of their lines, if there are any."""
+        if not self.found:
+            return
+        listed = [f"line {line}: {text}" if line else text for line, text in sorted(self.found, key=lambda one: one[0])]
+        count = "one mistake" if len(listed) == 1 else f"{len(listed)} mistakes"
+        raise InputError(f"{self.where} has {count}:\n  " + "\n  ".join(listed))
+
+
+def suggestion(given: str, known: Iterable[str]) -> str:
+    """Return a hint what could have been meant, or what there is."""
+    listed = list(known)
+    folded = {name.lower(): name for name in reversed(listed)}
+    close = difflib.get_close_matches(given.lower(), folded, n=1)
+    if close:
+        return f'did you mean "{folded[close[0]]}"?'
+    named = ", ".join(listed[:MOST_NAMED]) + (", ..." if len(listed) > MOST_NAMED else "")
+    return f"there are: {named}" if listed else "there are none"

@@ -1,0 +1,187 @@
+"""Quantities of a result by name, such as "rod.position.x", "hinge.angle", "spring.force" and "energy.kinetic"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import validate
+from .errors import InputError
+from .result import BodyView, JointView, Result
+
+LETTERS = "xyz"
+OF_BODIES = {
+    "position": "m",
+    "velocity": "m/s",
+    "acceleration": "m/s$^2$",
+    "jerk": "m/s$^3$",
+    "snap": "m/s$^4$",
+    "angular_velocity": "rad/s",
+    "angular_acceleration": "rad/s$^2$",
+}
+OF_JOINTS = {
+    "displacement": "m",
+    "velocity": "m/s",
+    "rotation": "rad",
+    "rotation_rate": "rad/s",
+    "angular_velocity": "rad/s",
+    "force": "N",
+    "torque": "N m",
+}
+OF_FORCES = {"force": "N", "torque": "N m"}
+# What some quantities are called in short.
+SHORT = {"speed": "velocity", "angular_speed": "angular_velocity", "distance": "displacement"}
+# Free coordinates of joints: the axis that a joint has of each, the vectors of value and rate, and their units.
+FREE = {"angle": ("rotation_axis", "rotation", "rad"), "travel": ("translation_axis", "displacement", "m")}
+RATES = {"displacement": "velocity", "rotation": "rotation_rate"}
+ENERGIES = ("kinetic", "potential", "total")
+# What follows from what by differentiation, for phase portraits.
+RATE_OF = {
+    "angle": "angle_rate",
+    "travel": "travel_rate",
+    "position": "velocity",
+    "velocity": "acceleration",
+    "acceleration": "jerk",
+    "displacement": "velocity",
+    "rotation": "rotation_rate",
+    "angular_velocity": "angular_acceleration",
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity over time: what it is called, its unit, and values (nt,)."""
+
+    name: str
+    unit: str
+    values: np.ndarray
+
+
+def curve(owner: str, result: Result, what: Any) -> Curve:
+    """Return a quantity by name, or one that is given as (label, values) or (label, values, unit).
+
+    Names are "time", "energy.kinetic", ".potential" and ".total", or begin with a part of the system:
+
+    * of a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
+      with ".x", ".y" or ".z", or their magnitude without; "speed" and "angular_speed";
+    * of a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
+      "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with a letter or without;
+      "distance"; the name alone stands for the angle or else the travel;
+    * of a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
+    * of all that does work "power".
+    """
+    if isinstance(what, tuple | list):
+        return _given(owner, result, what)
+    if not isinstance(what, str):
+        raise InputError(f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {what!r}')
+    if what == "time":
+        return Curve(what, "s", result.time)
+    name, _, rest = what.rpartition(".")
+    known = {part.name for group in (result.system.bodies, result.system.constraints, result.system.forces)
+             for part in group}  # fmt: skip
+    if what in known:
+        return _alone(owner, result, what)
+    if name == "energy" and name not in known and rest in ENERGIES:
+        return Curve(f"{rest} energy", "J", getattr(result.energy, rest))
+    letter = None
+    if rest in LETTERS and name not in known:
+        letter, (name, _, rest) = rest, name.rpartition(".")
+    found = _of(result, name, rest) if name in known else None
+    if found is None:
+        raise InputError(f'{owner}: there is no quantity "{what}"; {_choices(result, name if name in known else None)}')
+    values, unit = found
+    if values.ndim == 1:
+        if letter is not None:
+            raise InputError(f'{owner}: "{name}.{rest}" is a number, and has no {letter}')
+        return Curve(what, unit, values)
+    of_axis = np.linalg.norm(values, axis=1) if letter is None else values[:, LETTERS.index(letter)]
+    return Curve(f"|{what}|" if letter is None and rest not in SHORT else what, unit, of_axis)
+
+
+def rate_of(owner: str, result: Result, what: Any) -> str:
+    """Return the name of the rate of a named quantity."""
+    names = [what] if isinstance(what, str) else []
+    for name in names:
+        if name in {c.name for c in result.system.constraints}:
+            return f"{_alone(owner, result, name).name}_rate"
+        head, _, rest = name.rpartition(".")
+        letter = ""
+        if rest in LETTERS and rest:
+            letter, (head, _, rest) = f".{rest}", head.rpartition(".")
+        if rest in RATE_OF and (letter or rest in FREE):
+            return f"{head}.{RATE_OF[rest]}{letter}"
+        element = {f.name: f for f in result.system.forces}.get(head)
+        if element is not None and rest in element.coordinates:
+            return f"{name}_rate"
+    raise InputError(f"{owner}: the rate of {what!r} is not known; name the quantity of the vertical axis as `y`")
+
+
+def _given(owner: str, result: Result, what: Any) -> Curve:
+    if len(what) not in (2, 3) or not isinstance(what[0], str):
+        raise InputError(f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {what!r}')
+    label, values, unit = (*what, "")[:3]
+    return Curve(label, str(unit), validate.array(owner, f"values of {label!r}", values, result.time.shape))
+
+
+def _alone(owner: str, result: Result, name: str) -> Curve:
+    """What the name of a joint stands for."""
+    view = result[name]
+    for kind in FREE if isinstance(view, JointView) else ():
+        found = _of(result, name, kind)
+        if found is not None:
+            return Curve(f"{name}.{kind}", found[1], found[0])
+    raise InputError(f'{owner}: say what of "{name}" is meant; {_choices(result, name)}')
+
+
+def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
+    """Values (nt,) or (nt, 3) and the unit of a quantity of a part; None if there is none."""
+    view = result[name]
+    if rest == "power" and name in result.power:
+        return result.power[name], "W"
+    vector = SHORT.get(rest, rest)
+    if isinstance(view, BodyView):
+        return (getattr(view, vector), OF_BODIES[vector]) if vector in OF_BODIES else None
+    if isinstance(view, JointView):
+        if rest.removesuffix("_rate") in FREE:
+            return _free(view, rest)
+        if vector not in OF_JOINTS:
+            return None
+        values = getattr(view, vector)
+        return (values() if callable(values) else values), OF_JOINTS[vector]
+    if rest in OF_FORCES:
+        return getattr(view, rest)(), OF_FORCES[rest]
+    if rest == "energy":
+        return view.energy, "J"
+    coordinate = rest.removesuffix("_rate")
+    if coordinate in getattr(view.of, "coordinates", ()):
+        length = "m" if coordinate in ("length", "travel", "translation", "distance") else "rad"
+        is_rate = rest != coordinate
+        return (view.rate(coordinate) if is_rate else view.coordinate(coordinate)), length + ("/s" if is_rate else "")
+    return None
+
+
+def _free(view: JointView, rest: str) -> tuple[np.ndarray, str] | None:
+    axis_name, vector, unit = FREE[rest.removesuffix("_rate")]
+    axis = getattr(view.of, axis_name, None)
+    if axis is None:
+        return None
+    if rest.endswith("_rate"):
+        return getattr(view, RATES[vector])[:, axis], f"{unit}/s"
+    return getattr(view, vector)[:, axis], unit
+
+
+def _choices(result: Result, name: str | None) -> str:
+    """What there is, for messages."""
+    if name is None:
+        return 'a quantity is "time", "energy.total", or a part and what is meant of it, such as "rod.position.x"'
+    view = result[name]
+    if isinstance(view, BodyView):
+        words = [f"{vector}.x" for vector in OF_BODIES] + ["speed", "angular_speed"]
+    elif isinstance(view, JointView):
+        free = [kind for kind, (axis, _, _) in FREE.items() if getattr(view.of, axis, None) is not None]
+        words = [*free, *(f"{kind}_rate" for kind in free), *(f"{vector}.x" for vector in OF_JOINTS), "distance"]
+    else:
+        words = ["force.x", "torque.x", "energy", "power", *getattr(view.of, "coordinates", ())]
+    return "there are: " + ", ".join(f"{name}.{word}" for word in words)

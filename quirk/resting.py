@@ -1,0 +1,94 @@
+"""Which contacts are closed, and what tells rest from motion."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .dynamics.impulsive import Impulse
+from .events.names import Shared
+from .frictions import Rub
+
+# A gap counts as closed within this part of the size of the system, or within this angle in rad.
+CLOSED = 1e-10
+# Rates and accelerations of contacts below this part of the largest speeds are round-off.
+ROUND_OFF = 1e-12
+# Multipliers that pull by less than this part of the largest load, rounded up to a power of ten, are round-off; of
+# contacts without load, which others carry, those that pull by less than that.
+NO_PULL, UNLOADED = 1e-12, 1e-9
+
+
+@dataclass
+class Resting:
+    """Which unilateral constraints are closed.
+
+    Attributes
+    ----------
+    pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero but
+        for round-off
+    idle : those that are closed and have no row, as it would follow from others
+    rubbing : what friction does, by name
+    loads : of contacts with friction the load that opens them where it falls below zero
+    below : of those that open from a little below zero, how far they may be there, m or rad
+    """
+
+    pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
+    idle: frozenset[tuple[str, int]] = frozenset()
+    rubbing: dict[str, Rub] = field(default_factory=dict)
+    loads: dict[tuple[str, int], Shared] = field(default_factory=dict)
+    below: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Hashable:
+        """What the quantities that are watched depend on, besides the active parts."""
+        return (
+            self.idle,
+            tuple(sorted(self.pushing.items())),
+            tuple(self.rubbing.items()),
+            tuple(self.loads.items()),
+            tuple(self.below.items()),
+        )
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A state after impacts, with what is closed from there on.
+
+    Attributes
+    ----------
+    y : (13 n + k,)
+    resting : Resting
+    impulse : of all constraints that exerted one, by name
+    """
+
+    y: np.ndarray
+    resting: Resting
+    impulse: dict[str, Impulse]
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Speeds (c,) of gaps that tell rest from motion.
+
+    Attributes
+    ----------
+    limits : slower impacts come to rest
+    slow : what moves apart more slowly stays
+    noise : what approaches more slowly does not count as an impact
+    free : of a free fall over the size of the system
+    """
+
+    limits: np.ndarray
+    slow: np.ndarray
+    noise: np.ndarray
+    free: np.ndarray
+
+
+def opens(x: float, largest: float) -> float:
+    """Below which multiplier a contact opens that pushes with x, where the largest load is given: nothing but noise."""
+    if not largest > 0:
+        return 0.0
+    part = NO_PULL if x > UNLOADED * largest else UNLOADED
+    return float(-part * 10.0 ** np.ceil(np.log10(largest)))

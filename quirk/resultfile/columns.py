@@ -1,0 +1,124 @@
+"""Results as flat tables, with units in the names of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk import files, validate
+from quirk.errors import InputError
+
+from .chosen import check_names
+from .dataset import library
+from .table import table_of
+from .variable import Table, Variable
+
+if TYPE_CHECKING:
+    from quirk.result import Result
+
+# Dimensions of which each place has a name of its own, and what stands before the names of variables along them.
+PARTS = {
+    "body": "",
+    "joint": "joint_",
+    "force": "force_",
+    "force_end": "force_end_",
+    "force_coordinate": "force_coordinate_",
+    "internal": "internal_",
+    "source": "",
+}
+
+
+def to_pandas(result: Result, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
+    """Return a result as a `pandas.DataFrame`, with a column for each component and the times as its index.
+
+    Columns are called "rod.position.x [m]", "hinge.force.z [N]" or "total_energy [J]". Arguments are as those of
+    `to_xarray`.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or two columns would have the same name.
+    MissingLibraryError
+        If pandas is not installed.
+    """
+    pandas = library("pandas", "Result.to_pandas")
+    table = table_of("Result.to_pandas", result, quantities, only, frame)
+    found = _by_name("Result.to_pandas", _components(table))
+    made = pandas.DataFrame(found, index=pandas.Index(found.pop("time [s]"), name="time [s]"))
+    made.attrs = {f"left_out_{group}": why for group, why in table.left_out.items()}
+    return made
+
+
+def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
+    """Write the table of `to_pandas` as a CSV file, and return its path; numbers are written with all their digits."""
+    target = validate.output_file("Result.to_csv", path, (".csv",))
+    check_names("Result.to_csv", result)
+    table = to_pandas(result, quantities, only, frame)
+    with files.whole(target) as aside:
+        table.to_csv(aside)
+    return target
+
+
+def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
+    """Write a result as an NPZ file for `numpy.load`, and return its path.
+
+    Arrays are called "rod.position [m]", "hinge.force [N]" or "total_energy [J]"; their rows are times, and their
+    columns the axes x, y, z, or w, x, y, z of quaternions. Those of events have a row for each event or impulse.
+    Arguments are as those of `to_xarray`.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or two arrays would have the same name.
+    """
+    target = validate.output_file("Result.to_npz", path, (".npz",))
+    check_names("Result.to_npz", result)
+    table = table_of("Result.to_npz", result, quantities, only, frame)
+    arrays = _by_name("Result.to_npz", _parts(table, list(table.variables.values())))
+    with files.whole(target) as aside:
+        np.savez(aside, **arrays)  # type: ignore[arg-type]
+    return target
+
+
+def _parts(table: Table, variables: list[Variable]) -> Iterator[tuple[str, np.ndarray]]:
+    """Each variable of each part: names with units, and arrays of which time, or the event, comes first."""
+    for variable in variables:
+        named = [(k, dim) for k, dim in enumerate(variable.dims) if dim in PARTS]
+        if not named:
+            yield f"{variable.name}{_bracket(variable.units)}", variable.values
+            continue
+        ((axis, dim),) = named
+        short = variable.name.removeprefix(PARTS[dim])
+        for number, label in enumerate(table.labels[dim]):
+            units = variable.units_of[number] if variable.units_of else variable.units
+            yield f"{label}.{short}{_bracket(units)}", np.take(variable.values, number, axis=axis)
+
+
+def _bracket(units: str) -> str:
+    return f" [{units}]" if units else ""
+
+
+def _components(table: Table) -> Iterator[tuple[str, np.ndarray]]:
+    """Each component of all that is known over time: names with units, and arrays (nt,)."""
+    for variable in table.variables.values():
+        if variable.dims[0] != "time":
+            continue
+        letters = table.labels.get(variable.dims[-1], []) if variable.dims[-1] in ("axis", "quaternion") else []
+        for name, values in _parts(table, [variable]):
+            if not letters:
+                yield name, values
+            head, bracket, unit = name.rpartition(" [")
+            for k, letter in enumerate(letters):
+                yield f"{head}.{letter}{bracket}{unit}", values[:, k]
+
+
+def _by_name(owner: str, columns: Iterator[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    for name, values in columns:
+        if name in found:
+            raise InputError(f'{owner}: two columns would be named "{name}": rename a part, or choose with only=')
+        found[name] = values
+    return found

@@ -1,0 +1,166 @@
+"""Results written as netCDF files, with all that it takes to go on with them."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk import files, modelfile, validate
+from quirk.errors import InputError
+from quirk.instants import Instants
+from quirk.join import run_events
+from quirk.kinematics import KinematicResult
+from quirk.likeness import likeness
+from quirk.rebuilt import described, used_events
+
+from . import checksum
+from .chosen import check_names
+from .dataset import attributes_of, dataset_of, library
+from .table import table_of
+from .variable import Table
+
+if TYPE_CHECKING:
+    from quirk.result import Result
+
+FORMAT = 1
+GROUP = "run"
+LIBRARIES = ("quirk-dynamics", "numpy", "scipy", "numba", "llvmlite", "xarray", "netCDF4")
+# Options that are longer lists, such as times of output, are told by their length.
+MOST_LISTED = 1000
+# Without these there is no result to be read back.
+NEEDED = ("motion", "events")
+
+
+def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
+    """Write a result as a netCDF file, and return its path.
+
+    The file holds the variables of `to_xarray`, and in its group "run" all that `quirk.Result.load` needs to make the
+    same result again. It is written to another name and moved to its place at the end.
+
+    Parameters
+    ----------
+    path : str or Path
+        Ends in ".nc".
+    quantities : name or list of names, optional
+        Groups of variables, as for `to_xarray`; those that are left out follow from the others when the file is read
+        with QuIRK. States and events are always written.
+
+    Raises
+    ------
+    InputError
+        If the path or an argument cannot be used.
+    MissingLibraryError
+        If xarray or netCDF4 are not installed.
+    """
+    owner = "Result.save"
+    if isinstance(result, Instants):
+        raise InputError(f"{owner}: this is a run at a few times: save the run, or write at(...).to_xarray()")
+    for name in ("xarray", "netCDF4"):
+        library(name, owner)
+    target = validate.output_file(owner, path, (".nc",))
+    check_names(owner, result)
+    asked = [quantities] if isinstance(quantities, str) else quantities
+    table = table_of(owner, result, None if asked is None else [*NEEDED, *asked])
+    told = _told(result)
+    with files.whole(target) as aside:
+        dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
+        dataset_of(_of_run(result, told), {}).to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
+        checksum.append(aside)
+    return target
+
+
+def _of_run(result: Result, told: dict[str, Any]) -> Table:
+    """What is needed beyond the states of bodies to make a result again."""
+    table, segments, model = Table(), result.segments, result.model
+    numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
+    table.add("carried", "row number", numbers, "internal variables of forces, and work in J, beside the motion")
+    quadrants = np.concatenate([segment.turns.quadrants for segment in segments]).astype(np.int32)
+    table.add("quadrants", "row counted half", quadrants, "quarter turns that pairs of joint frames have made")
+    whole = np.stack([segment.turns.whole for segment in segments])
+    table.add("whole", "segment counted angle", whole, "whole turns that joints had made before", "rad")
+    for name, of, what in (
+        ("count", [len(segment.time) for segment in segments], "number of times"),
+        ("rank", [segment.rank for segment in segments], "number of independent rows"),
+        ("configuration", told.pop("configuration_of"), "number of what is active, in details"),
+    ):
+        table.add(name, "segment", np.array(of, dtype=np.int64), f"{what} of each segment")
+    if isinstance(result, KinematicResult):
+        parts = [segment.derivatives for segment in segments]
+        for name in ("linear", "angular"):
+            values = np.concatenate([getattr(part, name) for part in parts])
+            table.add(
+                f"{name}_derivatives", "row order body axis", values, f"{name} accelerations and their derivatives"
+            )
+    table.add("details", "", np.array(json.dumps(told)), "versions, options, statistics and what is active, as JSON")
+    text, trouble = _model(result, told)
+    table.add("model", "", np.array(text), "the system as a model file, or nothing where it could not be written")
+    table.add("missing", "", np.array(trouble), "why the system could not be written as a model file")
+    return table
+
+
+def _told(result: Result) -> dict[str, Any]:
+    """What is told about a result as JSON."""
+    system, events = result.system, run_events(result)
+    plants: dict[Any, int] = {}
+    descriptions: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    for segment in result.segments:
+        key = id(segment.plant), repr(segment.switched), tuple((n, id(part)) for n, part in segment.replaced.items())
+        if key not in plants:
+            plants[key] = len(descriptions)
+            descriptions.append(described(segment, system, events))
+        numbers.append(plants[key])
+    own = {event.name for event in system.events}
+    return {
+        "format": FORMAT,
+        "kind": "kinematics" if isinstance(result, KinematicResult) else "simulation",
+        "versions": versions(),
+        "status": result.status,
+        "statistics": asdict(result.statistics),
+        "options": [{key: _plain(value) for key, value in given.items()} for given in result.options],
+        "configurations": descriptions,
+        "configuration_of": numbers,
+        "switched_on": {constraint.name: system.is_active(constraint.name) for constraint in system.constraints},
+        "run_events": sorted(used_events(descriptions) - own),
+        "likeness": likeness(system),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of QuIRK and of the libraries that it computes with, by name."""
+    found = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
+    """The system as text, with events of single runs that have put in parts; or why that cannot be."""
+    events = {event.name: event for event in run_events(result)}
+    system = result.system
+    if told["run_events"]:
+        system = system.with_parts(*(events[name] for name in told["run_events"]))
+    try:
+        return modelfile.text_of(system), ""
+    except InputError as error:
+        return "", f"{error}"
+
+
+def _plain(value: Any) -> Any:
+    """An option of a run as JSON has it."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value] if len(value) <= MOST_LISTED else f"{len(value)} numbers"
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return getattr(value, "name", f"{value}")

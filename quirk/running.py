@@ -1,0 +1,126 @@
+"""A run from its start, or from where it was left, to its end or to what stops it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .assembly import check_consistent
+from .contradiction import MOST_ROWS
+from .dynamics.applied import applied_loads
+from .dynamics.dense.undefined import lost_ahead
+from .dynamics.turns import Turns, angles_at, angles_by_name
+from .errors import InputError, SimulationError
+from .health import check_kept
+from .hybrid import HybridRun
+from .integrators import IntegrationError
+from .interruption import Held, within_a_call
+from .legged import LeggedRun
+from .legs import Leg
+from .phases import Phases
+from .progress import ProgressLine
+from .result import Result
+from .segment import Segment
+from .state import STATE_SIZE, Kinematics, State
+from .system import System
+
+if TYPE_CHECKING:
+    from .checkpoints import Checkpoint
+
+
+def computed(system: System, state: State, phases: Phases, written: Checkpoint | None, progress: bool | None) -> Result:
+    """Run to the end, or go on to it from what is written down; whatever stops it, what was computed is not lost."""
+    settings, statistics = phases.settings, phases.statistics
+    started, before = time.perf_counter(), statistics.wall_time
+    run: HybridRun | LeggedRun | None = None
+    line: ProgressLine | None = None
+
+    def result(status: str) -> Result:
+        statistics.wall_time = before + time.perf_counter() - started
+        if run is None:
+            turns = Turns.at_rest(system.model.joints, state)
+            flat = system.model.carried.flat(state)[None]
+            only = Segment(system.plant, np.array([settings.start]), flat, turns, 0)
+            return Result(system, [only], statistics, status, options=[phases.options])
+        if status != "completed":
+            run.close()
+        return Result(system, run.segments, statistics, status, run.happenings, [phases.options])
+
+    try:
+        with Held():
+            run = _begun(system, state, phases, written)
+            started = time.perf_counter()
+            line = ProgressLine.shown(progress, settings.start, settings.end)
+            while run.proceed():
+                if line is not None:
+                    line.update(run.reached)
+            completed = result("stopped" if run.stopped else "completed")
+            if settings.interval > 0:
+                check_kept(completed, "simulate")
+        return completed
+    except KeyboardInterrupt:
+        if within_a_call():
+            raise  # it is the run that called a function, and this run in it, which is to end
+        return result("interrupted")
+    except IntegrationError as error:
+        assert run is not None
+        partial = result("failed")
+        trouble: Any = run.trouble or run.undefined(error.time)
+        if not isinstance(trouble, InputError):
+            trouble = lost_ahead(
+                run.plant.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0
+            )
+        cause = "" if trouble is None else f" ({trouble})"
+        component, bodies = error.component, system.bodies
+        where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
+        within = component is not None and component < STATE_SIZE * len(bodies)
+        body = bodies[component // STATE_SIZE].name if component is not None and within else None
+        raise SimulationError(
+            f"simulate: at t = {error.time:.9g} s{where}: {error}{cause}; "
+            "the result up to here is in this error's .result",
+            time=error.time,
+            body=body,
+            result=partial,
+        ) from error
+    finally:
+        if run is not None and line is not None:
+            line.close(run.reached)
+
+
+def _begun(system: System, state: State, phases: Phases, written: Checkpoint | None) -> HybridRun | LeggedRun:
+    """Return a run that stands at its start, with a state on the constraints, or where it goes on."""
+    run = HybridRun(system, phases) if written is None else LeggedRun(system, phases, written)
+    if written is not None and written.leg is not None:
+        run.start(written.leg)
+        return run
+    settings, configuration = phases.settings, system.configuration_of(state)
+    plant, start, end = system.plant_for(configuration), settings.start, settings.end
+    model = plant.model
+    for placed in model.relations:
+        for motion in placed.relation.motions:
+            motion.check(str(system[model.owner(placed.rows.start)]), start, end)
+    for element in system.forces:
+        for name in element.motions:
+            element.motion(name).check(f"{element}", start, end)
+    check_consistent(system.as_computed_by(plant), state, start)
+    flow = phases.flow(plant, state, start)
+    y = flow.project(start, model.carried.flat(state))
+    if y is None:
+        cause = "" if flow.trouble is None else f" ({flow.trouble})"
+        raise SimulationError(
+            f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
+        )
+    begin = replace(model.carried.state(y), angles=state.angles)
+    angles = angles_at(model, begin, start)
+    begin.angles = angles_by_name(model.joints, angles)
+    # A user's function that cannot work is found here; what else goes wrong, the run reports.
+    with np.errstate(all="ignore"):
+        applied_loads(model, start, Kinematics.of(begin))
+    if flow.rank < model.rows <= MOST_ROWS:
+        system.as_computed_by(plant).acceleration(begin, start)  # says where constraints contradict each other
+    run.start(Leg(start, y, angles, configuration))
+    run.keep_start()
+    return run

@@ -1,0 +1,70 @@
+"""Runs on a cluster, through dask.distributed."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..resultfile.dataset import library
+from .run import Job, Outcome, Run, outcome, said
+
+if TYPE_CHECKING:
+    import distributed
+
+
+def computed_on(client: Any, job: bytes, runs: Sequence[Run]) -> Generator[Outcome, None, None]:
+    """Compute runs on a cluster; yields what comes out as it does.
+
+    The scheduler repeats what a worker was computing as it died, as often as it is configured to
+    ("distributed.scheduler.allowed-failures").
+    """
+    import cloudpickle
+
+    distributed = library("distributed", "sweep with a client", "cluster")
+    connected, opened = _connected(client)
+    numbers = {connected.submit(computed, job, cloudpickle.dumps(run), pure=False): run.number for run in runs}
+    waiting = set(numbers)
+    try:
+        for future in distributed.as_completed(list(numbers)):
+            waiting.discard(future)
+            yield _outcome(future, numbers.pop(future))
+    finally:
+        connected.cancel(list(waiting))
+        if opened:
+            connected.close()
+
+
+def computed(job: bytes, run: bytes) -> Outcome:
+    """Compute one run, in a worker of the cluster."""
+    return outcome(_job(job), pickle.loads(run))
+
+
+@functools.lru_cache(2)
+def _job(job: bytes) -> Job:
+    """Return a job; the same for all runs of it, so that its functions are compiled once."""
+    return pickle.loads(job)
+
+
+def _connected(client: Any) -> tuple[distributed.Client, bool]:
+    """Return a client of a cluster, and whether it was opened here."""
+    import distributed
+
+    if isinstance(client, str):
+        try:
+            return distributed.Client(client), True
+        except (OSError, ValueError) as error:
+            raise InputError(f"sweep: client: nothing answers at {client!r}: {error}") from None
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise InputError(f"sweep: client must be a dask.distributed.Client, or its address; got {client!r}")
+    return client, False
+
+
+def _outcome(future: distributed.Future, number: int) -> Outcome:
+    """Return what has become of a run."""
+    try:
+        return future.result()
+    except Exception as error:  # of the cluster: the run's own are part of its outcome
+        return Outcome(number, "failed", said(error))

@@ -1,0 +1,130 @@
+"""One Dataset of all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .run import Outcome
+from .table import Table, Variable
+
+if TYPE_CHECKING:
+    import xarray
+
+NOT_RUN = "not run"
+RUN = "run"
+
+
+def dataset(
+    parameters: Sequence[Mapping[str, Any]],
+    found: Sequence[Outcome | None],
+    times: np.ndarray | None,
+    beside: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+) -> xarray.Dataset:
+    """Return all runs in the order of their numbers; None stands for those that were not computed.
+
+    Runs that lack a label along a dimension (the end of a run that was stopped, a body that only others have) have no
+    number there, NaN. `beside` are further coordinates of the runs.
+    """
+    import xarray
+
+    outcomes = [Outcome(k, NOT_RUN) if one is None else one for k, one in enumerate(found)]
+    kinds: dict[str, Variable] = {}
+    for one in outcomes:
+        _refuse_other_kinds(one, kinds)
+    labels = _labels([one.table for one in outcomes], times)
+    variables = {name: _stacked(name, kind, outcomes, labels) for name, kind in kinds.items()}
+    described = frozenset().union(*(one.table.coordinates for one in outcomes)) & set(kinds)
+    coordinates = {
+        **{name: _common(name, variables.pop(name), outcomes) for name in described},
+        **{name: (RUN, _coordinate([row[name] for row in parameters])) for name in parameters[0]},
+        **{name: (RUN, values) for name, values in beside.items()},
+        "status": (RUN, np.array([one.status for one in outcomes])),
+        "error": (RUN, np.array([one.error for one in outcomes])),
+        RUN: np.arange(len(outcomes)),
+        **labels,
+    }
+    made = xarray.Dataset(variables, coordinates, dict(attributes))
+    if "time" in made.coords:
+        made["time"].attrs["units"] = "s"
+    return made
+
+
+def _refuse_other_kinds(one: Outcome, kinds: dict[str, Variable]) -> None:
+    """Let a run fail whose arrays cannot stand beside those of earlier ones; note what is new."""
+    for name, variable in one.table.variables.items():
+        first = kinds.get(name, variable)
+        text = [v.array.dtype.kind == "U" for v in (first, variable)]
+        if first.dims != variable.dims or text[0] != text[1]:
+            one.status, one.table = "failed", Table()
+            one.error = (
+                f"sweep: reduce returned {name!r} with dimensions {variable.dims} and type {variable.array.dtype}, in "
+                f"runs before with {first.dims} and {first.array.dtype}"
+            )
+            return
+    for name, variable in one.table.variables.items():
+        kinds.setdefault(name, variable)
+
+
+def _labels(tables: Sequence[Table], times: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return all labels along each dimension, in the order in which they come up; times in their own."""
+    sets: dict[str, list[np.ndarray]] = {}
+    for table in tables:
+        for dim, own in table.labels.items():
+            known = sets.setdefault(dim, [])
+            if not any(own is other or np.array_equal(own, other) for other in known):
+                known.append(own)
+    labels = {dim: np.array(list(dict.fromkeys(np.concatenate(known).tolist()))) for dim, known in sets.items()}
+    if "time" in labels and times is not None:
+        labels["time"] = times
+    return labels
+
+
+def _stacked(name: str, kind: Variable, outcomes: Sequence[Outcome], labels: Mapping[str, np.ndarray]) -> Any:
+    """Return the variable of that name of all runs, with the run as first dimension."""
+    rows = {k: one.table for k, one in enumerate(outcomes) if name in one.table.variables}
+    arrays = {k: table.variables[name].array for k, table in rows.items()}
+    free = [max(array.shape[axis] for array in arrays.values()) for axis in range(len(kind.dims))]
+    sizes = tuple(len(labels[dim]) if dim in labels else most for dim, most in zip(kind.dims, free, strict=True))
+    whole = len(rows) == len(outcomes) and all(array.shape == sizes for array in arrays.values())
+    dtype = np.result_type(*(array.dtype for array in arrays.values()))
+    if not whole and dtype.kind in "biu":
+        dtype = np.result_type(float)  # these have nothing that stands for a missing value
+    stacked = np.full((len(outcomes), *sizes), "" if dtype.kind == "U" else np.nan if dtype.kind in "fc" else 0, dtype)
+    places = {dim: {label: k for k, label in enumerate(all_of.tolist())} for dim, all_of in labels.items()}
+    for k, table in rows.items():
+        where = [
+            _places(table.labels[dim], labels[dim], places[dim]) if dim in table.labels else np.arange(size)
+            for dim, size in zip(kind.dims, arrays[k].shape, strict=True)
+        ]
+        block: Any = (k, *np.ix_(*where))
+        stacked[block] = arrays[k]
+    return ((RUN, *kind.dims), stacked, dict(kind.attributes))
+
+
+def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
+    """Return a coordinate without the run as a dimension, if it is the same for all runs that have it."""
+    dims, stacked, attributes = variable
+    of_runs = [stacked[k] for k, one in enumerate(outcomes) if name in one.table.variables]
+    same = all(np.array_equal(own, of_runs[0]) for own in of_runs)
+    return (dims[1:], of_runs[0], attributes) if same else variable
+
+
+def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:
+    """Return where the labels of a run stand among those of all."""
+    if own is all_of or np.array_equal(own, all_of[: len(own)]):
+        return np.arange(len(own))
+    return np.array([places[label] for label in own.tolist()], dtype=int)
+
+
+def _coordinate(values: Sequence[Any]) -> np.ndarray:
+    """Return values of a parameter: numbers, truth values or texts as they are, all else as text."""
+    for kinds in (bool, int, float, complex, str):
+        if all(isinstance(value, kinds) or (kinds is float and type(value) is int) for value in values):
+            array = np.array(values)
+            if array.dtype.kind != "O":  # integers may be too large
+                return array
+    return np.array([value if isinstance(value, str) else repr(value) for value in values])

@@ -1,0 +1,202 @@
+"""Many runs of systems that differ in parameters."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import validate
+from ..errors import InputError
+from ..progress import ProgressLine
+from ..resultfile.dataset import library
+from ..schedule import output_times
+from ..simulate import simulate
+from .cluster import computed_on
+from .dataset import RUN, dataset
+from .parameters import parameters_of_runs
+from .run import Job, Outcome, Run
+from .workers import computed_here
+
+if TYPE_CHECKING:
+    import xarray
+
+OWNER = "sweep"
+SEED = "seed"
+# Names of dimensions and coordinates.
+COORDINATES = frozenset({RUN, "status", "error"})
+DIMENSIONS = frozenset({"time", "body", "joint", "axis", "quaternion"})
+
+
+def sweep(
+    build: Callable[..., Any],
+    parameters: Any,
+    duration: float,
+    *,
+    samples: Any = None,
+    reduce: Callable[[Any], Any] | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    retries: int = 2,
+    seed: int | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> xarray.Dataset:
+    """Simulate many systems that differ in parameters, on all cores of this machine or on a cluster.
+
+    Parameters
+    ----------
+    build : function
+        ``build(**parameters)`` returns the system of one run, or (system, options of `simulate` for this run alone).
+        Each run calls it anew, in another process: it may be defined anywhere, also in a script or a notebook.
+    parameters : mapping, table or problem
+        A mapping of lists, {"mass": [1, 2], "length": [0.1, 0.2, 0.3]}, stands for all combinations, here six runs, of
+        which the last parameter changes fastest. A table has one row for each run: a list of mappings, a pandas
+        DataFrame, or a structured array. With `samples`, names and bounds of its columns.
+    duration : float
+        s, of each run.
+    samples : (runs, parameters), optional
+        With parameters={"mass": (1, 2), ...}, samples in the unit cube as `scipy.stats.qmc` makes them, which are
+        scaled to these bounds; with parameters={"names": [...], "bounds": [...]}, samples within the bounds as SALib
+        makes them.
+    reduce : function, optional
+        ``reduce(result)`` is called where the run was computed, and what it returns is kept of it: a number or an
+        array, several of these by name, such as {"peak": 3.0, "angle": ("time", angles)} with dimensions named, or an
+        xarray Dataset or DataArray, such as ``result.to_xarray("loads")``. What has the name of a parameter gets
+        "result_" before it. Default: "motion" and "joints" of `Result.to_xarray`, for which `output` must be given.
+    workers : int, optional
+        Number of processes; default: as many as there are cores for this process.
+    client : dask.distributed.Client or address, optional
+        A cluster to compute on instead of this machine alone.
+    retries : int
+        So many times a run is repeated whose process has died, before it counts as failed. Clusters have a setting of
+        their own.
+    seed : int, optional
+        If build has an argument `seed`, each run gets an integer of its own, spawned from this one; default: from the
+        operating system. Each is a coordinate of the Dataset.
+    progress : bool, optional
+        Show a progress line on standard error, or none; default: after two seconds, where that is a terminal.
+    options
+        Of `simulate`, for all runs.
+
+    Returns
+    -------
+    xarray.Dataset
+        With dimension "run", in the order of the parameters, which are coordinates. `.status` of each run is what
+        results have, or "failed", with the reason in `.error`, or "not run" after Ctrl-C, which returns what is there.
+        At output times after the end of a run that was stopped or failed there is no number, NaN. Each number is the
+        same, to the last bit, as in a run by itself on the same machine.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used. What goes wrong in a run does not raise: it is the run's status.
+    """
+    for name in ("xarray", "cloudpickle"):
+        library(name, OWNER, "sweep")
+    rows = parameters_of_runs(parameters, samples)
+    duration = validate.positive(OWNER, "duration", duration)
+    retries = validate.whole(OWNER, "retries", retries) if retries != 0 else 0
+    if progress is not None:
+        validate.flag(OWNER, "progress", progress)
+    if client is not None and workers is not None:
+        raise InputError(f"{OWNER}: client has workers of its own; give one or the other")
+    count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
+    times = _times(duration, reduce, options)
+    runs, seeds = _runs(build, rows, seed)
+    job = _pickled(Job(build, duration, options, reduce, times, COORDINATES.union(rows[0], seeds)))
+    stream: Generator[Outcome | None, None, None] = (
+        computed_here(job, runs, count, retries) if client is None else computed_on(client, job, runs)
+    )
+    found = _collected(stream, len(runs), progress)
+    return dataset(rows, found, times, seeds, {"duration": duration})
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    with contextlib.suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarray | None:
+    """Check the options of all runs, and return at what times these give output, or None."""
+    for name in options:
+        if name not in inspect.signature(simulate).parameters or name == "system":
+            raise InputError(f"{OWNER}: neither sweep nor simulate has an option {name!r}")
+    if "checkpoint" in options:
+        raise InputError(f"{OWNER}: each run needs a checkpoint of its own: let build return (system, options)")
+    if reduce is not None and not callable(reduce):
+        raise InputError(f"{OWNER}: reduce must be a function of a result; got {reduce!r}")
+    output, start = options.get("output"), validate.number(OWNER, "start", options.get("start", 0.0))
+    if output is None and reduce is None:
+        raise InputError(
+            f"{OWNER}: give output=, in seconds, so that all runs have the same times; or reduce=, a function that "
+            "makes of each result what is kept"
+        )
+    return output_times(output, start, start + duration)
+
+
+def _runs(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[Run], dict[str, np.ndarray]]:
+    """Return all runs, and the seeds of these by name of the argument if there are any."""
+    if not callable(build):
+        raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
+    for name in rows[0]:
+        if name in COORDINATES | DIMENSIONS:
+            raise InputError(f'{OWNER}: the Dataset has a coordinate "{name}": rename the parameter')
+    arguments = inspect.signature(build).parameters
+    asks = SEED in arguments and SEED not in rows[0]
+    if seed is not None and not asks:
+        raise InputError(f"{OWNER}: seed is for a build with an argument of that name, which is no parameter")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+        raise InputError(f"{OWNER}: seed must be a whole number, zero or above; got {seed!r}")
+    spawned = np.random.SeedSequence(seed).spawn(len(rows)) if asks else []
+    # 63 bits, as files have no larger integers in common.
+    seeds = {SEED: np.array([one.generate_state(1, np.uint64)[0] >> np.uint64(1) for one in spawned]).astype(np.int64)}
+    runs = [Run(k, {**row, SEED: int(seeds[SEED][k])} if asks else row) for k, row in enumerate(rows)]
+    try:
+        inspect.signature(build).bind(**runs[0].arguments)
+    except TypeError as error:
+        raise InputError(f"{OWNER}: build cannot be called with {sorted(rows[0])}: {error}") from None
+    return runs, seeds if asks else {}
+
+
+def _pickled(job: Job) -> bytes:
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(job)
+    except Exception as error:  # of whatever object
+        raise InputError(
+            f"{OWNER}: build, reduce and options go to other processes, which they cannot: {type(error).__name__}: "
+            f"{error}; let build make such objects itself"
+        ) from None
+
+
+def _collected(
+    stream: Generator[Outcome | None, None, None], count: int, progress: bool | None
+) -> list[Outcome | None]:
+    """Return what came out of each run; None for those that were not computed when Ctrl-C came."""
+    found: list[Outcome | None] = [None] * count
+    done = failed = 0
+
+    def told(runs: float) -> str:
+        return f"{runs:.0f} of {count} runs" + (f", {failed} failed" if failed else "")
+
+    line = ProgressLine.shown(progress, 0, count, told)
+    try:
+        with contextlib.suppress(KeyboardInterrupt), contextlib.closing(stream):
+            for outcome in stream:
+                if outcome is not None:
+                    found[outcome.number] = outcome
+                    done, failed = done + 1, failed + (outcome.status == "failed")
+                if line is not None:
+                    line.update(done)
+    finally:
+        if line is not None:
+            line.close(done)
+    return found

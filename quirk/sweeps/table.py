@@ -1,0 +1,153 @@
+"""Arrays by name with named dimensions: what is kept of one run, and put together from those of all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..resultfile.table import table_of
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+# Truth values, numbers and text; all else has no place in a file.
+KINDS = "biufcU"
+# The name of what `reduce` returns without one.
+VALUE = "value"
+
+# What is kept of a result unless the user says what: groups of `Result.to_xarray` that take next to no time.
+USUAL = ("motion", "joints")
+# Before names that others have already.
+PREFIX = "result_"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An array with the names of its dimensions, and what is said of it (units, frame)."""
+
+    dims: tuple[str, ...]
+    array: np.ndarray
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Table:
+    """Variables by name, and labels along their dimensions.
+
+    Attributes
+    ----------
+    variables : by name
+    labels : (n,) of each dimension that has them
+    coordinates : names of variables that say more about places along dimensions
+    """
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
+    coordinates: frozenset[str] = frozenset()
+
+    def beside(self, taken: Collection[str]) -> Table:
+        """Return the same with other names for variables and dimensions that have one of those."""
+
+        def free(name: str) -> str:
+            return PREFIX + name if name in taken else name
+
+        variables = {
+            free(name): Variable(tuple(map(free, v.dims)), v.array, v.attributes) for name, v in self.variables.items()
+        }
+        labels = {free(dim): names for dim, names in self.labels.items()}
+        return Table(variables, labels, frozenset(map(free, self.coordinates)))
+
+
+def usual(result: Result, times: np.ndarray) -> Table:
+    """Return the motion of all bodies and joints at those of the times that a run has reached."""
+    found = table_of("sweep", result, USUAL)
+    rows, reached = rows_at(result.time, times)
+    variables = {
+        name: Variable(variable.dims, variable.values[rows], variable.attributes)
+        for name, variable in found.variables.items()
+        if variable.dims[0] == "time" and name not in ("time", "segment")
+    }
+    return Table(variables, {**{dim: np.array(names) for dim, names in found.labels.items()}, "time": reached})
+
+
+def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows (k,) of a result are those at given times, and those times; after an event, where it is one."""
+    rows = np.searchsorted(time, times, side="right") - 1
+    there = (rows >= 0) & (time[rows] == times)
+    return rows[there], times[there]
+
+
+def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> Table:
+    """Return what a user's function has returned: a number or array, some by name, or a Dataset or DataArray.
+
+    Arrays of a mapping may come with the names of their dimensions, (dims, array), as xarray has it. Along "time", rows
+    are taken at the `times` that are asked for.
+    """
+    if hasattr(returned, "to_dataset") and hasattr(returned, "dims"):
+        name = returned.name or VALUE
+        returned = returned.rename(name).to_dataset()
+    if hasattr(returned, "data_vars"):
+        table = Table(
+            {str(name): Variable(tuple(map(str, v.dims)), _array(name, v.values), dict(v.attrs))
+             for name, v in returned.variables.items() if name not in returned.dims},
+            {str(dim): returned[dim].values for dim in returned.dims if dim in returned.coords},
+            frozenset(str(name) for name in returned.coords if name not in returned.dims),
+        )  # fmt: skip
+    else:
+        given = returned if isinstance(returned, Mapping) else {VALUE: returned}
+        table = Table({_name(name): _variable(name, value) for name, value in given.items()})
+    return _at_times(table, time, times)
+
+
+def _at_times(table: Table, time: np.ndarray, times: np.ndarray | None) -> Table:
+    """The same with rows along "time" where all runs have them."""
+    along = {name: v for name, v in table.variables.items() if "time" in v.dims}
+    if not along:
+        return table
+    lengths = {v.array.shape[v.dims.index("time")] for v in along.values()}
+    if times is None:
+        raise InputError("sweep: reduce returned arrays along 'time': give output=, the same times for all runs")
+    if lengths != {len(time)}:
+        raise InputError(f"sweep: reduce returned {max(lengths)} rows along 'time'; the result has {len(time)}")
+    rows, reached = rows_at(time, times)
+    taken = {
+        name: Variable(v.dims, np.take(v.array, rows, v.dims.index("time")), v.attributes) for name, v in along.items()
+    }
+    return Table({**table.variables, **taken}, {**table.labels, "time": reached}, table.coordinates)
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"sweep: names of what reduce returns must be text; got {name!r}")
+    return name
+
+
+def _variable(name: str, value: Any) -> Variable:
+    if isinstance(value, tuple) and len(value) == 2 and _is_dims(value[0]):
+        dims = (value[0],) if isinstance(value[0], str) else tuple(value[0])
+        array = _array(name, value[1])
+        if len(dims) != array.ndim or len(set(dims)) < len(dims):
+            raise InputError(f"sweep: reduce returned {name!r} with dimensions {dims} for shape {array.shape}")
+        return Variable(dims, array)
+    array = _array(name, value)
+    return Variable(tuple(f"{name}_{k}" for k in range(array.ndim)), array)
+
+
+def _is_dims(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, tuple | list) and bool(value) and all(isinstance(dim, str) for dim in value)
+    )
+
+
+def _array(name: Any, value: Any) -> np.ndarray:
+    try:
+        array = np.array(value)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in KINDS:
+        raise InputError(f"sweep: reduce returned {name!r}, which is no number, text or array of these: {value!r}")
+    return array

@@ -1,0 +1,220 @@
+"""Results between their outputs: against finer runs, at both sides of events, and joined runs."""
+
+import numpy as np
+import pytest
+from mechanisms import random_system
+
+import quirk
+from quirk import GROUND, Body, InputError, Motion
+
+
+def chain(**more):
+    """Two rods on hinges that are not parallel, with a damped spring."""
+    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0])
+    tip = Body.box("tip", 0.5, [0.6, 0.05, 0.05], position=[1.3, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    elbow = quirk.Revolute("elbow", rod, tip, point=[1, 0, 0], axis=[0, 1, 1])
+    spring = quirk.Spring("spring", GROUND, tip, point_i=[0, 0, 1], stiffness=5.0, damping=0.3)
+    return quirk.System([rod, tip, hinge, elbow, spring, *more.get("parts", ())], gravity=[0, 0, -9.81])
+
+
+@pytest.fixture(scope="module")
+def fine():
+    return quirk.simulate(chain(), 1.0, output=0.01, rtol=1e-12, atol=1e-14)
+
+
+def read(result):
+    """A few quantities of different orders in time."""
+    return {
+        "position": result["tip"].position,
+        "orientation": result["tip"].orientation,
+        "velocity": result["tip"].velocity,
+        "acceleration": result["tip"].acceleration,
+        "force": result["elbow"].force(),
+        "angle": result["hinge"].rotation,
+        "snap": result["tip"].snap,
+        "energy": result.energy.total,
+        "work": result.power.work["spring"] - result.power.work["spring"][0],
+    }
+
+
+def test_errors_fall_with_a_high_power_of_the_output_interval(fine):
+    times, want, errors = fine.time[7::10], read(fine), []
+    for interval in (0.2, 0.1):
+        at = quirk.simulate(fine.system, 1.0, output=interval, rtol=1e-12, atol=1e-14).at(times)
+        wanted = {name: values[7::10] for name, values in want.items()}
+        wanted["work"] = wanted["work"] - wanted["work"][0]
+        errors.append({name: np.abs(values - wanted[name]).max() for name, values in read(at).items()})
+        assert errors[-1]["position"] < at.uncertainty.max()
+    for name, least in (("position", 9), ("orientation", 9), ("angle", 9), ("velocity", 8), ("work", 8)):
+        slope = np.log(errors[0][name] / errors[1][name]) / np.log(2)
+        assert slope > least, (name, slope, errors)
+    assert errors[1]["position"] < 1e-8 and errors[1]["force"] < 1e-5, errors
+
+
+def test_times_that_were_kept_are_shown_as_they_are(fine):
+    at = fine.at(fine.time[3:9:2])
+    np.testing.assert_array_equal(at["tip"].position, fine["tip"].position[3:9:2])
+    np.testing.assert_allclose(at["elbow"].force(), fine["elbow"].force()[3:9:2], rtol=1e-12)
+    assert not at.uncertainty.any()
+    assert at.at(0.5)["tip"].position.shape == (1, 3)
+
+
+def test_states_between_are_on_the_constraints(fine):
+    at = fine.at([0.123, 0.456])
+    assert at.residual.position.max() < 1e-12 and at.residual.velocity.max() < 1e-12
+    np.testing.assert_allclose(np.linalg.norm(at["rod"].orientation, axis=1), 1.0, atol=1e-15)
+
+
+def test_sides_of_an_event():
+    ball = Body.sphere("ball", 1.0, 0.1, velocity=[1.0, 0, 0])
+    push = quirk.Force("push", ball, [0, 0, 2.0])
+    kick = quirk.Event("kick", "time", level=0.5, action=quirk.set_velocity("ball", [0, 3.0, 0]))
+    off = quirk.Event("off", "time", level=0.75, action=quirk.switch_off("push"))
+    result = quirk.simulate(quirk.System([ball, push, kick, off]), 1.0, output=[0.0, 0.2, 1.0])
+    after, before = result.at([0.4, 0.5, 0.6]), result.at([0.4, 0.5, 0.6], side="before")
+    np.testing.assert_allclose(after["ball"].velocity[:, 1], [0, 3, 3], atol=1e-14)
+    np.testing.assert_allclose(before["ball"].velocity[:, 1], [0, 0, 3], atol=1e-14)
+    np.testing.assert_allclose(after["ball"].position[:, 0], [0.4, 0.5, 0.5], atol=1e-14)
+    sides = [result.at(0.75, side=side)["push"].force()[0, 2] for side in ("before", "after")]
+    assert sides == [2.0, 0.0]
+    work = result.at([0.1, 0.6, 0.9]).power.work
+    # It falls by t^2 under 2 N until the kick, and from there by (t - 0.5)^2.
+    fallen = np.array([0.1**2, 0.5**2 + 0.1**2, 0.5**2 + 0.25**2])
+    np.testing.assert_allclose(work["push"], 2.0 * (fallen - fallen[0]), atol=1e-12)
+    np.testing.assert_allclose(result.at([0.1, 0.6, 0.9]).power.balance, 0.0, atol=1e-12)
+
+
+def test_turns_between_outputs_that_are_turns_apart():
+    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], angular_velocity=[0, 0, 50.0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 0, 1])
+    result = quirk.simulate(quirk.System([rod, hinge]), 1.0, output=0.05)
+    times = np.linspace(0.0, 1.0, 31)
+    at = result.at(times)
+    np.testing.assert_allclose(at["hinge"].rotation[:, 2], 50.0 * times, atol=1e-3)
+    assert abs(at["hinge"].rotation[:, 2] - 50.0 * times).max() < 10 * at.uncertainty.max()
+
+
+def test_internal_variables_between_outputs():
+    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    motor = quirk.Controller("motor", hinge, Motion.sinusoid(1.0, 3.0), kp=20.0, ki=30.0, kd=5.0)
+    system = quirk.System([rod, hinge, motor], gravity=[0, 0, -9.81])
+    fine = quirk.simulate(system, 0.6, output=0.01, rtol=1e-12, atol=1e-14)
+    at = quirk.simulate(system, 0.6, output=0.06, rtol=1e-12, atol=1e-14).at(fine.time)
+    np.testing.assert_allclose(at["motor"].internal(), fine["motor"].internal(), atol=1e-9)
+    np.testing.assert_allclose(at["motor"].along(), fine["motor"].along(), atol=1e-6)
+
+
+def test_drift_is_not_taken_away():
+    system = random_system(np.random.default_rng(4), bodies=3, loops=0)
+    result = quirk.simulate(system, 0.5, method="RK4", step=0.01, output=0.02, stabilization=None)
+    assert result.residual.position[-1] > 1e-8
+    joint = system.constraints[-1].name
+    near, at = result.residual.position, result.at([0.491]).residual.position
+    assert near[-2] * 0.5 < at[0] < 2 * near[-1], joint
+
+
+def test_kinematics_between_times():
+    crank = Body.box("crank", 1.0, [0.2, 0.05, 0.05], position=[0.1, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, crank, point=[0, 0, 0], axis=[0, 0, 1])
+    drive = quirk.Drive("drive", hinge, Motion.sinusoid(7.0, 3.0))
+    system = quirk.System([crank, hinge, drive])
+    few, all_ = quirk.kinematics(system, np.linspace(0, 1, 21)), quirk.kinematics(system, np.linspace(0, 1, 101))
+    at = few.at(all_.time)
+    np.testing.assert_allclose(at["crank"].position, all_["crank"].position, atol=1e-12)
+    np.testing.assert_allclose(at["crank"].snap, all_["crank"].snap, atol=1e-7)
+    np.testing.assert_allclose(at["drive"].torque(), all_["drive"].torque(), atol=1e-9)
+    np.testing.assert_allclose(at["hinge"].rotation, all_["hinge"].rotation, atol=1e-12)
+    np.testing.assert_allclose(at.power.work["drive"], all_.power.work["drive"], atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("t", "says"),
+    [
+        (1.1, "between 0 and 1 s"),
+        (-0.1, "between 0 and 1 s"),
+        ([0.2, 0.1], "increase"),
+        ([], "list of times"),
+        (np.nan, "finite"),
+        ("x", "times"),
+        ([[0.1]], "list of times"),
+        (None, "times"),
+    ],
+)
+def test_times_that_are_refused(fine, t, says):
+    with pytest.raises(InputError, match=rf"(?s)Result\.at: t .*{says}"):
+        fine.at(t)
+
+
+def test_sides_that_are_refused(fine):
+    with pytest.raises(InputError, match="side"):
+        fine.at(0.5, side="left")
+
+
+def test_outputs_that_are_too_far_apart(fine):
+    few = quirk.simulate(fine.system, 1.0, output=1.0)
+    with pytest.raises(InputError, match=r"outputs are 1 s apart.*output=0\.2"):
+        few.at(0.5)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    release = quirk.Event("cut", "time", level=0.15, action=quirk.release("elbow"))
+    system = chain(parts=[release])
+    first = quirk.simulate(system, 0.3, output=0.05)
+    return first, quirk.simulate(system, 0.2, output=0.05, initial_state=first.state_at(), start=first.time[-1])
+
+
+def test_runs_that_go_on_are_one(parts):
+    first, second = parts
+    whole = quirk.join(first, second)
+    assert whole.time[-1] == 0.5 and (np.diff(whole.time) >= 0).all()
+    for name in ("hinge", "elbow"):
+        both = [part[name].force() for part in parts]
+        np.testing.assert_array_equal(whole[name].force(), np.concatenate(both))
+    assert whole.statistics.steps == first.statistics.steps + second.statistics.steps
+    assert len(whole.events) == 1 and len(whole.options) == 2 and whole.active("elbow").sum() < len(whole.time)
+    assert np.abs(whole.power.balance).max() < 1e-9
+    assert np.abs(whole.at([0.1, 0.4]).power.balance).max() < 1e-7
+    assert "0.5 s" in whole.summary()
+
+
+def test_runs_of_systems_that_are_alike_are_one(parts):
+    first, second = parts
+    other = chain(parts=[quirk.Event("cut", "time", level=0.15, action=quirk.release("elbow"))])
+    again = quirk.simulate(other, 0.2, output=0.05, initial_state=first.state_at(), start=first.time[-1])
+    whole = quirk.join(first, again)
+    np.testing.assert_array_equal(whole["spring"].force(), quirk.join(first, second)["spring"].force())
+    assert whole.segments[-1].model is not again.segments[-1].model
+
+
+def test_runs_that_do_not_fit(parts):
+    first, second = parts
+    with pytest.raises(InputError, match=r"starts at t = 0 s.*start=before\.time"):
+        quirk.join(second, first)
+    with pytest.raises(InputError, match="give results"):
+        quirk.join(first, 3)
+    with pytest.raises(InputError, match="give results"):
+        quirk.join(first.at(0.1), second)
+    moved = first.state_at()
+    moved.velocity = 0 * moved.velocity
+    moved.angular_velocity = 0 * moved.angular_velocity
+    other = quirk.simulate(first.system, 0.1, initial_state=moved, start=first.time[-1])
+    with pytest.raises(InputError, match="velocities that differ"):
+        quirk.join(first, other)
+    heavier = chain(parts=[Body.sphere("more", 1.0, 0.1)])
+    with pytest.raises(InputError, match="another system: bodies: rod, tip was saved"):
+        quirk.join(first, quirk.simulate(heavier, 0.1, start=0.3))
+
+
+def test_turns_that_do_not_fit():
+    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], angular_velocity=[0, 0, 50.0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 0, 1])
+    system = quirk.System([rod, hinge])
+    first = quirk.simulate(system, 0.5)
+    bare = quirk.State(*first.state_at().parts)
+    with pytest.raises(InputError, match='turns of joint "hinge"'):
+        quirk.join(first, quirk.simulate(system, 0.5, initial_state=bare, start=0.5))
+    whole = quirk.join(first, quirk.simulate(system, 0.5, initial_state=first.state_at(), start=0.5))
+    assert whole["hinge"].rotation[-1, 2] == pytest.approx(50.0)

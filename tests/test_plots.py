@@ -1,0 +1,320 @@
+"""Plots that answer questions in one call: what is in their axes, of few bodies and of hundreds, and options of all."""
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Body
+from quirk.event_marks import MOST_LINES, is_mark
+from quirk.figures import draw_largest
+from quirk.plot_spectrum import evenly, spectrum
+from quirk.prefixes import InUnit, prefixed
+
+
+@pytest.fixture(autouse=True)
+def none_is_left_open():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A pendulum that passes its lowest point twice in a second, and a mass on a spring beside it."""
+    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis="y")
+    mass = Body.sphere("mass", 1.0, 0.1, position=[0, 2, 0])
+    guide = quirk.Prismatic("guide", GROUND, mass, axis="x")
+    spring = quirk.Spring("spring", GROUND, mass, point_i=[-1, 2, 0], stiffness=(2 * np.pi * 3) ** 2, rest_length=0.8)
+    events = [quirk.Event("lowest", "hinge.angle", level=np.pi / 2), quirk.Event("fast", "rod.speed", level=1.0)]
+    system = quirk.System([rod, hinge, mass, guide, spring, *events], gravity=[0, 0, -9.81])
+    return quirk.simulate(system, 2.0, output=0.01)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def curves(ax):
+    return {line.get_label(): np.asarray(line.get_ydata()) for line in ax.lines if not is_mark(line)}
+
+
+def test_loads_by_joint_frame_and_component(run):
+    view = run["hinge"]
+    above, below = run.plot.loads("hinge", "joint i", components=["z", "magnitude"]).axes
+    assert above.get_title() == "hinge: force on rod by ground, axes of joint frame i"
+    np.testing.assert_array_equal(curves(above)["z"], view.force("joint i")[:, 2])
+    np.testing.assert_allclose(curves(below)["magnitude"], np.linalg.norm(view.torque(), axis=1), atol=1e-12)
+    assert (above.get_ylabel(), below.get_ylabel()) == ("N", "N m")
+    above, _ = run.plot.loads().axes
+    assert list(curves(above)) == ["hinge", "guide"]
+    (above, _) = run.plot.loads("spring").axes
+    np.testing.assert_array_equal(curves(above)["x"], run["spring"].force()[:, 0])
+
+
+def test_coordinates_and_their_rates(run):
+    angles, travels, rates, speeds = run.plot.coordinates().axes
+    np.testing.assert_array_equal(curves(angles)["hinge"], run["hinge"].rotation[:, 2])
+    np.testing.assert_array_equal(curves(rates)["hinge"], run["hinge"].rotation_rate[:, 2])
+    np.testing.assert_array_equal(curves(travels)["guide"], run["guide"].displacement[:, 2])
+    np.testing.assert_array_equal(curves(speeds)["guide"], run["guide"].velocity[:, 2])
+    assert [ax.get_ylabel() for ax in (angles, travels, rates, speeds)] == ["rad", "m", "rad/s", "m/s"]
+    assert [ax.get_xlabel() for ax in (angles, speeds)] == ["", "time (s)"]
+
+
+QUANTITIES = {
+    "hinge": ("rad", lambda r: r["hinge"].rotation[:, 2]),
+    "hinge.angle_rate": ("rad/s", lambda r: r["hinge"].rotation_rate[:, 2]),
+    "guide.travel": ("m", lambda r: r["guide"].displacement[:, 2]),
+    "rod.velocity.z": ("m/s", lambda r: r["rod"].velocity[:, 2]),
+    "rod.speed": ("m/s", lambda r: np.linalg.norm(r["rod"].velocity, axis=1)),
+    "hinge.force": ("N", lambda r: np.linalg.norm(r["hinge"].force(), axis=1)),
+    "hinge.torque.x": ("N m", lambda r: r["hinge"].torque()[:, 0]),
+    "spring.length": ("m", lambda r: r["spring"].length),
+    "spring.length_rate": ("m/s", lambda r: r["spring"].rate()),
+    "spring.power": ("W", lambda r: r.power["spring"]),
+    "spring.energy": ("J", lambda r: r["spring"].energy),
+    "energy.kinetic": ("J", lambda r: r.energy.kinetic),
+    "time": ("s", lambda r: r.time),
+}
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_quantities_by_name(run, name):
+    unit, values = QUANTITIES[name]
+    (ax,) = run.plot.quantity(name).axes
+    assert ax.get_ylabel() == unit
+    (drawn,) = curves(ax).values()
+    np.testing.assert_array_equal(drawn, values(run))
+
+
+def test_quantities_share_axes_by_unit(run):
+    own = ("twice", 2 * run["hinge"].rotation[:, 2], "rad")
+    one, two = run.plot.quantity("hinge.angle", "rod.position.x", own).axes
+    assert list(curves(one)) == ["hinge.angle", "twice"]
+    assert list(curves(two)) == ["rod.position.x"]
+
+
+@pytest.mark.parametrize(("ask", "said"), [
+    (lambda p: p.quantity("rod.colour"), 'there is no quantity "rod.colour"; there are: rod.position.x'),
+    (lambda p: p.quantity("nobody.speed"), 'no quantity "nobody.speed"; a quantity is "time"'),
+    (lambda p: p.quantity("spring.length.x"), '"spring.length" is a number, and has no x'),
+    (lambda p: p.quantity(), "name a quantity"),
+    (lambda p: p.quantity(3), "a quantity must be a name"),
+    (lambda p: p.quantity(("short", [1, 2])), "values of 'short' must have shape"),
+    (lambda p: p.quantity("rod"), 'say what of "rod" is meant'),
+    (lambda p: p.phase("hinge.force"), "the rate of 'hinge.force' is not known"),
+    (lambda p: p.spectrum("hinge", window="cosy"), "window must be one of scipy.signal; got 'cosy'"),
+    (lambda p: p.coordinates("spring"), "joints must have a free rotation or translation; got Spring"),
+    (lambda p: p.loads("hinge", "k"), "frame must be one of"),
+    (lambda p: p.loads("hinge", components="w"), "components must be some of"),
+    (lambda p: p.compare(3), "other must be a result; got 3"),
+    (lambda p: p.compare(p.result, "spring"), '"spring" must be a body or a joint in both'),
+    (lambda p: p.energy(ax=3), "ax must be axes of matplotlib"),
+    (lambda p: p.energy(size=(1, -1)), "size must be positive"),
+    (lambda p: p.energy(size=3), "size must have shape"),
+    (lambda p: p.energy(style="plain and simple"), "style must be one of"),
+    (lambda p: p.energy(events="few"), "events must be True or False"),
+])  # fmt: skip
+def test_what_cannot_be_drawn(run, ask, said):
+    with pytest.raises(quirk.InputError) as error:
+        ask(run.plot)
+    assert said in str(error.value)
+    assert plt.get_fignums() == []
+
+
+def test_options_that_no_plot_has(run):
+    with pytest.raises(
+        TypeError, match=r"plot.energy\(\) has no argument 'colour'; the arguments of all pictures: path"
+    ):
+        run.plot.energy(colour="red")
+    with pytest.raises(TypeError, match="has no argument 'events'"):
+        run.plot.spectrum("hinge", events=True)
+
+
+def test_phase_portraits(run):
+    (ax,) = run.plot.phase("hinge").axes
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), run["hinge"].rotation[:, 2])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), run["hinge"].rotation_rate[:, 2])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("hinge.angle (rad)", "hinge.angle_rate (rad/s)")
+    (lowest,) = [line for line in ax.lines if is_mark(line) and "lowest" in line.get_label()]
+    np.testing.assert_allclose(lowest.get_xdata(), np.pi / 2, atol=1e-5)
+
+
+def test_spectrum_of_a_spring(run):
+    """3 Hz, 0.2 m; times that events add are resampled."""
+    frequency, amplitude = spectrum(run.time, run["spring"].length, "flattop")
+    assert frequency[np.argmax(amplitude)] == pytest.approx(3.0, abs=0.3)
+    assert amplitude.max() == pytest.approx(0.2, rel=2e-3)
+    (ax,) = run.plot.spectrum("spring.length").axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("frequency (Hz)", "amplitude (m)")
+    assert float(texts(ax)[0].split()[-2]) == pytest.approx(3.0, abs=0.25)
+
+
+@pytest.mark.parametrize("count", [400, 401])
+def test_amplitudes_of_sinusoids(count):
+    time = np.arange(count) / 100.0
+    values = 5.0 + 0.7 * np.sin(2 * np.pi * 50 / (count / 100) * time)
+    frequency, amplitude = spectrum(time, values, "boxcar")
+    assert amplitude.max() == pytest.approx(0.7, rel=1e-9)
+    assert frequency[np.argmax(amplitude)] == pytest.approx(50 / (count / 100))
+
+
+def test_uneven_times_are_resampled_on_each_side_of_a_jump():
+    time = np.sort(np.concatenate([np.linspace(0, 2, 81), [0.333, 0.777, 1.0]]))
+    jumps = np.arange(len(time)) > np.flatnonzero(time == 1.0)[0]
+    step, even = evenly(time, np.sin(time) + 10.0 * jumps)
+    at = step * np.arange(len(even))
+    np.testing.assert_allclose(even, np.sin(at) + 10.0 * (at >= 1.0), atol=1e-6)
+
+
+def test_two_results_compared(run):
+    looser = quirk.simulate(run.system, 1.5, output=0.01, method="RK4", step=0.01)
+    apart, turned, forces = run.plot.compare(looser, ["rod", "hinge"]).axes
+    shared = run.time <= 1.5
+    assert list(curves(apart)) == ["rod"] == list(curves(turned))
+    assert list(curves(forces)) == ["hinge"]
+    assert len(curves(apart)["rod"]) == shared.sum()
+    # The centre of mass is half a metre from the hinge: both panels show the same angle.
+    np.testing.assert_allclose(curves(apart)["rod"][5:], 0.5 * curves(turned)["rod"][5:], rtol=1e-3, atol=1e-12)
+    assert 1e-10 < np.nanmax(curves(turned)["rod"]) < 1e-3
+    itself = run.plot.compare(run)
+    assert np.isnan(curves(itself.axes[0])["rod"]).all()
+
+
+def test_energies_by_name(run):
+    above, below = run.plot.energies().axes
+    np.testing.assert_allclose(sum(curves(above).values()), run.energy.kinetic, rtol=1e-12)
+    np.testing.assert_allclose(sum(curves(below).values()), run.energy.potential, rtol=1e-12)
+
+
+def test_rank_over_time(run):
+    above, below = quirk.simulate(run.system, 0.1, output=0.05).plot.rank().axes
+    np.testing.assert_array_equal(curves(above)["independent"], 10)
+    np.testing.assert_array_equal(curves(above)["rows"], 10)
+    assert np.nanmin(below.lines[-1].get_ydata()) > 0
+
+
+def test_events_are_marked_while_they_are_few(run):
+    (ax,) = run.plot.energy().axes
+    lowest = next(line for line in ax.lines if is_mark(line) and line.get_label().startswith("lowest"))
+    times = run.events.of("lowest").time
+    np.testing.assert_array_equal(lowest.get_xdata()[::3], times)
+    assert lowest.get_ydata()[0] == 0.0  # across the axes
+    assert f"lowest ({len(times)} events)" in texts(ax)
+    (plain,) = run.plot.energy(events=False).axes
+    assert not any(is_mark(line) for line in plain.lines)
+
+
+def test_hundreds_of_events_are_strokes_at_the_border():
+    ball = Body.sphere("ball", 1.0, 0.1)
+    events = [quirk.Event(f"each {k}", "time", level=0.1 * k) for k in range(1, 9)]
+    result = quirk.simulate(quirk.System([ball, *events]), 1.0, output=0.1)
+    result.events._rows = [row for row in result.events for _ in range(40)]
+    (ax,) = result.plot.quantity("ball.speed").axes
+    marks = [line for line in ax.lines if is_mark(line)]
+    assert len(marks) == 5
+    assert sum(len(line.get_xdata()) for line in marks) == 3 * 8 * 40 > MOST_LINES
+    assert all(np.nanmin(line.get_ydata()) > 0.9 for line in marks)
+    assert texts(ax)[-1] == "4 other names (160 events)"
+
+
+def test_many_curves_are_a_few_and_a_band():
+    _, ax = plt.subplots()
+    every = {f"c{k}": np.array([0.0, k]) for k in range(500)}
+    draw_largest(ax, np.array([0.0, 1.0]), every)
+    assert list(curves(ax)) == [f"c{k}" for k in range(492, 500)]
+    (band,) = ax.collections
+    assert band.get_label() == "492 others, all smaller"
+    assert np.concatenate([path.vertices[:, 1] for path in band.get_paths()]).max() == 491
+
+
+def test_axes_of_the_user(run):
+    figure, axes = plt.subplots(2, 2)
+    assert run.plot.motion("rod", ax=axes) is figure
+    assert axes[0, 0].get_title() == "rod\nposition, inertial axes"
+    assert figure.get_suptitle() == ""
+    assert all(len(ax.lines) >= 3 for ax in axes.ravel())
+    _, solid = plt.subplots(subplot_kw={"projection": "3d"})
+    with pytest.raises(quirk.InputError, match=r"plot\.motion: ax must be 4 axes, row by row, for this picture; got 1"):
+        run.plot.motion("rod", ax=solid)
+    with pytest.raises(quirk.InputError, match="ax must be axes of a plane"):
+        run.plot.energy(ax=solid)
+    with pytest.raises(quirk.InputError, match='ax must be axes with projection="3d"'):
+        run.plot.ghosts(view=(20, 30), ax=axes[0, 0])
+
+
+def test_a_figure_of_the_user_is_saved_and_left_open(run, tmp_path):
+    figure, ax = plt.subplots()
+    run.plot.energy(ax=ax, path=tmp_path / "own.png")
+    assert (tmp_path / "own.png").stat().st_size > 1000
+    assert plt.fignum_exists(figure.number)
+
+
+def test_size_and_style(run):
+    figure = run.plot.energy(size=(3.5, 2.0), style=["seaborn-v0_8-paper", {"font.size": 6.0, "lines.linewidth": 3.0}])
+    assert figure.get_size_inches().tolist() == [3.5, 2.0]
+    assert figure.axes[0].lines[-1].get_linewidth() == 3.0
+    assert plt.rcParams["lines.linewidth"] != 3.0
+
+
+def test_a_hundred_saved_plots_leave_nothing_open(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, path, **_: path.write_bytes(b"picture"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(30):
+            run.plot.quantity("hinge", path=tmp_path / f"{k}.png")
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(("unit", "largest", "found"), [
+    ("m", 3e-3, (1e-3, "mm")), ("m", 0.5, (1.0, "m")), ("m", 5e4, (1e3, "km")), ("N m", 2e6, (1e6, "MN m")),
+    ("rad", 1e5, (1.0, "rad")), ("rad", 1e-5, (1e-6, "µrad")), ("s", 1e6, (1.0, "s")), ("m/s$^2$", 1e6, (1.0, "m/s$^2$")),
+    ("kg m/s", 1e9, (1.0, "kg m/s")), ("", 1e9, (1.0, "")), ("m", 1e-30, (1.0, "m")), ("m", np.inf, (1.0, "m")),
+])  # fmt: skip
+def test_prefixes(unit, largest, found):
+    assert prefixed(unit, largest) == pytest.approx(found)
+
+
+def test_ticks_of_a_prefix_and_lines_in_metres():
+    figure, ax = plt.subplots()
+    ax.plot([0.0, 1.0], [0.0, 4e-3])
+    ax.yaxis.set_major_formatter(InUnit(1e-3))
+    figure.draw_without_rendering()
+    labels = {text.get_text() for text in ax.get_yticklabels()}
+    assert {"0.0", "1.0", "4.0"} <= labels
+
+
+class TestSummary:
+    def test_it_tells_events_and_the_largest_loads_alone(self):
+        """Of sixty bodies on as many wires: few lines, with how many are left out."""
+        parts = []
+        for k in range(60):
+            ball = Body.sphere(f"ball {k}", 1.0 + 0.01 * k, 0.01, position=[k, 0, -1])
+            parts += [ball, quirk.Distance(f"wire {k}", GROUND, ball, point_i=[k, 0, 0])]
+        ticks = [quirk.Event(f"tick {k}", "time", level=0.01 * k) for k in range(1, 12)]
+        text = quirk.simulate(quirk.System([*parts, *ticks], gravity=[0, 0, -9.81]), 0.2, output=0.1).summary()
+        lines = text.splitlines()
+        assert len(lines) < 45
+        assert "tick 1: 1 event, at 0.01 s" in lines
+        assert "and 3 events of 3 other names" in lines
+        assert "and 44 more, with smaller forces and torques" in lines
+        assert any(line.startswith("wire 59 ") for line in lines)
+        assert not any(line.startswith("wire 0 ") for line in lines)
+
+    def test_friction_and_segments(self):
+        """One block slides to rest, another does not stop within the run."""
+        parts = []
+        for name, speed in (("slow", 0.5), ("swift", 20.0)):
+            block = Body.box(name, 1.0, [0.1, 0.1, 0.1], velocity=[speed, 0, 0])
+            guide = quirk.Prismatic(f"{name} guide", GROUND, block, axis="x")
+            parts += [block, guide, quirk.Friction(f"{name} rub", guide, 0.5)]
+        text = quirk.simulate(quirk.System(parts, gravity=[0, 0, -9.81]), 0.4, output=0.1).summary()
+        assert "friction at the end    slides: swift rub; sticks: slow rub" in text
+        assert "segments               2, with 10 to 11 rows, none redundant" in text

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from ..interruption import Held
 from ..progress import ProgressLine
 from ..resultfile.dataset import library
 from ..schedule import output_times
@@ -109,10 +110,11 @@ def sweep(
     times = _times(duration, reduce, options)
     runs, seeds = _runs(build, rows, seed)
     job = _pickled(Job(build, duration, options, reduce, times, COORDINATES.union(rows[0], seeds)))
+    stop = np.zeros(1, dtype=np.int64)
     stream: Generator[Outcome | None, None, None] = (
-        computed_here(job, runs, count, retries) if client is None else computed_on(client, job, runs)
+        computed_here(job, runs, count, retries, stop) if client is None else computed_on(client, job, runs, stop)
     )
-    found = _collected(stream, len(runs), progress)
+    found = _collected(stream, len(runs), progress, stop)
     return dataset(rows, found, times, seeds, {"duration": duration})
 
 
@@ -178,9 +180,9 @@ def _pickled(job: Job) -> bytes:
 
 
 def _collected(
-    stream: Generator[Outcome | None, None, None], count: int, progress: bool | None
+    stream: Generator[Outcome | None, None, None], count: int, progress: bool | None, stop: np.ndarray
 ) -> list[Outcome | None]:
-    """Return what came out of each run; None for those that were not computed when Ctrl-C came."""
+    """Return what came out of each run; None for those that were not computed when Ctrl-C came, which sets `stop`."""
     found: list[Outcome | None] = [None] * count
     done = failed = 0
 
@@ -189,7 +191,7 @@ def _collected(
 
     line = ProgressLine.shown(progress, 0, count, told)
     try:
-        with contextlib.suppress(KeyboardInterrupt), contextlib.closing(stream):
+        with contextlib.suppress(KeyboardInterrupt), Held(stop), contextlib.closing(stream):
             for outcome in stream:
                 if outcome is not None:
                     found[outcome.number] = outcome

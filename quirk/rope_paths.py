@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,13 +11,22 @@ from .body import Body
 from .constraints import Distance, DistanceDrive, Pulley, Rope
 from .constraints.drum import course
 from .frame import axes_with_z
-from .scene import Scene
 
 # Points of a rope around a drum.
 ARC = 12
 
 
-def rods(scene: Scene, constraints: Any) -> list[tuple[Any, np.ndarray]]:
+class Paths(Protocol):
+    """Where bodies are at the times of pictures: poses (nt, 3) and (nt, 3, 3) by name, and paths of their points."""
+
+    @property
+    def times(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def poses(self) -> dict[str, tuple[np.ndarray, np.ndarray]]: ...  # noqa: D102
+    def path_of(self, body: Any, local: np.ndarray, /) -> np.ndarray: ...  # noqa: D102
+
+
+def rods(scene: Paths, constraints: Any) -> list[tuple[Any, np.ndarray]]:
     """Return constraints that hold points apart or together, with the course (nt, k, 3) in N of what does so."""
     found: list[tuple[Any, np.ndarray]] = []
     for constraint in constraints:
@@ -29,13 +38,13 @@ def rods(scene: Scene, constraints: Any) -> list[tuple[Any, np.ndarray]]:
     return found
 
 
-def _over_drums(scene: Scene, pulley: Pulley) -> np.ndarray:
+def _over_drums(scene: Paths, pulley: Pulley) -> np.ndarray:
     centres = [scene.path_of(body, place) for body, place in zip(pulley.met, pulley.places, strict=True)]
     axes = [None if drum is None else _axes(scene, drum) for drum in pulley.drums]
     return np.array([_course(pulley, [c[t] for c in centres], axes, t) for t in range(len(scene.times))])
 
 
-def _axes(scene: Scene, drum: Any) -> np.ndarray:
+def _axes(scene: Paths, drum: Any) -> np.ndarray:
     """Axes (nt, 3, 3) in N of a drum, as columns."""
     own = axes_with_z(drum.axis)
     if not isinstance(drum.body, Body):

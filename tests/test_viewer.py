@@ -107,6 +107,13 @@ class TestFile:
         shifted = np.array(own) @ R.T + np.vstack([np.zeros(3), root])
         np.testing.assert_allclose(shifted - shifted[0], 0, atol=1e-6)
 
+    @pytest.mark.parametrize(("follow", "moves"), [(None, True), ("ground", False), ("ball", True)])
+    def test_what_goes_far_is_followed(self, tmp_path, follow, moves):
+        ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[20, 0, 0])
+        result = quirk.simulate(quirk.System([ball]), 1.0, output=0.1)
+        messages, _ = recording(result.to_html(tmp_path / "f.html", follow=follow))
+        assert any(m["type"] == "SetPositionMessage" and m["name"] == "/N" for _, m in messages) == moves
+
     def test_it_is_replaced_as_a_whole(self, result, tmp_path):
         path = tmp_path / "a.html"
         path.write_text("old")
@@ -122,8 +129,8 @@ class TestFile:
             ({"speed": -1}, "to_html: speed must be positive"),
             ({"speed": 1e6}, "in which nothing moves: choose a lower speed, such as 0.1"),
             ({"speed": 1e-9}, "at most 5000000 poses are kept: choose a higher speed or a lower fps"),
-            ({"follow": "hinge"}, "to_html: follow must be the name of a body; got 'hinge'"),
-            ({"follow": 3}, "to_html: follow must be the name of a body; got 3"),
+            ({"follow": "hinge"}, "to_html: follow must be the name of a body, or .ground.; got 'hinge'"),
+            ({"follow": 3}, "to_html: follow must be the name of a body, or .ground.; got 3"),
             ({"trails": ["hinge"]}, 'to_html: trails must be points of bodies; got Revolute "hinge"'),
             ({"trails": 3}, "to_html: trails must be names of bodies, or pairs"),
             ({"trails": [("bob/1", [1, 2])]}, r"to_html: point of 'bob/1' must have shape \(3,\)"),
@@ -175,7 +182,7 @@ class TestLive:
             ({"host": ""}, "view: host must be an address of this machine"),
             ({"host": "192.0.2.1"}, "view: nothing can be served at 192.0.2.1:0"),
             ({"block": "yes"}, "view: block must be True or False"),
-            ({"follow": "hinge"}, "view: follow must be the name of a body"),
+            ({"follow": "hinge"}, "view: follow must be the name of a body, or"),
         ],
     )
     def test_what_is_refused(self, result, options, message):

@@ -206,10 +206,14 @@ def test_what_goes_far_is_not_a_speck():
     ball = quirk.Body.sphere("ball", 1.0, 0.5, velocity=[100, 0, 0])
     result = quirk.simulate(quirk.System([ball]), 1.0, output=0.1)
     drawn = contents.of_result(result, result.time)
-    middle, half = drawn.extent.view
     assert drawn.extent.size == pytest.approx(1.0)
-    assert half == pytest.approx(3.0)
+    assert drawn.extent.far
+    middle, half = drawn.extent.view(followed=True)
+    assert half == pytest.approx(1.5)
     np.testing.assert_allclose(middle, 0, atol=1e-12)
+    middle, half = drawn.extent.view(followed=False)
+    assert half == pytest.approx(50.5)
+    np.testing.assert_allclose(middle, [50, 0, 0], atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [Box((1, 2, 3)), Cylinder(0.5, 2.0, (1, 1, 0)), Ellipsoid((1, 2, 3))])
@@ -261,3 +265,32 @@ def test_poses_of_a_state_are_those_of_the_system(swing):
 def test_arrows_that_are_refused(swing, arrows, message):
     with pytest.raises(quirk.QuirkError, match=message):
         contents.of_result(swing, swing.time, arrows=arrows)
+
+
+def winch():
+    load = quirk.Body.sphere("load", mass=5.0, radius=0.05, position=[0.1, 0, -1])
+    drum = quirk.Body("winch", mass=4.0, inertia=[0.02, 0.02, 0.02])
+    bearing = quirk.Revolute("bearing", quirk.GROUND, drum, point=[0, 0, 0], axis=[0, -1, 0])
+    sheave = quirk.Drum(drum, [0, 0, 0], [0, -1, 0], radius=0.1)
+    return quirk.System(
+        [load, drum, bearing, quirk.Pulley("cable", [(load, [0, 0, 0]), sheave])], gravity=[0, 0, -9.81]
+    )
+
+
+def test_ropes_of_pulleys_leave_drums_and_end_at_their_points():
+    system = winch()
+    drawn = contents.of_state(system, system.initial_state())
+    (cord,) = drawn.cords
+    path = cord.path(drawn.poses)[0]
+    np.testing.assert_allclose(path[0], [0.1, 0, -1], atol=1e-12)
+    np.testing.assert_allclose(path[-1], [0.1, 0, 0], atol=1e-12)  # where the rope touches the drum
+    assert cord.shown(drawn.poses).all()
+
+
+def test_wheels_are_drawn_of_what_constraints_know():
+    system = winch()
+    drawn = contents.of_state(system, system.initial_state())
+    reach = [
+        np.abs(look.surface.vertices[:, [0, 2]]).max() for look in part(drawn, "winch").looks if not look.surface.closed
+    ]
+    assert max(reach) == pytest.approx(0.1)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgba
 
-from quirk.body import Body
+from quirk.body import GROUND, Body
 from quirk.polyhedron import fault, welded
+from quirk.round_parts import round_faces
+from quirk.scene import WHEEL
 from quirk.shapes import Mesh, Shape
 
 from .parts import BodyPart, Look
-from .surfaces import Surface, ball, creased, ellipsoid, of_polygons, together, tube
+from .surfaces import Surface, ball, creased, ellipsoid, of_faces, of_polygons, together, tube
 
 if TYPE_CHECKING:
     from quirk.system import System
@@ -33,16 +35,24 @@ def color_of(number: int) -> str:
 def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
     """Return all bodies with what is fixed to them; `reach` is that of each body, m, by name."""
     found = []
+    wheels = round_faces(system)
     for number, body in enumerate(system.bodies):
         usual = to_rgba(color_of(number))
         looks = [Look(surface_of(shape), _color(shape.color, usual)) for shape in body.shapes]
         arms = _arms(held_points(system, body), reach[body.name])
         if arms is not None:
             looks.append(Look(arms, usual))
+        looks += _wheels(wheels, body.name)
         if not looks:
             looks.append(Look(_of_inertia(body), usual))
         found.append(BodyPart(body.name, looks, body))
+    if rings := _wheels(wheels, GROUND.name):
+        found.append(BodyPart(GROUND.name, rings, GROUND))
     return found
+
+
+def _wheels(faces: Mapping[str, list[np.ndarray]], name: str) -> list[Look]:
+    return [Look(of_faces(faces[name]), to_rgba(WHEEL))] if faces.get(name) else []
 
 
 def surface_of(shape: Shape) -> Surface:

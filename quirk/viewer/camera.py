@@ -43,6 +43,4 @@ def direction(extent: Extent) -> np.ndarray:
 
 def _box(extent: Extent) -> np.ndarray:
     """Sides (3,) of the box around the mechanism, m: around all of its motion unless it goes far."""
-    _, half = extent.view
-    whole = extent.high - extent.low
-    return whole if whole.max() <= 2 * half * (1 + 1e-9) else np.ptp(extent.start, axis=0)
+    return np.ptp(extent.start, axis=0) if extent.far else extent.high - extent.low

@@ -10,11 +10,12 @@ import numpy as np
 
 from quirk import in_between, rotation
 from quirk.body import Body
+from quirk.constraints import Pulley
 
 from .bodies import body_parts, reach_of
 from .forces import arrow_parts, checked_arrows, element_parts
-from .joints import joint_parts
-from .parts import BodyPart, Part, Trail
+from .joints import ROPE, joint_parts
+from .parts import BodyPart, Cord, Part, Trail
 from .poses import Poses
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from quirk.state import State
     from quirk.system import System
 
-# A mechanism that goes far fills at least this part of the picture's width, and pictures begin where it begins.
-LEAST_PART = 1 / 6
+# A mechanism that would fill less than this part of a picture's width goes far; and what part it fills if followed.
+LEAST_PART, FOLLOWED_PART = 1 / 6, 1 / 3
 TRAIL_COLOR = (0.8, 0.2, 0.07, 1.0)
 # Points of a trail between two pictures.
 TRAIL_POINTS = 3
@@ -54,18 +55,23 @@ class Extent:
         return float(np.ptp(self.start, axis=0).max())
 
     @property
-    def view(self) -> tuple[np.ndarray, float]:
-        """Middle (3,) and half the width, m, of what a picture shows of it."""
+    def far(self) -> bool:
+        """Whether it goes so far that it is small in a picture of all its motion."""
+        return self.size < LEAST_PART * float((self.high - self.low).max())
+
+    def view(self, followed: bool) -> tuple[np.ndarray, float]:
+        """Middle (3,) and half the width, m, of what a picture shows: all of the motion, or what is followed."""
         half = 0.5 * float((self.high - self.low).max())
-        most = 0.5 * self.size / LEAST_PART
-        return (0.5 * (self.low + self.high), half) if half <= most else (self.start.mean(axis=0), most)
+        most = 0.5 * self.size / FOLLOWED_PART
+        return (self.start.mean(axis=0), most) if followed and most < half else (0.5 * (self.low + self.high), half)
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What is shown of a system: bodies, joints, springs and arrows as parts, trails, and the poses of all bodies."""
+    """What is shown of a system: bodies, joints, springs and arrows as parts, ropes, trails, and where bodies are."""
 
     parts: list[Part]
+    cords: list[Cord]
     trails: list[Trail]
     poses: Poses
     extent: Extent
@@ -92,12 +98,9 @@ def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails
     bodies = body_parts(system, reach)
     extent = _extent(system, poses, bodies, trails)
     ground = 2.5 * float((extent.high - extent.low).max())
-    return Contents(
-        [*bodies, *joint_parts(system, reach, extent.size, ground, extent.up), *element_parts(elements, extent.size)],
-        trails,
-        poses,
-        extent,
-    )
+    cords = [Cord(constraint, ROPE) for constraint in system.constraints if isinstance(constraint, Pulley)]
+    joints = joint_parts(system, reach, extent.size, ground, extent.up)
+    return Contents([*bodies, *joints, *element_parts(elements, extent.size)], cords, trails, poses, extent)
 
 
 def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[Trail]) -> Extent:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quirk import validate
-from quirk.body import Body
+from quirk.body import GROUND, Body
 from quirk.errors import InputError
 from quirk.files import whole
 from quirk.plot_paths import checked_points
@@ -48,7 +48,8 @@ def to_html(
     speed : float
         2 shows the motion twice as fast as it is, 0.01 a hundred times slower.
     follow : str, optional
-        Name of a body that stays in the middle, while all else moves about it.
+        Name of a body that stays where it is, while all else moves about it; or "ground" for a picture that stands
+        still. Default: this, unless all bodies together go so far that they would be small; then these are followed.
     arrows : names of constraints and forces, or "all"
         Whose force and torque on body j, or on their last body, are drawn at the joint point.
     trails : names of bodies, or pairs (body name, point (3,) in body coordinates)
@@ -100,9 +101,11 @@ def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
 
 
 def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
-    """Return the name of a body, or None."""
-    if follow is not None and not (isinstance(follow, str) and isinstance(result.system[follow], Body)):
-        raise InputError(f"{owner}: follow must be the name of a body; got {follow!r}")
+    """Return the name of a body, "ground" or None."""
+    if follow is None or (isinstance(follow, str) and follow == GROUND.name):
+        return follow
+    if not isinstance(follow, str) or not isinstance(result.system[follow], Body):
+        raise InputError(f'{owner}: follow must be the name of a body, or "{GROUND.name}"; got {follow!r}')
     return follow
 
 

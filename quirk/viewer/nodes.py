@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .parts import Arrow, BodyPart, Look, Marker, Part, Track, Trail
+from .parts import Arrow, BodyPart, Cord, Look, Marker, Part, Track, Trail
 
 ROOT = "/N"
 # Stretches of a trail of which those that are behind are sent once, and the last one with each picture.
 STRETCHES = 30
-TRAIL_WIDTH = 2.5
+TRAIL_WIDTH, CORD_WIDTH = 2.5, 3.5
 
 
 def path_of(kind: str, *names: str) -> str:
@@ -99,6 +99,24 @@ class PartNode:
         """Write its name, or do not."""
         if self._label is not None:
             self._label.visible = shown
+
+
+class CordNode:
+    """The rope of a pulley, whose course is sent with each picture."""
+
+    def __init__(self, scene: Any, cord: Cord) -> None:
+        self._line = scene.add_line_segments(
+            path_of("between", cord.name),
+            np.zeros((1, 2, 3)),
+            rgb(cord.color),
+            thickness=CORD_WIDTH,
+            thickness_units="screen",
+        )
+
+    def show(self, path: np.ndarray, shown: np.ndarray, k: int) -> None:
+        """Show the course in picture number `k` of those (nt, k, 3) at all of them."""
+        self._line.visible = bool(_at(shown, k))
+        self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
 
 
 class TrailNodes:

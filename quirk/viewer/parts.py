@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from quirk import rotation
 from quirk.body import Body, Ground
+from quirk.constraints import Pulley
 from quirk.frame import Frame
+from quirk.rope_paths import rods
 
 from .poses import Poses
 from .surfaces import Surface
@@ -66,9 +67,9 @@ class Part(ABC):
 
 @dataclass(frozen=True)
 class BodyPart(Part):
-    """A body with all that is fixed to it and never switched off."""
+    """A body, or the ground, with all that is fixed to it and never switched off."""
 
-    body: Body
+    body: Body | Ground
 
     def track(self, poses: Poses) -> Track:
         """Return the poses of the body."""
@@ -105,7 +106,7 @@ class Span(Part):
     def track(self, poses: Poses) -> Track:
         """Return the first point, the direction and the length."""
         (one, p), (two, q) = self.ends
-        start, end = poses.point(one, p), poses.point(two, q)
+        start, end = poses.path_of(one, p), poses.path_of(two, q)
         lengths, orientation = along(end - start)
         scale = np.stack([np.ones_like(lengths), np.ones_like(lengths), lengths], axis=1)
         return Track(start, orientation, poses.acts[self.of] & (lengths > 0), scale)
@@ -126,7 +127,29 @@ class Arrow(Part):
         """Return the point, the direction and the length."""
         lengths, orientation = along(self.vectors(poses.time))
         shown = poses.acts[self.of] & (lengths > NO_LENGTH * self.longest)
-        return Track(poses.point(self.body, self.point), orientation, shown, np.tile(lengths[:, None], (1, 3)))
+        return Track(poses.path_of(self.body, self.point), orientation, shown, np.tile(lengths[:, None], (1, 3)))
+
+
+@dataclass(frozen=True)
+class Cord:
+    """The rope of a pulley, a line whose course changes."""
+
+    pulley: Pulley
+    color: Color
+
+    @property
+    def name(self) -> str:
+        """That of the pulley."""
+        return self.pulley.name
+
+    def path(self, poses: Poses) -> np.ndarray:
+        """Return its course (nt, k, 3) in N, m."""
+        ((_, course),) = rods(poses, [self.pulley])
+        return course
+
+    def shown(self, poses: Poses) -> np.ndarray:
+        """Return when it is shown, (nt,) bool."""
+        return poses.acts[self.name]
 
 
 @dataclass(frozen=True)
@@ -149,8 +172,3 @@ def along(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     opposite = q[:, 0] < 1e-12
     q[opposite] = [0.0, 1.0, 0.0, 0.0]
     return lengths, q / np.linalg.norm(q, axis=1, keepdims=True)
-
-
-def quaternion_of(matrix: np.ndarray) -> np.ndarray:
-    """Return the quaternion (4,) of axes (3, 3) as columns."""
-    return rotation.from_matrix(matrix)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quirk import validate
+from quirk.body import GROUND
 
 from . import contents
 from .handle import View
 from .html import checked_follow, checked_rates, checked_trails, picture_times
 from .serving import announced, server_at, stopped
-from .stage import Stage
+from .stage import ALL, Stage
 
 if TYPE_CHECKING:
     from quirk.result import Result
 
-NOTHING = "nothing"
 # Seconds between looks at whether there is anything to do while nothing plays.
 IDLE = 0.1
 
@@ -86,7 +86,9 @@ class Player(View):
         self._play = gui.add_checkbox("play", last > 0, disabled=last < 1)
         self._slider = gui.add_slider("picture", 0, max(last, 1), 1, 0, disabled=last < 1)
         self._rate = gui.add_number("times the speed", 1.0, min=0.01, max=100.0, step=0.01)
-        self._follow = gui.add_dropdown("follow", [NOTHING, *drawn.poses.position], initial_value=follow or NOTHING)
+        self._follow = gui.add_dropdown(
+            "follow", [GROUND.name, ALL, *drawn.poses.position], initial_value=self._stage.follow
+        )
         self._labels = gui.add_checkbox("names", labels)
         self._wanted: int | None = None
 
@@ -117,7 +119,7 @@ class Player(View):
             picture = int(np.clip(place, 0, last))
             wanted = picture, str(self._follow.value)
             if wanted != shown:
-                self._stage.follow = None if wanted[1] == NOTHING else wanted[1]
+                self._stage.follow = wanted[1]
                 self._stage.show(picture)
                 self._slider.value, shown = picture, wanted
             self._closed.wait(1.0 / self._fps if self._play.value else IDLE)

@@ -71,7 +71,17 @@ class Poses:
             return self.position[body.name], self.orientation[body.name]
         return np.zeros((len(self.time), 3)), np.tile(rotation.IDENTITY, (len(self.time), 1))
 
-    def point(self, body: Body | Ground, local: np.ndarray) -> np.ndarray:
+    @property
+    def times(self) -> np.ndarray:
+        """The times (nt,) of the pictures, s."""
+        return self.time
+
+    @property
+    def poses(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Positions (nt, 3) and axes (nt, 3, 3) in N of all bodies by name."""
+        return {name: (r, rotation.matrix(self.orientation[name])) for name, r in self.position.items()}
+
+    def path_of(self, body: Body | Ground, local: np.ndarray) -> np.ndarray:
         """Return the path (nt, 3) in N of a point of a body or of the ground."""
         r, q = self.of(body)
         return r + rotation.matrix(q) @ local

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from quirk import rotation
+from quirk.body import GROUND
 
 from . import camera
 from .contents import Contents
-from .nodes import ROOT, PartNode, TrailNodes, path_of
+from .nodes import ROOT, CordNode, PartNode, TrailNodes, path_of
 from .parts import Part, Track
 from .poses import Poses
 
+# What is followed of a mechanism: the mean of all its bodies' positions.
+ALL = "all bodies"
 # Half the width of what is shown, in lengths of the scene: viser's light, shadows and keys suit such a size.
 HALF = 2.0
 # About so many squares of the grid are as wide as what is shown.
@@ -29,14 +32,16 @@ class Stage:
     ----------
     server : viser.ViserServer
     contents : what is drawn, and where it is in all pictures
-    follow : name of a body that stays where it is in the picture, while all else moves about it; None for none
+    follow : what stays where it is in the picture, while all else moves about it: the name of a body, ALL, or "ground";
+        None for ALL if the mechanism goes far, else "ground"
     labels : whether the names of bodies and joints are written beside them
     """
 
     def __init__(self, server: Any, contents: Contents, *, follow: str | None = None, labels: bool = False) -> None:
         self._scene, self._contents = server.scene, contents
-        self.follow, self._shown = follow, 0
-        self._middle, half = contents.extent.view
+        usual = ALL if contents.extent.far else GROUND.name
+        self.follow, self._shown = usual if follow is None else follow, 0
+        self._middle, half = contents.extent.view(self.follow != GROUND.name)
         self._unit = HALF / half
         self._axes = camera.axes_of(contents.extent)
         self._scene.set_up_direction("+z")
@@ -45,6 +50,7 @@ class Stage:
         self._camera(server)
         self._ground(half)
         self._nodes = [PartNode(self._scene, part, self._unit, labels) for part in contents.parts]
+        self._cords = [CordNode(self._scene, cord) for cord in contents.cords]
         self._trails = [
             TrailNodes(self._scene, trail, k, self._inside(trail.path)) for k, trail in enumerate(contents.trails)
         ]
@@ -58,6 +64,7 @@ class Stage:
         """Take other poses of all bodies, and show the first of them."""
         self._poses = poses
         self._tracks = [self._in_scene(part, part.track(poses)) for part in self._contents.parts]
+        self._courses = [(self._inside(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
         self.show(0)
 
     def show(self, k: int) -> None:
@@ -65,15 +72,22 @@ class Stage:
         self._shown = k
         for node, track in zip(self._nodes, self._tracks, strict=True):
             node.show(track, k)
+        for cord, (path, acts) in zip(self._cords, self._courses, strict=True):
+            cord.show(path, acts, k)
         for trail in self._trails:
             trail.show(k)
-        shift = np.zeros(3)
-        if self.follow is not None:
-            path = self._poses.position[self.follow]
-            shift = self._unit * self._axes.T @ (path[k] - path[0])
+        shift = self._unit * self._axes.T @ self._gone(k)
         self._root.position = -shift
         if self._clock is not None:
             self._clock.text = f"t = {self._poses.time[k]:.{self._decimals}f} s"
+
+    def _gone(self, k: int) -> np.ndarray:
+        """How far (3,) in N, m, what is followed has gone since the first picture."""
+        if self.follow == GROUND.name:
+            return np.zeros(3)
+        paths = self._poses.position
+        path = np.mean(list(paths.values()), axis=0) if self.follow == ALL else paths[self.follow]
+        return np.asarray(path[k] - path[0])
 
     def show_labels(self, shown: bool) -> None:
         """Write names, or do not."""

@@ -53,6 +53,12 @@ def of_polygons(faces: Sequence[np.ndarray]) -> Surface:
     return creased(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3))
 
 
+def of_faces(faces: Sequence[np.ndarray]) -> Surface:
+    """Return convex polygons (k, 3) that are no solid, and are seen from both sides."""
+    corners = np.array([face[[0, k, k + 1]] for face in faces for k in range(1, len(face) - 1)])
+    return creased(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3), closed=False)
+
+
 def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) -> Surface:
     """Return a surface whose triangles share vertices where they meet smoothly, and have their own at edges."""
     size = np.abs(vertices - vertices.mean(axis=0)).max() or 1.0

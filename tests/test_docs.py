@@ -23,6 +23,7 @@ PAGES = {
         "model-files",
         "planar",
         "plots",
+        "sweeps",
         "whole-system",
     )
 }

@@ -108,7 +108,7 @@ def sweep(
         raise InputError(f"{OWNER}: client has workers of its own; give one or the other")
     count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
     times = _times(duration, reduce, options)
-    runs, seeds = _runs(build, rows, seed)
+    runs, seeds = runs_of(build, rows, seed)
     job = _pickled(Job(build, duration, options, reduce, times, COORDINATES.union(rows[0], seeds)))
     stop = np.zeros(1, dtype=np.int64)
     stream: Generator[Outcome | None, None, None] = (
@@ -143,7 +143,7 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
     return output_times(output, start, start + duration)
 
 
-def _runs(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[Run], dict[str, np.ndarray]]:
+def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[Run], dict[str, np.ndarray]]:
     """Return all runs, and the seeds of these by name of the argument if there are any."""
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")

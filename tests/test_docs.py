@@ -24,6 +24,7 @@ PAGES = {
         "planar",
         "plots",
         "results",
+        "sweeps",
         "viewing",
         "whole-system",
     )

@@ -15,6 +15,7 @@ import quirk
 from quirk.sweeps.dataset import dataset
 from quirk.sweeps.parameters import parameters_of_runs
 from quirk.sweeps.run import Job, Run, outcomes
+from quirk.sweeps.sweep import runs_of
 from quirk.sweeps.table import rows_at
 
 xarray = pytest.importorskip("xarray")
@@ -150,14 +151,14 @@ def test_seeds_are_given_to_builds_that_ask_and_recorded():
     def mass(result):
         return result.system["rod"].mass
 
-    one, same, other = (
-        quirk.sweep(build, {"mass": [1, 2]}, 0.1, reduce=mass, workers=1, seed=seed, method="RK4", step=0.05)
-        for seed in (5, 5, 6)
-    )
-    assert one.identical(same)
-    assert not np.array_equal(one.seed, other.seed)
+    found = quirk.sweep(build, {"mass": [1, 2]}, 0.1, reduce=mass, workers=1, seed=5, method="RK4", step=0.05)
     for k in range(2):
-        assert one.value[k] == 1 + k + np.random.default_rng(int(one.seed[k])).random()
+        assert found.value[k] == 1 + k + np.random.default_rng(int(found.seed[k])).random()
+    rows = parameters_of_runs({"mass": [1, 2]})
+    for seed, same in ((5, True), (6, False), (None, False)):
+        runs, seeds = runs_of(build, rows, seed)
+        assert np.array_equal(found.seed, seeds["seed"]) is same
+        assert [run.arguments["seed"] for run in runs] == seeds["seed"].tolist()
 
 
 @pytest.mark.parametrize(

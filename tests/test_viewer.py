@@ -276,6 +276,7 @@ def chromium():
     """A browser without a screen, and without a network."""
     if not (CHROMIUM and DRIVER):
         pytest.skip("needs chromium and chromium-driver")
+    pytest.importorskip("selenium")
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 

@@ -79,7 +79,8 @@ class RowFile:
         self._rows += len(rows.time)
         self._widths = tuple(part[0].size for part in rows)
         for file, part, kind in zip(self._files, rows, KINDS, strict=True):
-            waiting: Any = memoryview(np.ascontiguousarray(part, dtype=kind)).cast("B") if part.size else b""
+            block: Any = np.ascontiguousarray(part, dtype=kind)
+            waiting = memoryview(block).cast("B") if block.size else memoryview(b"")
             while waiting:
                 waiting = waiting[file.write(waiting) :]
 

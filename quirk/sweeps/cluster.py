@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import pickle
+import time
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import InputError
 from ..resultfile.dataset import library
@@ -14,25 +17,33 @@ from .run import Job, Outcome, Run, outcome, said
 if TYPE_CHECKING:
     import distributed
 
+LOOK = 0.05  # s between two looks at what has come
 
-def computed_on(client: Any, job: bytes, runs: Sequence[Run]) -> Generator[Outcome, None, None]:
-    """Compute runs on a cluster; yields what comes out as it does.
 
-    The scheduler repeats what a worker was computing as it died, as often as it is configured to
-    ("distributed.scheduler.allowed-failures").
+def computed_on(
+    client: Any, job: bytes, runs: Sequence[Run], stop: np.ndarray
+) -> Generator[Outcome | None, None, None]:
+    """Compute runs on a cluster; yields what comes out as it does, and None from time to time meanwhile.
+
+    Ends soon when `stop` (1,) is set. The scheduler repeats what a worker was computing as it died, as often as it is
+    configured to ("distributed.scheduler.allowed-failures").
     """
     import cloudpickle
 
     distributed = library("distributed", "sweep with a client", "cluster")
     connected, opened = _connected(client)
     numbers = {connected.submit(computed, job, cloudpickle.dumps(run), pure=False): run.number for run in runs}
-    waiting = set(numbers)
+    completed = distributed.as_completed(list(numbers))
     try:
-        for future in distributed.as_completed(list(numbers)):
-            waiting.discard(future)
-            yield _outcome(future, numbers.pop(future))
+        while numbers and not stop[0]:
+            ready = completed.next_batch(block=False)
+            for future in ready:
+                yield _outcome(future, numbers.pop(future))
+            if not ready:
+                yield None
+                time.sleep(LOOK)
     finally:
-        connected.cancel(list(waiting))
+        connected.cancel(list(numbers))
         if opened:
             connected.close()
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from ..interruption import Held
 from ..progress import ProgressLine
 from ..resultfile.dataset import library
 from ..schedule import output_times
@@ -107,12 +108,13 @@ def sweep(
         raise InputError(f"{OWNER}: client has workers of its own; give one or the other")
     count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
     times = _times(duration, reduce, options)
-    runs, seeds = _runs(build, rows, seed)
+    runs, seeds = runs_of(build, rows, seed)
     job = _pickled(Job(build, duration, options, reduce, times, COORDINATES.union(rows[0], seeds)))
+    stop = np.zeros(1, dtype=np.int64)
     stream: Generator[Outcome | None, None, None] = (
-        computed_here(job, runs, count, retries) if client is None else computed_on(client, job, runs)
+        computed_here(job, runs, count, retries, stop) if client is None else computed_on(client, job, runs, stop)
     )
-    found = _collected(stream, len(runs), progress)
+    found = _collected(stream, len(runs), progress, stop)
     return dataset(rows, found, times, seeds, {"duration": duration})
 
 
@@ -141,7 +143,7 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
     return output_times(output, start, start + duration)
 
 
-def _runs(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[Run], dict[str, np.ndarray]]:
+def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[Run], dict[str, np.ndarray]]:
     """Return all runs, and the seeds of these by name of the argument if there are any."""
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
@@ -178,9 +180,9 @@ def _pickled(job: Job) -> bytes:
 
 
 def _collected(
-    stream: Generator[Outcome | None, None, None], count: int, progress: bool | None
+    stream: Generator[Outcome | None, None, None], count: int, progress: bool | None, stop: np.ndarray
 ) -> list[Outcome | None]:
-    """Return what came out of each run; None for those that were not computed when Ctrl-C came."""
+    """Return what came out of each run; None for those that were not computed when Ctrl-C came, which sets `stop`."""
     found: list[Outcome | None] = [None] * count
     done = failed = 0
 
@@ -189,7 +191,7 @@ def _collected(
 
     line = ProgressLine.shown(progress, 0, count, told)
     try:
-        with contextlib.suppress(KeyboardInterrupt), contextlib.closing(stream):
+        with contextlib.suppress(KeyboardInterrupt), Held(stop), contextlib.closing(stream):
             for outcome in stream:
                 if outcome is not None:
                     found[outcome.number] = outcome

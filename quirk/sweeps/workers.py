@@ -20,6 +20,8 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import QuirkError
 from .run import Job, Outcome, Run, outcomes, said
 
@@ -183,8 +185,12 @@ class Crew:
         return self._workers[own]
 
 
-def computed_here(job: bytes, runs: Sequence[Run], count: int, retries: int) -> Generator[Outcome | None, None, None]:
+def computed_here(
+    job: bytes, runs: Sequence[Run], count: int, retries: int, stop: np.ndarray
+) -> Generator[Outcome | None, None, None]:
     """Compute runs in worker processes; yields what comes out as it does, and None from time to time meanwhile.
+
+    Ends soon when `stop` (1,) is set, with all that is there.
 
     Raises
     ------
@@ -194,7 +200,7 @@ def computed_here(job: bytes, runs: Sequence[Run], count: int, retries: int) -> 
     crew = Crew(job, runs, count, retries)
     working, done, trouble = count, 0, None
     try:
-        while working:
+        while working and not stop[0]:
             try:
                 news = crew.found.get(timeout=LOOK)
             except queue.Empty:
@@ -207,6 +213,12 @@ def computed_here(job: bytes, runs: Sequence[Run], count: int, retries: int) -> 
                 working, trouble = working - 1, news or trouble
     finally:
         crew.end()
+    if stop[0]:
+        while not crew.found.empty():
+            news = crew.found.get()
+            if isinstance(news, Outcome):
+                yield news
+        return
     if trouble is not None and (not done or not isinstance(trouble, WorkersError | OSError)):
         raise trouble
     for run in crew.left:

@@ -27,11 +27,13 @@ def swing(mass=1.0, length=1.0):
     return quirk.System([rod, hinge], gravity=[0, 0, -9.81])
 
 
-def computed(build, parameters, duration=0.5, reduce=None, output=0.1, **options):
+def computed(build, parameters, duration=0.5, reduce=None, output=0.1, quantities=("motion",), **options):
     """What a sweep gives, without other processes."""
     rows = parameters_of_runs(parameters)
     times = None if output is None else quirk.simulate(swing(), duration, output=output).time
-    job = Job(build, duration, {"output": output, **options}, reduce, times, frozenset({"status", *rows[0]}))
+    job = Job(
+        build, duration, {"output": output, **options}, quantities, reduce, times, frozenset({"status", *rows[0]})
+    )
     found = list(outcomes(job, [Run(k, row) for k, row in enumerate(rows)]))
     return dataset(rows, found, times, {}, {})
 
@@ -89,7 +91,8 @@ def test_parameters_that_cannot_be_used(parameters, samples, message):
 def test_each_run_is_what_it_would_be_by_itself():
     """In worker processes, with a function of this file, and several runs handed over at once."""
     masses = [1.0, 2.0, 0.0, *np.linspace(3, 4, 21)]
-    found = quirk.sweep(swing, {"mass": masses}, 0.3, output=0.1, rtol=1e-6, workers=2)
+    kept = ["motion", "joints"]
+    found = quirk.sweep(swing, {"mass": masses}, 0.3, output=0.1, quantities=kept, rtol=1e-6, workers=2)
     assert dict(found.sizes) == {"run": 24, "time": 4, "body": 1, "joint": 1, "axis": 3, "quaternion": 4}
     assert found.status.values.tolist() == ["failed" if mass == 0 else "completed" for mass in masses]
     assert found.error.values[2] == 'InputError: Body "rod": mass must be positive; got 0'
@@ -170,6 +173,9 @@ def test_seeds_are_given_to_builds_that_ask_and_recorded():
         ({"parameters": {"time": [1]}}, 'the Dataset has a coordinate "time": rename'),
         ({"build": 3}, "build must be a function"),
         ({"reduce": 3}, "reduce must be a function"),
+        ({"quantities": "motions"}, "quantities must be one of"),
+        ({"quantities": ["motion", "events"]}, "events are at other times in each run"),
+        ({"quantities": "motion", "reduce": len}, "give one or the other"),
         ({"seed": 3}, "seed is for a build with an argument of that name"),
         ({"workers": 0}, "workers must be a positive whole number"),
         ({"duration": -1}, "duration must be positive"),
@@ -242,9 +248,10 @@ def test_datasets_are_put_beside_each_other_by_their_labels():
     np.testing.assert_array_equal(found["size"], [[1, 2, np.nan], [np.nan, 2, 4]])
     assert found["size"].attrs == {"units": "m"}
     assert found.side.dims == ("run", "part")
-    loads = computed(swing, {"length": [1.0, 2.0]}, reduce=lambda result: result.to_xarray("loads"))
     alone = quirk.simulate(swing(length=2.0), 0.5, output=0.1)
-    np.testing.assert_array_equal(loads.joint_force[1, :, 0], alone["hinge"].force())
+    for what in ({"quantities": "loads"}, {"reduce": lambda result: result.to_xarray("loads")}):
+        loads = computed(swing, {"length": [1.0, 2.0]}, **what)
+        np.testing.assert_array_equal(loads.joint_force[1, :, 0], alone["hinge"].force())
 
 
 @pytest.mark.parametrize(

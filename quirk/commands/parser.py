@@ -140,6 +140,9 @@ def _add_sweep(one: Parser) -> None:
     )
     one.add_argument("--params", metavar="FILE", help="a TOML file with parameters; see below")
     one.add_argument("-o", "--out", metavar="FILE.nc", help="write all runs, for xarray.open_dataset")
+    one.add_argument(
+        "--quantities", metavar="NAMES", help="what is kept of each run, as in motion,joints,loads; default: motion"
+    )
     one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
     one.add_argument("--client", metavar="ADDRESS", help="compute on the dask cluster at this address")
     _run_options(one)

@@ -45,6 +45,7 @@ def command(options: argparse.Namespace) -> str:
         functools.partial(built, text, options.model, overrides),
         parameters,
         common.pop("duration"),
+        quantities=options.quantities and options.quantities.split(","),
         workers=options.workers,
         client=options.client,
         **common,

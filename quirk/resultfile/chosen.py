@@ -58,7 +58,7 @@ class Chosen:
         """Return it from the arguments of a user, or raise InputError; `owner` is what messages call the method."""
         system = result.system
         validate.choice(owner, "frame", frame, LOAD_FRAMES)
-        groups = _groups(owner, quantities)
+        groups = groups_named(owner, quantities)
         if only is None:
             return cls(result, groups, system.bodies, system.constraints, system.forces, frame)
         given: list[Any] = (
@@ -73,7 +73,7 @@ class Chosen:
         return cls(result, groups, bodies, constraints, [p for p in parts if isinstance(p, ForceElement)], frame)
 
 
-def _groups(owner: str, quantities: Any) -> tuple[str, ...]:
+def groups_named(owner: str, quantities: Any) -> tuple[str, ...]:
     """The groups that are named, in the order of `GROUPS`."""
     if quantities is None:
         return USUAL

@@ -13,7 +13,7 @@ from ..errors import InputError, QuirkError, SimulationError
 from ..result import Result
 from ..simulate import simulate
 from ..system import System
-from .table import Table, kept_of, usual
+from .table import Table, kept_of, of_result
 
 # What is the same for all runs as long as they share their times.
 SHARED = ("output", "start")
@@ -28,7 +28,8 @@ class Job:
     build : makes the system of one run, or (system, options), from its parameters
     duration : s
     options : of `simulate`
-    reduce : makes of a result what is kept, or None for the motion of bodies and joints
+    quantities : groups of `Result.to_xarray` that are kept
+    reduce : makes of a result what is kept instead, or None
     times : (nt,) at which all runs give output, s, or None where each has its own
     taken : names that what `reduce` returns cannot have, as others have them
     """
@@ -36,6 +37,7 @@ class Job:
     build: Callable[..., Any]
     duration: float
     options: Mapping[str, Any]
+    quantities: Any
     reduce: Callable[[Result], Any] | None
     times: np.ndarray | None
     taken: frozenset[str]
@@ -106,7 +108,7 @@ def _kept(job: Job, result: Result) -> Table:
     """Return what is kept of a result."""
     if job.reduce is None:
         assert job.times is not None
-        return usual(result, job.times)
+        return of_result(result, job.quantities, job.times)
     return kept_of(job.reduce(result), result.time, job.times).beside(job.taken)
 
 

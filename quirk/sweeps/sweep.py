@@ -14,6 +14,7 @@ from .. import validate
 from ..errors import InputError
 from ..interruption import Held
 from ..progress import ProgressLine
+from ..resultfile.chosen import groups_named
 from ..resultfile.dataset import library
 from ..schedule import output_times
 from ..simulate import simulate
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 OWNER = "sweep"
 SEED = "seed"
+# What is kept unless the user says what.
+USUAL = ("motion",)
 # Names of dimensions and coordinates.
 COORDINATES = frozenset({RUN, "status", "error"})
 DIMENSIONS = frozenset({"time", "body", "joint", "axis", "quaternion"})
@@ -39,6 +42,7 @@ def sweep(
     duration: float,
     *,
     samples: Any = None,
+    quantities: Any = None,
     reduce: Callable[[Any], Any] | None = None,
     workers: int | None = None,
     client: Any = None,
@@ -64,11 +68,13 @@ def sweep(
         With parameters={"mass": (1, 2), ...}, samples in the unit cube as `scipy.stats.qmc` makes them, which are
         scaled to these bounds; with parameters={"names": [...], "bounds": [...]}, samples within the bounds as SALib
         makes them.
+    quantities : name or list of names, optional
+        What is kept: groups of `Result.to_xarray`, such as ["motion", "joints", "loads"], over time; `output` must be
+        given. Default: "motion", the positions and velocities of all bodies.
     reduce : function, optional
         ``reduce(result)`` is called where the run was computed, and what it returns is kept of it: a number or an
         array, several of these by name, such as {"peak": 3.0, "angle": ("time", angles)} with dimensions named, or an
-        xarray Dataset or DataArray, such as ``result.to_xarray("loads")``. What has the name of a parameter gets
-        "result_" before it. Default: "motion" and "joints" of `Result.to_xarray`, for which `output` must be given.
+        xarray Dataset or DataArray. What has the name of a parameter gets "result_" before it.
     workers : int, optional
         Number of processes; default: as many as there are cores for this process.
     client : dask.distributed.Client or address, optional
@@ -109,7 +115,8 @@ def sweep(
     count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
     times = _times(duration, reduce, options)
     runs, seeds = runs_of(build, rows, seed)
-    job = _pickled(Job(build, duration, options, reduce, times, COORDINATES.union(rows[0], seeds)))
+    kept = _quantities(quantities, reduce)
+    job = _pickled(Job(build, duration, options, kept, reduce, times, COORDINATES.union(rows[0], seeds)))
     stop = np.zeros(1, dtype=np.int64)
     stream: Generator[Outcome | None, None, None] = (
         computed_here(job, runs, count, retries, stop) if client is None else computed_on(client, job, runs, stop)
@@ -123,6 +130,18 @@ def _cores() -> int:
     with contextlib.suppress(AttributeError):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
+    """Return the groups that are kept."""
+    if quantities is None:
+        return USUAL
+    if reduce is not None:
+        raise InputError(f"{OWNER}: quantities are what is kept where there is no reduce=; give one or the other")
+    named = groups_named(OWNER, quantities)
+    if "events" in named:
+        raise InputError(f"{OWNER}: events are at other times in each run: take what is wanted of them with reduce=")
+    return named
 
 
 def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarray | None:

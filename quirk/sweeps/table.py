@@ -19,8 +19,6 @@ KINDS = "biufcU"
 # The name of what `reduce` returns without one.
 VALUE = "value"
 
-# What is kept of a result unless the user says what: groups of `Result.to_xarray` that take next to no time.
-USUAL = ("motion", "joints")
 # Before names that others have already.
 PREFIX = "result_"
 
@@ -62,16 +60,18 @@ class Table:
         return Table(variables, labels, frozenset(map(free, self.coordinates)))
 
 
-def usual(result: Result, times: np.ndarray) -> Table:
-    """Return the motion of all bodies and joints at those of the times that a run has reached."""
-    found = table_of("sweep", result, USUAL)
+def of_result(result: Result, quantities: Any, times: np.ndarray) -> Table:
+    """Return what `Result.to_xarray` has over time, at those of the times that a run has reached."""
+    found = table_of("sweep", result, quantities)
     rows, reached = rows_at(result.time, times)
     variables = {
         name: Variable(variable.dims, variable.values[rows], variable.attributes)
         for name, variable in found.variables.items()
         if variable.dims[0] == "time" and name not in ("time", "segment")
     }
-    return Table(variables, {**{dim: np.array(names) for dim, names in found.labels.items()}, "time": reached})
+    used = {dim for variable in variables.values() for dim in variable.dims}
+    labels = {dim: np.array(names) for dim, names in found.labels.items() if dim in used}
+    return Table(variables, {**labels, "time": reached})
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

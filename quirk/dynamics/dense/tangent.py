@@ -11,7 +11,6 @@ where Phi'' is the second derivative of Phi along the motion. Laws and relations
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,28 +28,11 @@ from ..as_relations import as_relations
 from ..directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
 from ..metric import Metric
 from ..model import Model, PlacedRelation
+from ..tangents import Tangent
 from ..towers import MotionTower
 from .derivatives import Sharing, derivatives
 from .rows import relation_inputs, spatial_rows, tangent_rows
 from .udwadia_kalaba import CORRECTIONS, PseudoInverse
-
-
-@dataclass(frozen=True)
-class Tangent:
-    """How accelerations and multipliers change along D directions.
-
-    Attributes
-    ----------
-    linear : (D, n, 3) accelerations of the centres of mass in N
-    angular : (D, n, 3) derivatives of the angular velocities, in body axes
-    multipliers : (D, m); where rows are redundant those of least norm in the model's row scale
-    internal : (D, k) rates of the internal variables
-    """
-
-    linear: np.ndarray
-    angular: np.ndarray
-    multipliers: np.ndarray
-    internal: np.ndarray
 
 
 def tangent(
@@ -66,9 +48,9 @@ def tangent(
         _Eight(model, motion, state, t, directions, first, found.multipliers[0])
         for first in range(0, directions.count, WIDTH)
     ]
-    loads, bend, rows, rates = (
+    loads, levels, rows, rates = (
         np.concatenate([getattr(part, name) for part in parts], axis=-1)[..., : directions.count]
-        for name in ("loads", "bend", "rows", "rates")
+        for name in ("loads", "levels", "rows", "rates")
     )
     free = _free(model, kin, found.linear[0], found.angular[0], loads, directions)
     A = tangent_rows(model, kin, t)
@@ -85,7 +67,7 @@ def tangent(
         start = metric.coordinates(free[:, :3, d], free[:, 3:, d])
         z = start.copy()
         for _ in range(1 + CORRECTIONS):
-            correction = pseudo_inverse.multipliers(-bend[:, d] - AW @ z)
+            correction = pseudo_inverse.multipliers(-levels[:, 2, d] - AW @ z)
             z += AW.T @ correction
             multipliers[d] += correction
         linear[d], angular[d] = metric.vector(z)
@@ -94,7 +76,7 @@ def tangent(
             next_order.y = list(sharing.y)
             tower = np.stack([here, rows[..., :-1, :, d]], axis=2)
             multipliers[d] = next_order.shared(multipliers[d], tower)
-    return Tangent(linear, angular, multipliers, rates.T)
+    return Tangent(linear, angular, multipliers, rates.T, np.moveaxis(levels, -1, 0))
 
 
 def _free(
@@ -121,7 +103,7 @@ class _Eight:
     Attributes
     ----------
     loads : (n, 6, 8) forces and moments about the centres of mass on all bodies, in N
-    bend : (m, 8) second derivatives of Phi
+    levels : (m, 3, 8) Phi and its first two derivatives
     rows : (m, n + 1, 6, 8) rows over velocities and angular velocities in N
     rates : (k, 8) of internal variables
     """
@@ -142,7 +124,7 @@ class _Eight:
         self.time = Dual(t, self._eight(directions.time))
         self._move(n)
         self.loads = np.zeros((n + 1, 6, WIDTH))
-        self.bend, self.rows = np.zeros((model.rows, WIDTH)), np.zeros((model.rows, n + 1, 6, WIDTH))
+        self.levels, self.rows = np.zeros((model.rows, 3, WIDTH)), np.zeros((model.rows, n + 1, 6, WIDTH))
         self.rates = np.zeros((model.carried.size, WIDTH))
         for e in range(len(model.forces)):
             self._law(e)
@@ -222,7 +204,7 @@ class _Eight:
         outputs = _dual(np.zeros(count), np.zeros((count, WIDTH)))
         placed.fill_dual(layout, self.time, _dual(values, deltas), outputs)
         found = outputs.values[count:].reshape(count, WIDTH)
-        self.bend[placed.rows] = found[: layout.first_gradient].reshape(layout.rows, 3, WIDTH)[:, 2]
+        self.levels[placed.rows] = found[: layout.first_gradient].reshape(layout.rows, 3, WIDTH)
         gradient = found[layout.first_gradient :].reshape(layout.rows, layout.frames, LANES, WIDTH)
         for f, body in enumerate(placed.bodies):
             self.rows[placed.rows, body] += gradient[:, f, :6]

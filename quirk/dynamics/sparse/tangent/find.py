@@ -1,0 +1,50 @@
+"""The tangent of constrained motion in eight directions, with the factorisation of the accelerations.
+
+Differentiated in any direction, of the state or of a parameter, the equations of motion are the same linear system with
+the matrix of the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs what
+elements and bodies need for an eighth of eight, and a solve.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import entry
+from quirk.lanes import at, put
+
+from ..kernels.evaluate import copy
+from ..kernels.impose import impose
+from ..kernels.mechanism import Mechanism
+from ..kernels.work import PASSES
+from .bodies import move, share_out
+from .elements import law_tangents, relation_tangents
+from .tables import LEVELS, Tangents
+
+
+@entry(notice="compiling what tangents need, usually for 5 to 15 s")
+def find_tangents(
+    mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
+) -> None:
+    """Fill wrenches and multipliers along eight directions at a state that was evaluated last.
+
+    `ydot` is what the evaluation gave, and work.x its multipliers. `timed` says whether the time changes in any of the
+    directions, for which motions need one derivative more.
+    """
+    constants, work = mechanism.constants, mechanism.work
+    copy(work.x, tangents.multipliers)
+    move(tangents, y, work.kin, ydot)
+    law_tangents(tangents, mechanism.forces, t, timed)
+    relation_tangents(tangents, t, y, work.kin, timed)
+    share_out(tangents, constants, y, work.kin, ydot)
+    size, count = work.wrench.shape[0], work.x.shape[0]
+    for d in range(8):
+        wrench = tangents.wrenches[d * size : (d + 1) * size]
+        if count == 0:
+            continue
+        copy(wrench, work.wrench)
+        for lane in range(count):
+            put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1) + d))
+        # Refined once in any case: derivatives multiply errors.
+        impose(mechanism, max(2, int(work.summary[PASSES])))
+        copy(work.wrench, wrench)
+        copy(work.x, tangents.changes[d * count : (d + 1) * count])

@@ -126,10 +126,17 @@ class Differential:
                 self._seeded[id(elements)].append(o)
 
     def _require_motions(self) -> None:
-        for placed in self.relations:
-            missing = placed.relation.missing(OF_RELATIONS + 1)
-            if missing is not None:
-                raise InputError(f"{placed.owner}: {missing[0]}, so there is no tangent in time: {missing[1]}")
+        """Raise InputError if a motion lacks the derivative that a change of time asks for."""
+        of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
+        of_laws = [
+            (str(element), element.motion(name), OF_LAWS)
+            for element, _ in self.solver.model.forces
+            for name in element.motions
+        ]
+        for owner, motion, order in of_relations + of_laws:
+            if motion.known <= order:
+                missing = "f_" + "t" * (order + 1)
+                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no tangent in time: give it")
 
     def _of_laws(self) -> Elements:
         model, slots, applied = self.solver.model, self.solver.slots, self.solver.applied

@@ -35,7 +35,6 @@ from .tables import (
     OUTPUTS,
     POSITION,
     PROFILES,
-    QUATERNION,
     RATES,
     ROTATION,
     ROW,

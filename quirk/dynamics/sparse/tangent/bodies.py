@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import at, load, put, splat, store
+from quirk.lanes import at, load, put, store
 from quirk.traced import traced
 
 from ... import layout
@@ -36,33 +36,38 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 
 @kernel
-def move(tangents: Tangents, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill how all bodies move along the directions, and their accelerations from y'; loads become zero."""
-    seeds, moving, accelerations = tangents.seeds, tangents.moving, tangents.accelerations
+def accelerate(accelerations: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill accelerations and rates of spins in N, from y'."""
+    for slot in range(accelerations.shape[0] // ACCELERATION):
+        s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
+        rate = turned(kin, k, three(ydot, s + 8 * OMEGA))
+        for c in range(3):
+            put(accelerations, ACCELERATION * slot + c, at(ydot, s + 8 * (layout.VELOCITY + c)))
+            put(accelerations, ACCELERATION * slot + 3 + c, rate[c])
+
+
+@kernel
+def move(seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill how all that moves with the bodies changes along the directions."""
     for slot in range(seeds.shape[0] // SEED):
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
         o, m = SEED * slot, MOVING * slot
         turn = turned(kin, k, load3(seeds, o + TURN))
         omega = turned(kin, k, load3(seeds, o + SPINNING))
         spin = three(kin, k + 8 * layout.SPIN)
-        rate = turned(kin, k, three(ydot, s + 8 * OMEGA))
         store3(moving, m + POSITION, load3(seeds, o + SHIFT))
         store3(moving, m + VELOCITY, load3(seeds, o + SPEED))
         store3(moving, m + SPIN, plus(cross(turn, spin), omega))
-        store3(moving, m + SPIN_RATE, cross(turn, rate))
+        store3(moving, m + SPIN_RATE, cross(turn, turned(kin, k, three(ydot, s + 8 * OMEGA))))
         for c in range(3):
             a = k + 8 * (layout.ROTATION + c)
             column = cross(turn, (at(kin, a), at(kin, a + 24), at(kin, a + 48)))
             for row in range(3):
                 store(moving, m + ROTATION + 8 * (3 * row + c), column[row])
-            put(accelerations, ACCELERATION * slot + c, at(ydot, s + 8 * (layout.VELOCITY + c)))
-            put(accelerations, ACCELERATION * slot + 3 + c, rate[c])
         q = s + 8 * ORIENTATION
         w, v = 0.5 * at(y, q), times(three(y, q + 8), 0.5)
         store(moving, m + QUATERNION, -(turn[0] * v[0] + turn[1] * v[1] + turn[2] * v[2]))
         store3(moving, m + QUATERNION + 8, plus(times(turn, w), cross(turn, v)))
-        for c in range(6):
-            store(tangents.loads, LOAD * slot + 8 * c, splat(0.0))
 
 
 @kernel

@@ -62,11 +62,8 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
-        first, count, source = laws.entries[o + INPUT], laws.entries[o + INPUTS], laws.entries[o + SOURCE]
-        # All that the evaluation at this state has handed over.
-        for c in range(count):
-            put(laws.inputs, first + c, at(forces.inputs, source + c))
-        deltas = first + count
+        hand_over_inputs(laws, o, forces)
+        deltas = laws.entries[o + INPUT] + laws.entries[o + INPUTS]
         hand_over_time(tangents.time, laws, o, t, OF_LAWS, timed)
         for n in range(laws.entries[o + VARIABLE_COUNT]):
             change = load(tangents.internal, 8 * (laws.entries[o + VARIABLE] + n))
@@ -97,7 +94,8 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
-        hand_over_frames(tangents, o, y, kin)
+        hand_over_frames(relations, o, y, kin, tangents.accelerations)
+        move_frames(relations, o, tangents.moving)
         hand_over_time(tangents.time, relations, o, t, OF_RELATIONS, timed)
         rows, row, out = relations.entries[o + ROWS], relations.entries[o + ROW], relations.entries[o + OUTPUT]
         run_dual(relations, o, t, LEVELS * rows)
@@ -117,31 +115,48 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 
 @kernel
-def hand_over_frames(tangents: Tangents, o: int, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write how the frames of a relation move, with their accelerations, and what changes of that."""
-    relations = tangents.relations
-    first, place = relations.entries[o + INPUT], relations.entries[o + FRAMES]
-    deltas = first + relations.entries[o + INPUTS]
+def hand_over_inputs(laws: Elements, o: int, forces: Forces) -> None:
+    """Write the inputs of a law: all that the evaluation at this state has handed over."""
+    first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
+    for c in range(laws.entries[o + INPUTS]):
+        put(laws.inputs, first + c, at(forces.inputs, source + c))
+
+
+@kernel
+def hand_over_frames(relations: Elements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray) -> None:
+    """Write how the bodies of a relation move, with their accelerations."""
+    i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         slot = relations.sides[side]
-        s, k, m = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8, MOVING * slot
-        i = first + place + PLACEMENT
-        d = deltas + 8 * (place + PLACEMENT)
+        s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
+        i += PLACEMENT
         for c in range(3):
             acceleration = ACCELERATION * slot + c
             put(relations.inputs, i + c, at(y, s + 8 * (layout.POSITION + c)))
             put(relations.inputs, i + 3 + c, at(y, s + 8 * (layout.VELOCITY + c)))
-            put(relations.inputs, i + 6 + c, 0.5 * at(tangents.accelerations, acceleration))
+            put(relations.inputs, i + 6 + c, 0.5 * at(accelerations, acceleration))
             put(relations.inputs, i + 18 + c, at(kin, k + 8 * (layout.SPIN + c)))
-            put(relations.inputs, i + 21 + c, at(tangents.accelerations, acceleration + 3))
-            store(relations.inputs, d + 8 * c, load(tangents.moving, m + POSITION + 8 * c))
-            store(relations.inputs, d + 8 * (3 + c), load(tangents.moving, m + VELOCITY + 8 * c))
-            store(relations.inputs, d + 8 * (18 + c), load(tangents.moving, m + SPIN + 8 * c))
-            store(relations.inputs, d + 8 * (21 + c), load(tangents.moving, m + SPIN_RATE + 8 * c))
+            put(relations.inputs, i + 21 + c, at(accelerations, acceleration + 3))
         for c in range(9):
             put(relations.inputs, i + 9 + c, at(kin, k + 8 * (layout.ROTATION + c)))
-            store(relations.inputs, d + 8 * (9 + c), load(tangents.moving, m + ROTATION + 8 * c))
-        place += PLACEMENT + 24
+        i += 24
+
+
+@kernel
+def move_frames(relations: Elements, o: int, moving: np.ndarray) -> None:
+    """Write what changes of that."""
+    d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
+    for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
+        m = MOVING * relations.sides[side]
+        d += 8 * PLACEMENT
+        for c in range(0, 24, 8):
+            store(relations.inputs, d + c, load(moving, m + POSITION + c))
+            store(relations.inputs, d + 24 + c, load(moving, m + VELOCITY + c))
+            store(relations.inputs, d + 144 + c, load(moving, m + SPIN + c))
+            store(relations.inputs, d + 168 + c, load(moving, m + SPIN_RATE + c))
+        for c in range(0, 72, 8):
+            store(relations.inputs, d + 72 + c, load(moving, m + ROTATION + c))
+        d += 192
 
 
 @kernel

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import entry
-from quirk.lanes import at, put
+from quirk.lanes import at, put, splat, store
 
 from ..kernels.evaluate import copy
 from ..kernels.impose import impose
 from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
-from .bodies import move, share_out
+from .bodies import accelerate, move, share_out
 from .elements import law_tangents, relation_tangents
 from .tables import LEVELS, Tangents
 
@@ -32,7 +32,10 @@ def find_tangents(
     """
     constants, work = mechanism.constants, mechanism.work
     copy(work.x, tangents.multipliers)
-    move(tangents, y, work.kin, ydot)
+    accelerate(tangents.accelerations, work.kin, ydot)
+    move(tangents.seeds, tangents.moving, y, work.kin, ydot)
+    for o in range(0, tangents.loads.shape[0], 8):
+        store(tangents.loads, o, splat(0.0))
     law_tangents(tangents, mechanism.forces, t, timed)
     relation_tangents(tangents, t, y, work.kin, timed)
     share_out(tangents, constants, y, work.kin, ydot)

@@ -70,6 +70,11 @@ class Rosenbrock:
         """Number s of stages."""
         return len(self.m)
 
+    @property
+    def b(self) -> np.ndarray:
+        """Weights of the stages (s,), as explicit methods call them."""
+        return self.m
+
 
 _A = (
     {},

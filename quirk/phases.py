@@ -20,6 +20,7 @@ from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
 from .events import Event
 from .integrators import (
+    ROSENBROCK_METHODS,
     STIFF_METHODS,
     TABLEAUX,
     Breaks,
@@ -67,7 +68,7 @@ class Phases:
     @property
     def compiled(self) -> bool:
         """Whether whole runs are in compiled code."""
-        return self.solver == "sparse" and self.method in TABLEAUX
+        return self.solver == "sparse" and self.method in (*TABLEAUX, *ROSENBROCK_METHODS)
 
     def solver_of(self, plant: Plant) -> Solver:
         """Return the compiled solver of a plant, made once."""
@@ -99,9 +100,9 @@ class Phases:
         """Return the run of a plant that watches events, and these guards."""
         guards = [*self.guards, *guards]
         if self.compiled:
-            tableau = TABLEAUX[self.method]
+            method = {**TABLEAUX, **ROSENBROCK_METHODS}[self.method]
             return CompiledRun(
-                self.solver_of(plant), tableau, self.settings, self.breaks, self.asked, self.statistics, guards
+                self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards
             )
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 

@@ -12,7 +12,7 @@ from .at_state import SOLVERS
 from .dynamics.sparse.march.run import Settings
 from .errors import InputError
 from .events import Event
-from .integrators import STIFF_METHODS, TABLEAUX, Statistics
+from .integrators import ROSENBROCK_METHODS, STIFF_METHODS, TABLEAUX, Statistics
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .phases import Phases
@@ -22,7 +22,7 @@ from .schedule import checked_breaks, checked_step, output_times
 from .state import State
 from .system import System
 
-METHODS = (*TABLEAUX, *STIFF_METHODS)
+METHODS = (*TABLEAUX, *ROSENBROCK_METHODS, *STIFF_METHODS)
 STABILIZATIONS = ("projection", "baumgarte", None)
 
 

@@ -23,6 +23,7 @@ class ImplicitSystem:
     Attributes
     ----------
     tables : Implicit
+    timed : whether anything may depend on time
     """
 
     def __init__(self, solver: Solver) -> None:
@@ -63,3 +64,8 @@ class ImplicitSystem:
             scratch=aligned(2 * BLOCK),
         )
         self.tables.seeds[:] = seeds.ravel()
+        of_relations = any(placed.relation.motions or placed.relation.of_user for placed in relations)
+        of_laws = any(element.motions or element.of_user for element, _ in model.forces)
+        self.timed = of_relations or of_laws
+        if self.timed:
+            self.differential.require_motions()

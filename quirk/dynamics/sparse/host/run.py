@@ -10,9 +10,9 @@ import numpy as np
 
 from quirk.integrators import Breaks, Statistics, Tableau, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
-from quirk.integrators.combinations import weights_of
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
+from quirk.integrators.rosenbrock import Rosenbrock
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.interruption import Held
 from quirk.lanes import aligned
@@ -62,12 +62,12 @@ from ..march.run import (
     Settings,
     T,
 )
-from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
 from ..march.watched import AT_ZERO, NOTED, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
 from .probed import Functions, Stretch
 from .solver import Solver
+from .steppers import stepper_of
 from .watch import Guard, Sides, Watch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
@@ -104,7 +104,7 @@ class CompiledRun:
     Parameters
     ----------
     solver : Solver
-    tableau, settings : how to go on
+    method, settings : how to go on
     breaks : at which steps end; those found on the way are added
     asked : times to keep, or None for all steps
     statistics : filled while the run goes on
@@ -120,27 +120,21 @@ class CompiledRun:
     def __init__(
         self,
         solver: Solver,
-        tableau: Tableau,
+        method: Tableau | Rosenbrock,
         settings: Settings,
         breaks: Breaks,
         asked: np.ndarray | None,
         statistics: Statistics,
         guards: Sequence[Guard],
     ) -> None:
-        self._tableau, weights = tableau, weights_of(tableau)
+        self._method = method
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self._breaks, self._asked = breaks, asked
-        self._functions = Functions(solver, tableau, settings.fixed > 0)
+        self._functions = Functions(solver, method, settings.fixed > 0)
         if not self._functions.count:
             self.settings = settings._replace(gap=np.inf)
         self._room = max(1, min(ROOM // solver.size, MOST_ROOM))
-        self.stepper = RungeKutta(
-            weights=weights,
-            exponent=weights.exponent,
-            k=aligned(solver.size * tableau.buffers),
-            stage=aligned(solver.size),
-            change=aligned(solver.size),
-        )
+        self.stepper = stepper_of(solver, method)
         self.watch = Watch(guards, solver)
         self._states = aligned(self._room * solver.size)
         self._entry_steps = FIRST_ENTRY_STEPS
@@ -248,7 +242,7 @@ class CompiledRun:
         solver.applied.refer(t, self._angles)
         slope = flow(piece.low, y)
         solver.applied.refer(t, self._angles, rates)
-        self.stepper.k[: solver.size] = solver.slots.state_to_lanes(slope)
+        self.stepper.begin(solver.slots.state_to_lanes(slope))
         self._functions.note()
         if settings.fixed == 0:
             carried = solver.model.carried
@@ -257,7 +251,7 @@ class CompiledRun:
             h = float(self.run.clock[H])
             if h <= 0:
                 tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
-                h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
+                h = starting_step(flow, piece.low, y, slope, piece.high, self._method, tolerance)
             self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(t)), piece.first)
         self._begun = True
 
@@ -296,8 +290,8 @@ class CompiledRun:
         run, started = self.run, time.perf_counter()
         run.counts[KEPT] = 0
         before = run.counts[STEPS] + run.counts[REJECTED]
-        march = march_runge_kutta_watching if self.watch.guards else march_runge_kutta
-        outcome = march(self.solver.mechanism, self.stepper, self.settings, run, most)
+        march = self.stepper.watching if self.watch.guards else self.stepper.march
+        outcome = march(self.solver.mechanism, self.stepper.record, self.settings, run, most)
         kept = run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
@@ -350,9 +344,8 @@ class CompiledRun:
         run, clock = self.run, self.run.clock
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
         if outcome == COLLAPSED:
-            stages = self.stepper.k[: self.solver.size * (self.stepper.weights.stages + 1)]
             counted = self.solver.model.carried.counted
-            return collapsed(t, y[:counted], self._rows(stages)[:, :counted], self._breaks)
+            return collapsed(t, y[:counted], self._rows(self.stepper.slopes)[:, :counted], self._breaks)
         if outcome == STALLED:
             return stalled(t, t - float(clock[MARK]))
         if outcome == UNDEFINED:

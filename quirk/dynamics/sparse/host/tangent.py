@@ -74,7 +74,7 @@ class Differential:
         solver = self.solver
         timed = bool(directions.time.any())
         if timed:
-            self._require_motions()
+            self.require_motions()
         ydot = solver.rates(t, y)
         solver.applied.check(t)
         parts = [self._eight(y, ydot, t, directions, first, timed) for first in range(0, directions.count, WIDTH)]
@@ -125,7 +125,7 @@ class Differential:
                 elements.inputs[o : o + WIDTH] = eight(change)
                 self._seeded[id(elements)].append(o)
 
-    def _require_motions(self) -> None:
+    def require_motions(self) -> None:
         """Raise InputError if a motion lacks the derivative that a change of time asks for."""
         of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
         of_laws = [

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import entry
-from quirk.lanes import at, put, splat, store
+from quirk.compiled import entry, kernel
+from quirk.lanes import at, load, put, splat, store
 
+from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, VELOCITY
+from ...vectors import load3, rows_times, store3, times
+from ..kernels.bodies import CON, STATE, WRENCH
 from ..kernels.evaluate import copy
 from ..kernels.impose import impose
 from ..kernels.mechanism import Mechanism
@@ -51,3 +54,31 @@ def find_tangents(
         impose(mechanism, max(2, int(work.summary[PASSES])))
         copy(work.wrench, wrench)
         copy(work.x, tangents.changes[d * count : (d + 1) * count])
+
+
+@kernel
+def time_derivative(
+    mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, drift: np.ndarray
+) -> None:
+    """Fill the velocities of `drift` with the derivative of accelerations by time, at a state evaluated last."""
+    constants, work = mechanism.constants, mechanism.work
+    for array in (tangents.seeds, tangents.masses, tangents.gravity, tangents.internal, tangents.moving,
+                  tangents.loads, tangents.time):  # fmt: skip
+        for o in range(0, array.shape[0], 8):
+            store(array, o, splat(0.0))
+    put(tangents.time, 0, 1.0)
+    copy(work.x, tangents.multipliers)
+    accelerate(tangents.accelerations, work.kin, ydot)
+    law_tangents(tangents, mechanism.forces, t, True)
+    relation_tangents(tangents, t, y, work.kin, True)
+    share_out(tangents, constants, y, work.kin, ydot)
+    copy(tangents.wrenches[: work.wrench.shape[0]], work.wrench)
+    for lane in range(work.x.shape[0]):
+        put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1)))
+    if work.x.shape[0] > 0:
+        impose(mechanism, max(2, int(work.summary[PASSES])))
+    for block in range(constants.shape[0] // CON):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        linear = times(load3(work.wrench, f), load(constants, c + 8 * INVERSE_MASS))
+        store3(drift, s + 8 * VELOCITY, linear)
+        store3(drift, s + 8 * OMEGA, rows_times(constants, c + 8 * FACTOR, load3(work.wrench, f + MOMENT)))

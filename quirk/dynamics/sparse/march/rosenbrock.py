@@ -1,0 +1,233 @@
+"""Rosenbrock methods as steppers of the march: for stiff systems, with exact Jacobians, at linear cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.lanes import load, splat, store
+from quirk.record import record
+
+from ..implicit.assemble import assemble, solve
+from ..implicit.local import differentiate
+from ..implicit.tables import Implicit
+from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.evaluate import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..tangent.find import time_derivative
+from .control import in_piece, keeps_to_constraints
+from .march import carry_functions_on, land, march_of, projects, slope_at
+from .run import FRESH, T_NEW, Run, Settings, T
+from .suspicion import note_all
+
+
+@record
+class Method(NamedTuple):
+    """A Rosenbrock method with the arrays of its steps; see `quirk.integrators.rosenbrock`.
+
+    stages s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,) ·
+    interpolants k · timed: whether anything depends on time · implicit: the linear systems · u (s size,): stages ·
+    slope, drift (size,): y' and its derivative by time at the start · stage, rest, change (size,): scratch · known
+    (2,): time at which derivatives were found, and e of the last factorisation · power (3 k,): rates of the k numbers
+    carried beside the motion, at Gauss's three nodes of the step
+    """
+
+    stages: int
+    gamma: float
+    exponent: float
+    a: np.ndarray
+    C: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+    m: np.ndarray
+    e: np.ndarray
+    dense: np.ndarray
+    interpolants: int
+    timed: bool
+    implicit: Implicit
+    u: np.ndarray
+    slope: np.ndarray
+    drift: np.ndarray
+    stage: np.ndarray
+    rest: np.ndarray
+    change: np.ndarray
+    known: np.ndarray
+    power: np.ndarray
+
+
+# Gauss's nodes, and the integrals of Lagrange's polynomials through them, as weights of x, x^2 and x^3.
+NODES = np.array([0.5 - 0.15**0.5, 0.5, 0.5 + 0.15**0.5])
+INTEGRALS = np.linalg.inv(np.vander(NODES, 3, increasing=True)).T / np.array([1.0, 2.0, 3.0])
+
+# Entries of Method.known.
+SINCE, STEP = range(2)
+
+
+@kernel
+def take(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> float:
+    """Take a step; returns its error over the tolerance."""
+    size, e, constants = run.y.shape[0], stepper.gamma * h, mechanism.constants
+    if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
+        begin(mechanism, stepper, settings, run)
+        if run.stop[0] != 0:
+            return np.inf
+    if stepper.known[STEP] != e:
+        assemble(stepper.implicit, constants, run.y, e)
+        stepper.known[STEP] = e
+    for i in range(stepper.stages):
+        if i == 0:
+            copy(stepper.slope, stepper.rest)
+        else:
+            copy(run.y, stepper.stage)
+            add_stages(stepper.a, i * stepper.stages, i, stepper.u, 1.0, stepper.stage)
+            slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + stepper.c[i] * h), stepper.stage,
+                     stepper.rest, False)  # fmt: skip
+            if run.stop[0] != 0:
+                return np.inf
+        note_all(mechanism, settings, run, i)
+        add_stages(stepper.C, i * stepper.stages, i, stepper.u, 1.0 / h, stepper.rest)
+        for o in range(0, size, 8):
+            store(stepper.rest, o, e * (load(stepper.rest, o) + stepper.d[i] * h * load(stepper.drift, o)))
+        solve(stepper.implicit, constants, run.y, e, stepper.rest, stepper.u[i * size : (i + 1) * size])
+    copy(run.y, run.y_new)
+    add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
+    if not land(mechanism, settings, run):
+        return np.inf
+    work(mechanism, stepper, settings, run, h)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.rest,
+             projects(mechanism, settings, run))  # fmt: skip
+    if run.stop[0] != 0:
+        return np.inf
+    note_all(mechanism, settings, run, stepper.stages)
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run)
+
+
+@kernel
+def begin(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> None:
+    """Find the slope at the start of a step, how it depends on time, and all derivatives."""
+    t = in_piece(run, run.clock[T])
+    slope_at(mechanism, settings, run, t, run.y, stepper.slope, False)
+    run.counts[FRESH] = 0
+    for o in range(0, stepper.drift.shape[0], 8):
+        store(stepper.drift, o, splat(0.0))
+    if run.stop[0] != 0:
+        return
+    differentiate(mechanism, stepper.implicit, t, run.y, stepper.slope)
+    if stepper.timed:
+        time_derivative(mechanism, stepper.implicit.tangents, t, run.y, stepper.slope, stepper.drift)
+    stepper.known[SINCE], stepper.known[STEP] = run.clock[T], 0.0
+
+
+@kernel
+def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
+    """Add to `out` so many stages, times a factor and their weights."""
+    size = out.shape[0]
+    for j in range(count):
+        weight = factor * weights[first + j]
+        if weight != 0.0:
+            for o in range(0, size, 8):
+                store(out, o, load(out, o) + weight * load(u, j * size + o))
+
+
+@kernel
+def between(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, t: float, state: np.ndarray) -> bool:
+    """Fill a state within the step by the continuous extension."""
+    size = run.y.shape[0]
+    x = (t - run.clock[T]) / (run.clock[T_NEW] - run.clock[T])
+    for o in range(0, size, 8):
+        store(state, o, (1.0 - x) * load(run.y, o) + x * load(run.y_new, o))
+    power = x * (1.0 - x)
+    for k in range(stepper.interpolants):
+        add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
+        power *= x
+    carry(mechanism, stepper, run, x, state)
+    normalise(mechanism.constants, state)
+    return finite(state)
+
+
+@kernel
+def work(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> None:
+    """Find what is carried beside the motion at the end of a step: work, by Gauss's quadrature along it."""
+    first = mechanism.constants.shape[0] // CON * STATE
+    count = run.y.shape[0] - first
+    if count == 0:
+        return
+    for n in range(3):
+        t = run.clock[T] + NODES[n] * h
+        between(mechanism, stepper, settings, run, t, stepper.stage)
+        slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
+        if run.stop[0] != 0:
+            return
+        for o in range(0, count, 8):
+            store(stepper.power, n * count + o, load(stepper.rest, first + o))
+    carry(mechanism, stepper, run, 1.0, run.y_new)
+
+
+@kernel
+def carry(mechanism: Mechanism, stepper: Method, run: Run, x: float, state: np.ndarray) -> None:
+    """Fill what is carried beside the motion at a part x of the step."""
+    first, h = mechanism.constants.shape[0] // CON * STATE, run.clock[T_NEW] - run.clock[T]
+    count = run.y.shape[0] - first
+    for o in range(0, count, 8):
+        lanes = load(run.y, first + o)
+        for n in range(3):
+            weight = x * (INTEGRALS[n, 0] + x * (INTEGRALS[n, 1] + x * INTEGRALS[n, 2]))
+            lanes = lanes + (h * weight) * load(stepper.power, n * count + o)
+        store(state, first + o, lanes)
+
+
+@kernel
+def middle(stepper: Method, run: Run, h: float, state: np.ndarray) -> None:
+    """Fill the middle of the step, by the continuous extension."""
+    for o in range(0, run.y.shape[0], 8):
+        store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)))
+    power = 0.25
+    for k in range(stepper.interpolants):
+        add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
+        power *= 0.5
+
+
+@kernel
+def close(stepper: Method, settings: Settings, run: Run) -> None:
+    """Let what functions gave at the end of a step stand for the start of the next."""
+    carry_functions_on(settings, run, stepper.stages)
+
+
+@kernel
+def step_error(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> float:
+    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
+    constrained = keeps_to_constraints(mechanism, settings)
+    for o in range(0, size, 8):
+        store(change, o, splat(0.0))
+    add_stages(stepper.e, 0, stepper.stages, stepper.u, 1.0, change)
+    if not finite(change):
+        return np.inf
+    worst = 0.0
+    for level in (POSES, VELOCITIES):
+        tangential(mechanism, run.y_new, change, level, constrained)
+        motion = mechanism.work.motion
+        ratio = error_ratio(constants, motion, run.y, run.y_new, level, settings.rtol, settings.atol)
+        worst = max(worst, ratio) if ratio == ratio else np.inf
+    return worst
+
+
+march = march_of(take, between, middle, close, watching=False)
+watching_march = march_of(take, between, middle, close, watching=True)
+
+
+@entry(notice="compiling what stiff runs need, usually for 10 to 30 s")
+def march_rosenbrock(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, most_steps: int) -> int:
+    """March by a Rosenbrock method; see `march_of`."""
+    return march(mechanism, stepper, settings, run, most_steps)
+
+
+@entry(notice="compiling what stiff runs with events need, usually for 10 to 40 s")
+def march_rosenbrock_watching(
+    mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, most_steps: int
+) -> int:
+    """March by a Rosenbrock method and look for events; see `march_of`."""
+    return watching_march(mechanism, stepper, settings, run, most_steps)

@@ -32,7 +32,7 @@ class Method(NamedTuple):
     interpolants k · timed: whether anything depends on time · implicit: the linear systems · u (s size,): stages ·
     slope, drift (size,): y' and its derivative by time at the start · stage, rest, change (size,): scratch · known
     (2,): time at which derivatives were found, and e of the last factorisation · power (3 k,): rates of the k numbers
-    carried beside the motion, at Gauss's three nodes of the step
+    carried beside the motion, at the start, in the middle and at the end of the step
     """
 
     stages: int
@@ -58,9 +58,9 @@ class Method(NamedTuple):
     power: np.ndarray
 
 
-# Gauss's nodes, and the integrals of Lagrange's polynomials through them, as weights of x, x^2 and x^3.
-NODES = np.array([0.5 - 0.15**0.5, 0.5, 0.5 + 0.15**0.5])
-INTEGRALS = np.linalg.inv(np.vander(NODES, 3, increasing=True)).T / np.array([1.0, 2.0, 3.0])
+# Integrals of the parabola through the rates at the start, in the middle and at the end of a step up to a part x of it,
+# as weights of x, x^2 and x^3.
+INTEGRALS = np.array([[1.0, -1.5, 2.0 / 3.0], [0.0, 2.0, -4.0 / 3.0], [0.0, -0.5, 2.0 / 3.0]])
 
 # Entries of Method.known.
 SINCE, STEP = range(2)
@@ -69,56 +69,69 @@ SINCE, STEP = range(2)
 @kernel
 def take(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> float:
     """Take a step; returns its error over the tolerance."""
-    size, e, constants = run.y.shape[0], stepper.gamma * h, mechanism.constants
+    e, constants = stepper.gamma * h, mechanism.constants
     if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
-        begin(mechanism, stepper, settings, run)
+        slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
+        run.counts[FRESH] = 0
         if run.stop[0] != 0:
             return np.inf
+        note_all(mechanism, settings, run, 0)
+        keep_power(stepper, stepper.slope, mechanism.constants.shape[0] // CON * STATE, 0)
+        learn(mechanism, stepper, run, run.clock[T], run.y)
     if stepper.known[STEP] != e:
         assemble(stepper.implicit, constants, run.y, e)
         stepper.known[STEP] = e
+    if not stages(mechanism, stepper, settings, run, h):
+        return np.inf
+    copy(run.y, run.y_new)
+    add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
+    if not land(mechanism, settings, run):
+        return np.inf
+    begin_work(mechanism, stepper, settings, run)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope,
+             projects(mechanism, settings, run))  # fmt: skip
+    if run.stop[0] != 0:
+        return np.inf
+    note_all(mechanism, settings, run, stepper.stages)
+    end_work(mechanism, stepper, run)
+    # What the next step begins with; where this one is rejected, it is found again.
+    learn(mechanism, stepper, run, run.clock[T_NEW], run.y_new)
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run)
+
+
+@kernel
+def stages(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> bool:
+    """Find all stages; False if the run is to stop."""
+    size, e = run.y.shape[0], stepper.gamma * h
     for i in range(stepper.stages):
         if i == 0:
             copy(stepper.slope, stepper.rest)
         else:
             copy(run.y, stepper.stage)
             add_stages(stepper.a, i * stepper.stages, i, stepper.u, 1.0, stepper.stage)
-            slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + stepper.c[i] * h), stepper.stage,
-                     stepper.rest, False)  # fmt: skip
+            t = in_piece(run, run.clock[T] + stepper.c[i] * h)
+            slope_at(mechanism, settings, run, t, stepper.stage, stepper.rest, False)
             if run.stop[0] != 0:
-                return np.inf
-        note_all(mechanism, settings, run, i)
+                return False
+            note_all(mechanism, settings, run, i)
         add_stages(stepper.C, i * stepper.stages, i, stepper.u, 1.0 / h, stepper.rest)
         for o in range(0, size, 8):
             store(stepper.rest, o, e * (load(stepper.rest, o) + stepper.d[i] * h * load(stepper.drift, o)))
-        solve(stepper.implicit, constants, run.y, e, stepper.rest, stepper.u[i * size : (i + 1) * size])
-    copy(run.y, run.y_new)
-    add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
-    if not land(mechanism, settings, run):
-        return np.inf
-    work(mechanism, stepper, settings, run, h)
-    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.rest,
-             projects(mechanism, settings, run))  # fmt: skip
-    if run.stop[0] != 0:
-        return np.inf
-    note_all(mechanism, settings, run, stepper.stages)
-    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run)
+        u = stepper.u[i * size : (i + 1) * size]
+        solve(stepper.implicit, mechanism.constants, run.y, e, stepper.rest, u)
+    return True
 
 
 @kernel
-def begin(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> None:
-    """Find the slope at the start of a step, how it depends on time, and all derivatives."""
-    t = in_piece(run, run.clock[T])
-    slope_at(mechanism, settings, run, t, run.y, stepper.slope, False)
-    run.counts[FRESH] = 0
+def learn(mechanism: Mechanism, stepper: Method, run: Run, t: float, y: np.ndarray) -> None:
+    """Find all derivatives at the start of a step, a state that was evaluated last, with its slope."""
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))
-    if run.stop[0] != 0:
-        return
-    differentiate(mechanism, stepper.implicit, t, run.y, stepper.slope)
+    at = in_piece(run, t)
+    differentiate(mechanism, stepper.implicit, at, y, stepper.slope)
     if stepper.timed:
-        time_derivative(mechanism, stepper.implicit.tangents, t, run.y, stepper.slope, stepper.drift)
-    stepper.known[SINCE], stepper.known[STEP] = run.clock[T], 0.0
+        time_derivative(mechanism, stepper.implicit.tangents, at, y, stepper.slope, stepper.drift)
+    stepper.known[SINCE], stepper.known[STEP] = t, 0.0
 
 
 @kernel
@@ -149,21 +162,31 @@ def between(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run,
 
 
 @kernel
-def work(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> None:
-    """Find what is carried beside the motion at the end of a step: work, by Gauss's quadrature along it."""
+def begin_work(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> None:
+    """Find the rates of what is carried beside the motion, such as work, in the middle of the step."""
     first = mechanism.constants.shape[0] // CON * STATE
-    count = run.y.shape[0] - first
-    if count == 0:
-        return
-    for n in range(3):
-        t = run.clock[T] + NODES[n] * h
+    if run.y.shape[0] > first:
+        t = 0.5 * (run.clock[T] + run.clock[T_NEW])
         between(mechanism, stepper, settings, run, t, stepper.stage)
         slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
-        if run.stop[0] != 0:
-            return
-        for o in range(0, count, 8):
-            store(stepper.power, n * count + o, load(stepper.rest, first + o))
-    carry(mechanism, stepper, run, 1.0, run.y_new)
+        keep_power(stepper, stepper.rest, first, 1)
+
+
+@kernel
+def end_work(mechanism: Mechanism, stepper: Method, run: Run) -> None:
+    """Find what is carried beside the motion at the end of the step, by Simpson's rule."""
+    first = mechanism.constants.shape[0] // CON * STATE
+    if run.y.shape[0] > first:
+        keep_power(stepper, stepper.slope, first, 2)
+        carry(mechanism, stepper, run, 1.0, run.y_new)
+
+
+@kernel
+def keep_power(stepper: Method, slope: np.ndarray, first: int, node: int) -> None:
+    """Keep the rates of what is carried, at one of the three nodes."""
+    count = slope.shape[0] - first
+    for o in range(0, count, 8):
+        store(stepper.power, node * count + o, load(slope, first + o))
 
 
 @kernel
@@ -192,7 +215,9 @@ def middle(stepper: Method, run: Run, h: float, state: np.ndarray) -> None:
 
 @kernel
 def close(stepper: Method, settings: Settings, run: Run) -> None:
-    """Let what functions gave at the end of a step stand for the start of the next."""
+    """Let what is known of the end of a step stand for the start of the next."""
+    count = stepper.power.shape[0] // 3
+    copy(stepper.power[2 * count :], stepper.power[:count])
     carry_functions_on(settings, run, stepper.stages)
 
 

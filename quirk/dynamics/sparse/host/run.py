@@ -65,6 +65,7 @@ from ..march.run import (
 from ..march.watched import AT_ZERO, NOTED, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
+from .pacing import Pacing
 from .probed import Functions, Stretch
 from .solver import Solver
 from .steppers import stepper_of
@@ -109,6 +110,7 @@ class CompiledRun:
     asked : times to keep, or None for all steps
     statistics : filled while the run goes on
     guards : what to watch
+    switch : the method to go on with where the steps of an explicit one are limited by stability
 
     Attributes
     ----------
@@ -126,6 +128,7 @@ class CompiledRun:
         asked: np.ndarray | None,
         statistics: Statistics,
         guards: Sequence[Guard],
+        switch: Rosenbrock | None = None,
     ) -> None:
         self._method = method
         self.solver, self.settings, self.statistics = solver, settings, statistics
@@ -136,6 +139,7 @@ class CompiledRun:
         self._room = max(1, min(ROOM // solver.size, MOST_ROOM))
         self.stepper = stepper_of(solver, method)
         self.watch = Watch(guards, solver)
+        self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
         self._entry_steps = FIRST_ENTRY_STEPS
 
@@ -165,6 +169,7 @@ class CompiledRun:
         self.kept, self.whole = Kept(), solver.model.joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._begun, self._rest = False, LEAST_REST
+        self._pacing.start(t)
         clock = self.run.clock
         clock[CLEARED], clock[CAP] = -np.inf, np.inf
         clock[T] = clock[MARK] = t
@@ -256,6 +261,11 @@ class CompiledRun:
         self._begun = True
 
     @property
+    def _tried(self) -> int:
+        """Steps tried since the run was entered."""
+        return int(self.run.counts[STEPS] + self.run.counts[REJECTED])
+
+    @property
     def between(self) -> bool:
         """Whether the run stands between two steps, with all written down that was asked for."""
         return bool(self.run.counts[WITHIN] == BETWEEN)
@@ -273,11 +283,14 @@ class CompiledRun:
         applied = self.solver.applied
         # What was computed is written down before anything is raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), Held(applied.stop):
-            outcome = self._enter(self._entry_steps if most is None else min(most, self._entry_steps))
+            due = self._pacing.due(self._tried)
+            outcome = self._enter(min(self._entry_steps, due, self._entry_steps if most is None else most))
             if outcome == SUSPECT:
                 self._look_closer()
         if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
             raise self._error(outcome)
+        if outcome == AGAIN and self.between:
+            self._look_at_pace()
         table = self.watch.table
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_zero[:] = table.hit == AT_ZERO
@@ -301,6 +314,17 @@ class CompiledRun:
         pace = steps / max(elapsed, 1e-6)
         self._entry_steps = int(min(max(1, ENTRY_TIME * pace), 10 * self._entry_steps))
         return int(outcome)
+
+    def _look_at_pace(self) -> None:
+        """Where steps are limited by stability go on with the other method, or say so."""
+        counts = self.run.counts
+        other = self._pacing.other(self.run.y, self.reached, self._tried)
+        if other is not None:
+            self._method, self.stepper = other, stepper_of(self.solver, other)
+            self._functions = Functions(self.solver, other, fixed=False)
+            self.run = self.run._replace(functions=self._functions.asked)
+            counts[FRESH], counts[WAS_REJECTED] = 1, 0
+            self.run.clock[PREVIOUS] = SMALLEST_ERROR
 
     def _look_closer(self) -> None:
         """Look at the functions of the step just computed; if one changes abruptly, it is taken again, up to there."""

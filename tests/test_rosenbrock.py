@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from mechanisms import random_system
+from quirk.integrators import RODAS5P, Rosenbrock
 from references import build, load
 
 import quirk
-from quirk.integrators import RODAS5P, Rosenbrock
 
 FINE = {"rtol": 1e-13, "atol": 1e-15}
 

@@ -26,6 +26,7 @@ from ..kernels.applied import INPUT as LAW_INPUT
 from ..tangent.elements import OF_LAWS, OF_RELATIONS
 from ..tangent.find import find_tangents
 from ..tangent.tables import ADDRESS, ELEMENT, INERTIA, LEVELS, LOAD, MASS, MASSES, MOVING, SEED, Elements, Tangents
+from .changed_rows import ChangedRows
 from .dual_code import law_pointer, relation_pointer
 from .motion_functions import place_functions
 from .solver import Solver
@@ -41,6 +42,7 @@ class Differential:
         self.solver = solver
         self._pointers: list[Any] = []
         self._seeded: dict[int, list[int]] = {}
+        self._changed: ChangedRows | None = None
         model, slots = solver.model, solver.slots
         for element, _ in model.forces:
             if isinstance(element, Friction):
@@ -77,7 +79,11 @@ class Differential:
             self.require_motions()
         ydot = solver.rates(t, y)
         solver.applied.check(t)
-        parts = [self._eight(y, ydot, t, directions, first, timed) for first in range(0, directions.count, WIDTH)]
+        multipliers = solver.work.x.copy()
+        parts = []
+        for first in range(0, directions.count, WIDTH):
+            solver.work.x[:] = multipliers  # where the last eight directions left their changes
+            parts.append(self._eight(y, ydot, t, directions, first, timed))
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def _eight(
@@ -106,11 +112,22 @@ class Differential:
         wrenches = slots.from_lanes(given.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
         linear = wrenches[..., :3] / model.mass[:, None]
         angular = np.einsum("nij,dnj->dni", self._inverse_root, wrenches[..., 3:])
-        x = given.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane]
+        x = self._shared(y, given.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
         levels = given.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
         rates = np.zeros((model.carried.size, WIDTH))
         rates[: self._internal] = given.rates.reshape(-1, WIDTH)
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0)
+
+    def _shared(self, y: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """The changes (8, m) of multipliers of least norm, from those of the rows that are kept."""
+        solver = self.solver
+        if not solver.redundant:
+            return changes
+        if self._changed is None:
+            self._changed = ChangedRows(solver, self.relations, self._rows)
+        multipliers = self.tangents.multipliers[solver.tables.row_lane]
+        pairs = zip(changes, self._changed.at(y), strict=True)
+        return np.array([solver.shared([multipliers, x], [solver.work.G, G])[1] for x, G in pairs])
 
     def _seed(self, elements: Elements, changes: Any, eight: Any) -> None:
         """Write changes of parameters, and zero where there were some before."""

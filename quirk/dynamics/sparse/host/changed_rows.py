@@ -1,0 +1,84 @@
+"""How the rows of a model change along directions, laid out as kernels lay out the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk import rotation
+from quirk.constraints.relation import LANES
+from quirk.lanes import WIDTH
+
+from ...layout import G_FORCE, G_SIZE
+from ...metric import inverse_root
+from ...model import PlacedRelation
+from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT
+from ..plan.tables import SIDES
+from ..tangent.tables import ELEMENT, GRADIENT, OUTPUT, OUTPUTS, Elements
+from .solver import Solver
+
+# Of each row on each of its bodies: three numbers of the force and three of the moment.
+XYZ = np.arange(3)
+
+
+class ChangedRows:
+    """Reads the changes of rows that `find_tangents` has left in the outputs of relations.
+
+    Parameters
+    ----------
+    solver : Solver
+    relations : all rows as relations, those of `elements`
+    elements : what their functions write
+    """
+
+    def __init__(self, solver: Solver, relations: Sequence[PlacedRelation], elements: Elements) -> None:
+        self._solver, self._elements = solver, elements
+        source, body, force, moment = [], [], [], []
+        starts = {
+            (row, frame): self._start(r, placed, row - placed.rows.start, frame)
+            for r, placed in enumerate(relations)
+            for row in range(placed.rows.start, placed.rows.stop)
+            for frame in range(len(placed.bodies))
+        }
+        for node, joint in enumerate(solver.tables.joints):
+            if joint is None:
+                continue
+            for lane, row in enumerate(joint.rows):
+                for side, member in enumerate(joint.bodies):
+                    source.append(starts[row, side])
+                    body.append(member)
+                    if joint.relation is None:
+                        # One force serves both sides: that on body j.
+                        force.append(G_SIZE * node + G_FORCE + lane if side == 1 else -1)
+                        moment.append(G_SIZE * node + SIDES[side] + lane)
+                    else:
+                        start = solver.nodes.relations.starts(joint.relation)[side]
+                        force.append(start + SIDE_FORCE + lane)
+                        moment.append(start + SIDE_MOMENT + lane)
+        self._source, self._body, self._force, self._moment = (
+            np.array(x, dtype=np.int64) for x in (source, body, force, moment)
+        )
+        self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
+
+    def _start(self, r: int, placed: PlacedRelation, row: int, frame: int) -> int:
+        """Where in the outputs the eight derivatives of the gradient of a row begin."""
+        entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
+        gradient = entries[GRADIENT] + LANES * (row * len(placed.bodies) + frame)
+        return int(entries[OUTPUT] + entries[OUTPUTS] + WIDTH * gradient)
+
+    def at(self, y: np.ndarray) -> np.ndarray:
+        """Return G in each of the eight directions, (8, G), at the state (size,) of the last tangent."""
+        solver, numbers = self._solver, WIDTH * np.arange(6)
+        found = np.zeros((WIDTH, len(solver.work.G)))
+        if not len(self._source):
+            return found
+        places = self._source[:, None, None] + numbers[:, None] + np.arange(WIDTH)
+        change = np.moveaxis(self._elements.outputs[places], -1, 0)
+        state = solver.model.carried.state(solver.slots.state_from_lanes(y))
+        R = np.concatenate([rotation.matrix(state.orientation), np.eye(3)[None]])[self._body]
+        moment = np.einsum("ekl,emk,dem->del", self._scale[self._body], R, change[..., 3:])
+        ours = self._force >= 0
+        found[:, self._force[ours, None] + WIDTH * XYZ] = change[:, ours, :3]
+        found[:, self._moment[:, None] + WIDTH * XYZ] = moment
+        return found

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import site_docstrings
 import site_gallery
 import site_links
 
@@ -63,6 +64,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "within_subsection_order": "site_gallery.Order",
     "image_scrapers": ("site_gallery.pictures",),
+    "thumbnail_size": (400, 400),
     "capture_repr": (),
     "notebook_extensions": set(),
     "download_all_examples": False,
@@ -74,8 +76,10 @@ sphinx_gallery_conf = {
 
 
 def setup(app):
-    """Let demos become pages, and links that leave this folder lead to pages."""
+    """Connect what stands beside this file."""
     # Before sphinx-gallery, whose own handler has the usual priority of 500.
     app.connect("builder-inited", site_gallery.write_scripts, priority=100)
+    # After napoleon.
+    app.connect("autodoc-process-docstring", site_docstrings.adapt, priority=600)
     app.connect("source-read", site_links.in_page)
     app.connect("include-read", site_links.in_part)

@@ -10,16 +10,18 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+# Pages that include files from outside this folder.
+INCLUDED = {ROOT / "README.md": "/overview.md", ROOT / "benchmarks" / "README.md": "/benchmarks.md"}
 LINK = re.compile(r"\[([^][]*)\]\(([^)#:\s]+)(#[^)\s]+)?\)")
 
 
 def place_of(path, anchor):
     """Return where the site has a heading of a file of the repository, or the file, from the top of the site."""
-    if path == ROOT / "README.md":
-        return "/gallery/index.rst" if anchor == "#demos" else f"/overview.md{anchor}"
+    if path == ROOT / "README.md" and anchor == "#demos":
+        return "/gallery/index.rst"
     if path.parent == ROOT / "demos":
         return f"/gallery/{path.stem}.rst"
-    return f"/{os.path.relpath(path, DOCS)}{anchor}"
+    return INCLUDED.get(path, f"/{os.path.relpath(path, DOCS)}") + anchor
 
 
 def led(text, folder):
@@ -30,8 +32,7 @@ def led(text, folder):
         path = (folder / target).resolve()
         if not path.is_file():  # an index and a call, in code
             return link[0]
-        named_after_page = name.endswith(".md") and path.is_relative_to(DOCS)
-        return f"[{'' if named_after_page else name}]({place_of(path, anchor)})"
+        return f"[{'' if name.endswith('.md') else name}]({place_of(path, anchor)})"
 
     return LINK.sub(mended, text)
 
@@ -44,5 +45,5 @@ def in_page(app, name, source):
 
 
 def in_part(app, path, name, content):
-    """Mend links of the README as a page includes a part of it."""
+    """Mend links of a file as a page includes a part of it."""
     content[0] = led(content[0], (DOCS / path).resolve().parent)

@@ -95,7 +95,8 @@ def test_links_lead_to_pages_of_the_site():
         ("[docs/planar.md](docs/planar.md)", DOCS.parent, "[](/planar.md)"),
         ("[plots](plots.md) of `f[k](t)`", DOCS, "[plots](/plots.md) of `f[k](t)`"),
         ("![all](images/scaling.png)", DOCS, "![all](/images/scaling.png)"),
-        ("[how](benchmarks/README.md)", DOCS.parent, "[how](/../benchmarks/README.md)"),
+        ("[how](benchmarks/README.md)", DOCS.parent, "[how](/benchmarks.md)"),
+        ("[licence](../LICENSE)", DOCS, "[licence](/../LICENSE)"),
         ("[elsewhere](https://a.b/c.md#d)", DOCS, "[elsewhere](https://a.b/c.md#d)"),
     ):
         assert links.led(text, folder) == made

@@ -3,16 +3,21 @@
 import inspect
 import re
 
-# An item of a list of attributes that has nothing but a "type": with us, that is what the attribute is.
-DESCRIBED = re.compile(r"^(.*\*\*.+?\*\*) \((\*?)(.+)\2\)$")
+# An attribute, with what stands behind its colon, and what stands on lines below.
+ATTRIBUTE = re.compile(r"^(.*?\*\*.+?\*\*) \((\*?)(.+?)\2\)(?: -- (.*))?$")
 
 
 def adapt(app, what, name, documented, options, lines):
-    """Set off what attributes are by a dash, and take the text of properties as it is.
+    """Let descriptions of attributes and texts of properties be what they are.
 
-    Napoleon takes what stands before the first colon of a property's text for its type.
+    Napoleon takes what stands behind the colon of an attribute, and before the first colon of a property's text, for a
+    type. With us the former is a description, which goes on below if that begins with a small letter.
     """
     if what == "property":
         lines[:] = [*inspect.getdoc(documented).splitlines(), ""]
-    elif what in ("class", "exception"):
-        lines[:] = [DESCRIBED.sub(r"\1 -- \3", line) for line in lines]
+    field = ""
+    for k, line in enumerate(lines):
+        field = line.split(":")[1] if line.startswith(":") else field
+        found = ATTRIBUTE.match(line) if field == "Attributes" else None
+        if found and not (found[4] and found[4][0].isupper()):
+            lines[k] = f"{found[1]} -- {found[3]} {found[4] or ''}".rstrip()

@@ -39,7 +39,7 @@ myst_heading_anchors = 4
 
 # Docstrings: numpy's layout; `names` are links where they name something public, and code where not.
 default_role = "py:obj"
-smartquotes = False
+smartquotes_action = "D"  # dashes, but quotes as they are typed in Python
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False

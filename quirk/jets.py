@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .scalar import Scalar, is_zero, plus, times
 from .traced import Traced
 
 
@@ -45,12 +46,12 @@ class Jet:
     @property
     def rate(self) -> Jet:
         """Derivative with respect to time: a jet of one order less, without gradient."""
-        coefficients = [_times(k, c) for k, c in enumerate(self.taylor)][1:]
+        coefficients = [times(k, c) for k, c in enumerate(self.taylor)][1:]
         return Jet(coefficients, [None] * len(self.gradient))
 
     def shifted(self, x: Any) -> Jet:
         """Return this plus a constant number."""
-        return Jet([_plus(self.value, x), *self.taylor[1:]], self.gradient)
+        return Jet([plus(self.value, x), *self.taylor[1:]], self.gradient)
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
         """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
@@ -87,7 +88,7 @@ class Jet:
             return NotImplemented
         if not isinstance(other, Jet):
             return self.shifted(other)
-        taylor = [_plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
+        taylor = [plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
         return Jet(taylor, self.gradient if self._ungraded and other._ungraded else _added(self, other))
 
     __radd__ = __add__
@@ -102,7 +103,7 @@ class Jet:
         if isinstance(other, np.ndarray):
             return NotImplemented
         if not isinstance(other, Jet):
-            return self._chain([_times(c, other) for c in self.taylor], [other])
+            return self._chain([times(c, other) for c in self.taylor], [other])
         order = min(len(self.taylor), len(other.taylor))
         taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
         if self._ungraded and other._ungraded:
@@ -123,7 +124,7 @@ class Jet:
         if isinstance(exponent, Jet):
             power = (self.log() * exponent).exp()
             # Of negative numbers there are some powers, of which logarithms know nothing.
-            return Jet([_apply("pow", self.value, exponent.value), *power.taylor[1:]], power.gradient)
+            return Jet([apply("pow", self.value, exponent.value), *power.taylor[1:]], power.gradient)
         if isinstance(exponent, int | float | np.integer) and float(exponent).is_integer():
             exponent = int(exponent)  # by products, which are defined for negative numbers too
         if isinstance(exponent, int) and exponent < 0:
@@ -134,27 +135,27 @@ class Jet:
                 power = power * self
             return power
         exponent = float(exponent)
-        slope = [_times(c, exponent) for c in _powers(self.taylor, exponent - 1.0, self._slopes)]
+        slope = [times(c, exponent) for c in _powers(self.taylor, exponent - 1.0, self._slopes)]
         return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
 
     def reciprocal(self) -> Jet:
         """1 / x."""
         taylor = _reciprocal(self.taylor, len(self.taylor))
-        slope = [_times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
+        slope = [times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
         return self._chain(taylor, slope)
 
     def sqrt(self) -> Jet:
         """Square root."""
-        taylor = [_apply("sqrt", self.value)]
+        taylor = [apply("sqrt", self.value)]
         half = 0.5 * _inverse(taylor[0])
         for k in range(1, len(self.taylor)):
-            inner = _total([_times(taylor[m], taylor[k - m]) for m in range(1, k)])
-            taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), half))
-        return self._chain(taylor, [_times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
+            inner = _total([times(taylor[m], taylor[k - m]) for m in range(1, k)])
+            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), half))
+        return self._chain(taylor, [times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
 
     def exp(self) -> Jet:
         """e^x."""
-        taylor = [_apply("exp", self.value)]
+        taylor = [apply("exp", self.value)]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
         return self._chain(taylor, taylor)
@@ -162,20 +163,20 @@ class Jet:
     def log(self) -> Jet:
         """Natural logarithm."""
         inverse = _inverse(self.value)
-        taylor = [_apply("log", self.value)]
+        taylor = [apply("log", self.value)]
         for k in range(1, len(self.taylor)):
-            inner = _total([_times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
-            taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), inverse))
+            inner = _total([times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
+            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), inverse))
         return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
 
     def sine_and_cosine(self) -> tuple[Jet, Jet]:
         """Sine and cosine, whose recurrences need each other."""
-        sine, cosine = [_apply("sin", self.value)], [_apply("cos", self.value)]
+        sine, cosine = [apply("sin", self.value)], [apply("cos", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
             sine.append(_convolution(weights, cosine, 1, k))
-            cosine.append(_times(_convolution(weights, sine, 1, k), -1.0))
-        slope = [_times(c, -1.0) for c in sine[: self._slopes]]
+            cosine.append(times(_convolution(weights, sine, 1, k), -1.0))
+        slope = [times(c, -1.0) for c in sine[: self._slopes]]
         return self._chain(sine, cosine), self._chain(cosine, slope)
 
     def sin(self) -> Jet:
@@ -193,7 +194,7 @@ class Jet:
 
     def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
         """Hyperbolic sine and cosine, whose recurrences need each other."""
-        sine, cosine = [_apply("sinh", self.value)], [_apply("cosh", self.value)]
+        sine, cosine = [apply("sinh", self.value)], [apply("cosh", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
             sine.append(_convolution(weights, cosine, 1, k))
@@ -210,11 +211,11 @@ class Jet:
 
     def tanh(self) -> Jet:
         """Hyperbolic tangent."""
-        taylor = [_apply("tanh", self.value)]
+        taylor = [apply("tanh", self.value)]
         slope = [1.0 - taylor[0] * taylor[0]]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), slope, 1, k))
-            slope.append(_times(_convolution(taylor, taylor, 0, k), -1.0))
+            slope.append(times(_convolution(taylor, taylor, 0, k), -1.0))
         return self._chain(taylor, slope)
 
     def hypot(self, other: Any) -> Jet:
@@ -229,7 +230,7 @@ class Jet:
         scale = (across * across + along * along).reciprocal()
         by_y, by_x = along * scale, -across * scale
         rate = by_y * self.rate + by_x * x.rate
-        taylor = [_apply("atan2", self.value, x.value), *(_times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
+        taylor = [apply("atan2", self.value, x.value), *(times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
         return Jet(taylor, _added(self._chain(taylor, by_y.taylor), x._chain(taylor, by_x.taylor)))
 
     def arctan(self) -> Jet:
@@ -247,7 +248,7 @@ class Jet:
     def wrapped(self, period: Any) -> Jet:
         """Return this minus the whole number of periods that brings its value closest to zero."""
         period = period.value if isinstance(period, Jet) else period
-        turns = _apply("rint", self.value * _inverse(period))
+        turns = apply("rint", self.value * _inverse(period))
         return self.shifted(-period * turns)
 
     def __float__(self) -> float:
@@ -335,15 +336,17 @@ class Condition:
 def _compared(operator: str, one: Any, two: Any) -> Any:
     """A comparison of two values: True or False, or a condition."""
     a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
-    if isinstance(a, Traced):
-        return Condition(a.compared(operator, b), one)
-    if isinstance(b, Traced):
-        return Condition(b.compared(_MIRRORED[operator], a), two)
-    return _COMPARISONS[operator](float(a), float(b))
+    if isinstance(a, Scalar):
+        truth, of = a.compared(operator, b), one
+    elif isinstance(b, Scalar):
+        truth, of = b.compared(_MIRRORED[operator], a), two
+    else:
+        return COMPARISONS[operator](float(a), float(b))
+    return Condition(truth, of) if isinstance(truth, Traced) else truth
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-_COMPARISONS = {
+COMPARISONS = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 
@@ -357,7 +360,10 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     one, two = (x if isinstance(x, Jet) else condition.of.constant(x) for x in (a, b))
 
     def selected(x: Any, y: Any) -> Any:
-        return 0 if _is_zero(x) and _is_zero(y) else condition.value.selected(x, y)
+        if is_zero(x) and is_zero(y):
+            return 0
+        kind = next((type(z) for z in (x, y) if isinstance(z, Scalar)), Traced)
+        return kind.chosen(condition.value, x, y)
 
     def of_gradients(g: Any, h: Any) -> Any:
         if g is None and h is None:
@@ -370,27 +376,15 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     )
 
 
-def _is_zero(x: Any) -> bool:
-    return type(x) is int and x == 0
-
-
-def _plus(a: Any, b: Any) -> Any:
-    return b if _is_zero(a) else a if _is_zero(b) else a + b
-
-
-def _times(a: Any, b: Any) -> Any:
-    return 0 if _is_zero(a) or _is_zero(b) else a * b
-
-
 def _inverse(x: Any) -> Any:
     """1 / x, not a number where that is not defined: as in compiled code, without exceptions."""
-    return 1.0 / x if isinstance(x, Traced) or x != 0 else math.nan
+    return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan
 
 
 def _total(parts: Sequence[Any]) -> Any:
     result: Any = 0
     for part in parts:
-        result = _plus(result, part)
+        result = plus(result, part)
     return result
 
 
@@ -399,25 +393,25 @@ def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
     first = _inverse(taylor[0])
     result = [first][:terms]
     for k in range(1, terms):
-        result.append(_times(_convolution(taylor, result, 1, k), -first))
+        result.append(times(_convolution(taylor, result, 1, k), -first))
     return result
 
 
 def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
     """Sum of a_m b_(k-m) over m from `first` to k."""
-    return _total([_times(a[m], b[k - m]) for m in range(first, min(k + 1, len(a)))])
+    return _total([times(a[m], b[k - m]) for m in range(first, min(k + 1, len(a)))])
 
 
 def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
     """Coefficients 0 to k of a series, each times m / k: those of x' in recurrences for functions of x."""
-    return [_times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
+    return [times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
 
 
 def _added(one: Jet, two: Jet) -> list[Any]:
     """The gradients of the sum of two jets."""
 
     def sum_of(a: Any, b: Any) -> Any:
-        return b if a is None else a if b is None else [_plus(x, y) for x, y in zip(a, b, strict=True)]
+        return b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
 
     return [sum_of(a, b) for a, b in zip(one.gradient, two.gradient, strict=True)]
 
@@ -429,17 +423,20 @@ def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
     """
     if count == 0:
         return []
-    y, slope = [_apply("pow", x[0], exponent)], _powers(x, exponent - 1.0, count - 1)
+    y, slope = [apply("pow", x[0], exponent)], _powers(x, exponent - 1.0, count - 1)
     for k in range(1, count):
-        terms = [_times(_times(slope[k - m], m), x[m]) for m in range(1, min(k, len(x) - 1) + 1)]
-        y.append(_times(_total(terms), exponent / k))
+        terms = [times(times(slope[k - m], m), x[m]) for m in range(1, min(k, len(x) - 1) + 1)]
+        y.append(times(_total(terms), exponent / k))
     return y
 
 
-def _apply(name: str, *numbers: Any) -> Any:
-    """Apply a function, by name, to floats or to numbers of a kernel; nan where it is not defined."""
-    if any(isinstance(x, Traced) for x in numbers):
-        return next(x for x in numbers if isinstance(x, Traced)).function(name, *numbers)
+def apply(name: str, *numbers: Any) -> Any:
+    """Apply a function, by name, to floats or to what stands for them; nan where it is not defined."""
+    scalars = [x for x in numbers if isinstance(x, Scalar)]
+    if scalars:
+        # What has directions may take constants of machine code, but not the other way round.
+        first = next((x for x in scalars if not isinstance(x, Traced)), scalars[0])
+        return first.function(name, *numbers)
     return float(np.rint(numbers[0])) if name == "rint" else _FUNCTIONS[name](*map(float, numbers))
 
 

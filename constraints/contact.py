@@ -99,8 +99,9 @@ class Contact(Unilateral):
     name : str
     body_i, body_j : Body or GROUND
     on_i, on_j : Surface
-        What touches: `quirk.surface.plane`, `.sphere`, `.point` or `.rim`, in the coordinates of their bodies. A plane
-        touches a sphere, a point or a rim; a sphere or point touches a sphere or point.
+        What touches, in the coordinates of their bodies: `quirk.surface.plane`, `quirk.surface.sphere`,
+        `quirk.surface.point` or `quirk.surface.rim`. A plane touches a sphere, a point or a rim; a sphere or point
+        touches a sphere or point.
     restitution : float
         From 0, the default, to 1.
     rest_speed : float, optional

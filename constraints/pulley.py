@@ -55,7 +55,7 @@ def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
 class Pulley(Constraint):
     """A massless rope of constant length runs without friction over points and drums of bodies, 1 row.
 
-    Phi = length - sum of weight_k |p_(k+1) - p_k| - sum of radius times wrapped angle. The multiplier is the rope's
+    Phi = length - sum of ``weight_k |p_(k+1) - p_k|`` - sum of radius times wrapped angle. The multiplier is the rope's
     tension, N: positive where the rope is pulled. It pushes as well, so watch the sign. Body j is that of the last
     point, where the rope ends, and its load what the rope exerts on it: if it is met by one fall, a force as large as
     the tension, along the rope; on a drum about its centre, with the torque.

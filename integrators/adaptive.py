@@ -23,7 +23,7 @@ class Tolerance:
     """How large the error of a step may be.
 
     Components of y that form a vector are measured together: the error of each group must not exceed
-    atol + rtol |y|, with |.| the Euclidean norm over the group. So the steps do not depend on the axes.
+    ``atol + rtol |y|``, with ``|.|`` the Euclidean norm over the group. So the steps do not depend on the axes.
 
     Attributes
     ----------

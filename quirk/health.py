@@ -36,7 +36,7 @@ class Health:
     smallest_singular_value : over the largest, of the rows that are independent most of the time, scaled to unit
         length, for bodies all alike; it falls towards zero where a configuration is singular
     nearly_dependent : rows that nearly follow from others at some time, by label, with their least distance from them
-    position, velocity : largest |Phi| and |Phi_dot|
+    position, velocity : largest ``|Phi|`` and ``|Phi_dot|``
     norm : largest departure of a quaternion from unit length
     power : W, of all constraint forces: that of drivers, zero without any
     power_balance : W, rate of the kinetic energy less the power of applied and constraint forces

@@ -31,7 +31,7 @@ class ConstraintForces:
     ----------
     force : (n, 3) newton, in the inertial frame
     torque : (n, 3) newton metre, about the centres of mass, in body axes
-    generalized : (7 n,) Q_c over (r, q) of each body, so that M xdd = Q + Q_c; with the part that keeps |q| = 1
+    generalized : (7 n,) Q_c over (r, q) of each body, so that M xdd = Q + Q_c; with the part that keeps ``|q| = 1``
     """
 
     force: np.ndarray

@@ -75,7 +75,7 @@ class Momentum:
 
 @dataclass(frozen=True)
 class Residual:
-    """Largest |Phi| and |Phi_dot| over all rows, over time (nt,)."""
+    """Largest ``|Phi|`` and ``|Phi_dot|`` over all rows, over time (nt,)."""
 
     position: np.ndarray
     velocity: np.ndarray

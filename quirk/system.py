@@ -183,7 +183,7 @@ class System:
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state, by name.
 
-        Where redundant constraints share a load, the sum of |force|^2 + |torque / load_length|^2 over all rows
+        Where redundant constraints share a load, the sum of ``|force|^2 + |torque / load_length|^2`` over all rows
         is the least possible.
         """
         return at_state.joint_loads(self, self.checked(state), self._time(t), solver)
@@ -282,8 +282,8 @@ class System:
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
         Runs start there from now on. From poses far away, other assembled ones may be nearer still: what is found
-        is a minimum nearby. Nearest is meant in the mass metric: the least sum of m |dr|^2 and
-        theta.J theta over displacements and rotation vectors, then the least change of kinetic energy of
+        is a minimum nearby. Nearest is meant in the mass metric: the least sum of ``m |dr|^2`` and
+        ``theta.J theta`` over displacements and rotation vectors, then the least change of kinetic energy of
         the difference in velocity.
 
         Parameters

@@ -9,27 +9,14 @@ import pytest
 
 from quirk import constraints, forces, planar
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Every page, by its path from `docs` without the ending.
 PAGES = {
-    name: (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    for name in (
-        "bodies",
-        "constraints",
-        "events",
-        "forces",
-        "import",
-        "kinematics",
-        "long-runs",
-        "model-files",
-        "planar",
-        "plots",
-        "results",
-        "stiff",
-        "sweeps",
-        "viewing",
-        "whole-system",
-    )
+    path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(DOCS.rglob("*.md"))
 }
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 # What names that are exported, but are not constraints of their own, stand for.
 OTHERS = {"Constraint", "Joint", "Drawing", "Drum", "PlanarBody", "Plane"}
 
@@ -43,13 +30,12 @@ def files(page):
     return re.findall(r"^```toml\n(# (\S+)\n.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if blocks(page)])
 def test_the_code_prints_what_the_page_says(name, tmp_path, monkeypatch):
     namespace = {}
     monkeypatch.chdir(tmp_path)  # for pages that write files
     for text, file in files(PAGES[name]):
         Path(file).write_text(text, encoding="utf-8")
-    assert blocks(PAGES[name])
     for code in blocks(PAGES[name]):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -92,7 +78,23 @@ def test_planes_and_bodies_have_their_section():
         assert call in PAGES["planar"], call
 
 
-@pytest.mark.parametrize("name", ["../README", *(path.stem for path in sorted(DOCS.glob("*.md")))])
+def test_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for code in blocks(README):
+        exec(compile(code, "README.md", "exec"), namespace)
+    assert "degrees of freedom: 1" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"pendulum.png", "pendulum.gif"}
+
+
+def test_code_that_does_not_run_is_of_other_programs():
+    """Blocks of Python are marked `python`, and run; `py` marks what other programs take."""
+    for name, page in [*PAGES.items(), ("README", README)]:
+        marks = set(re.findall(r"^ *```(\w+)$", page, flags=re.MULTILINE))
+        assert marks <= {"python", "sh", "toml", "xml", "text", *(["py"] if name.startswith("from/") else [])}, name
+
+
+@pytest.mark.parametrize("name", ["../README", *PAGES])
 def test_links_lead_somewhere(name):
     """Images and pages that are there, and headings that they have."""
     path = DOCS / f"{name}.md"

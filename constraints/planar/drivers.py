@@ -144,8 +144,8 @@ class CoordinateDriver(PlanarConstraint):
 class SlotDriver(PlanarConstraint):
     """A point of body j moves along a direction of body i as prescribed, 1 row; its load is the force along it.
 
-    Phi = a_i . d / |a_i| - f(t) with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, planar parallel-2 distance
-    driver); with a `PinInSlot` of the same points and vector it drives the pin along the slot.
+    ``Phi = a_i . d / |a_i| - f(t)`` with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, planar parallel-2
+    distance driver); with a `PinInSlot` of the same points and vector it drives the pin along the slot.
 
     Parameters
     ----------

@@ -126,9 +126,9 @@ class GearOnLink(PlanarConstraint):
 class Rolling(PlanarConstraint):
     """A wheel, body j, rolls without slipping along a line of body i, 1 row; its load is what the line exerts.
 
-    Phi = a_i . d / |a_i| - rho (phi_j - phi_i) - C with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, pure
-    rolling along planar parallel-2 distance); a `PinInSlot` keeps the wheel's centre at its height. The force is along
-    the line; with its moment rho F about the wheel's centre it is the friction at the rim.
+    ``Phi = a_i . d / |a_i| - rho (phi_j - phi_i) - C`` with d = r_j^P - r_i^P ("Two-dimensional constraints" notes,
+    pure rolling along planar parallel-2 distance); a `PinInSlot` keeps the wheel's centre at its height. The force is
+    along the line; with its moment rho F about the wheel's centre it is the friction at the rim.
 
     Parameters
     ----------

@@ -74,9 +74,9 @@ class Revolute(PlanarConstraint):
 class Prismatic(PlanarConstraint):
     """A slider: body j moves along a line of body i without turning, 2 rows; its load is a force across and a torque.
 
-    Phi = (a_i^T R^T d / |a_i|, a_i^T R^T a_j / |a_i| |a_j|) with d = r_j^P - r_i^P and R a quarter turn
+    ``Phi = (a_i^T R^T d / |a_i|, a_i^T R^T a_j / |a_i| |a_j|)`` with d = r_j^P - r_i^P and R a quarter turn
     ("Two-dimensional constraints" notes, planar parallel-2 and parallel-1). The joint's displacement,
-    for forces, drivers and results, is a_i . d / |a_i|, along x of frame i.
+    for forces, drivers and results, is ``a_i . d / |a_i|``, along x of frame i.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class PinInSlot(PlanarConstraint):
     """A pin of body j slides in a straight slot of body i, 1 row; its load is the force across the slot.
 
     Phi = a_i^T R^T d with d = r_j^P - r_i^P and R a quarter turn ("Two-dimensional constraints" notes, planar
-    parallel-2). The joint's displacement, for forces, drivers and results, is a_i . d / |a_i|, along x of frame i.
+    parallel-2). The joint's displacement, for forces, drivers and results, is ``a_i . d / |a_i|``, along x of frame i.
 
     Parameters
     ----------

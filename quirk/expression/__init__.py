@@ -22,7 +22,7 @@ __all__ = ["Derivative", "Expression", "function_of"]
 class Expression(Sealed):
     """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, wherever functions are taken.
 
-    It has numbers, + - * / **, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan, atan2, sinh,
+    It has numbers, ``+ - * / **``, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan, atan2, sinh,
     cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot, cross and
     norm, and pi, tau and e. It is read, never executed, becomes machine code, and has exact derivatives.
 

@@ -18,7 +18,7 @@ from .value import Value
 
 
 class Drag(ForceElement):
-    """Quadratic drag: force -rho/2 |u| (A_x u_x, A_y u_y, A_z u_z) in body axes, u the velocity through the fluid.
+    """Quadratic drag: force ``-rho/2 |u| (A_x u_x, A_y u_y, A_z u_z)`` in body axes, u the velocity through the fluid.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ class ForceElement(Sealed):
     element without a coordinate, returns their rates.
 
     They get the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin` are arrays
-    of quantities that know their derivatives: use + - * / **, @ and numpy's functions, `quirk.where(condition, a, b)`
-    in place of a branch on their values. Runs call the machine code that is made of them.
+    of quantities that know their derivatives: use ``+ - * / ** @`` and numpy's functions, and in place of a branch on
+    their values `quirk.where(condition, a, b)`. Runs call the machine code that is made of them.
 
     Parameters
     ----------

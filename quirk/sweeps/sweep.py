@@ -74,7 +74,7 @@ def sweep(
     reduce : function, optional
         ``reduce(result)`` is called where the run was computed, and what it returns is kept of it: a number or an
         array, several of these by name, such as {"peak": 3.0, "angle": ("time", angles)} with dimensions named, or an
-        xarray Dataset or DataArray. What has the name of a parameter gets "result_" before it.
+        xarray Dataset or DataArray. What has the name of a parameter gets ``result_`` before it.
     workers : int, optional
         Number of processes; default: as many as there are cores for this process.
     client : dask.distributed.Client or address, optional

@@ -1,45 +1,57 @@
-"""``python -m benchmarks``: measure, print the table, store the record and the diagrams."""
+"""``python -m benchmarks``: measure, print the table, store the record, the diagrams and the page."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import tempfile
+from pathlib import Path
 
+parser = argparse.ArgumentParser(prog="python -m benchmarks", description="QuIRK timed against its peers")
+parser.add_argument("--small", action="store_true", help="smoke test: small cases, times are not judged")
+parser.add_argument("--long", action="store_true", help="let Exudyn reach 1e-6, in ten minutes more")
+parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder of record, diagrams and page")
+given = parser.parse_args()
 # Libraries read these when they are imported: every side works on one thread.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+# A smoke test compiles all once, in the case with nothing compiled, and uses it everywhere.
+scratch = tempfile.TemporaryDirectory() if given.small else None
+if scratch:
+    os.environ["NUMBA_CACHE_DIR"] = scratch.name
 
 import json  # noqa: E402
-from pathlib import Path  # noqa: E402
 
-from . import accuracy, cases, cold, diagrams, scaling  # noqa: E402
-from .measure import FULL, SMALL, environment  # noqa: E402
+from . import accuracy, cases, cold, diagrams, performance_page, scaling  # noqa: E402
+from .measure import FULL, SMALL, Others, environment  # noqa: E402
 from .row import Row, printed  # noqa: E402
 
 
 def main() -> None:
     """Run the suite."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="QuIRK timed against its peers")
-    parser.add_argument("--small", action="store_true", help="smoke test: small cases, times are not judged")
-    parser.add_argument("--long", action="store_true", help="let Exudyn reach 1e-6, in ten minutes more")
-    parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder of record and diagrams")
-    given = parser.parse_args()
     small, effort = given.small, SMALL if given.small else FULL
     given.out.mkdir(parents=True, exist_ok=True)
 
     # Taken first: the load should be that of the machine, not of the benchmarks.
     record: dict[str, object] = {"environment": environment(), "small": small}
+    others = Others()
     warm: list[Row] = []
+    cold_rows: list[Row] = []
     lines: list[scaling.Line] = []
     curves: list[accuracy.Curve] = []
 
     def store() -> None:
         """Keep what is there already, should a later part fail."""
+        record["other_cores"] = others.cores()
         record["warm"] = [row.record() for row in warm]
+        record["cold"] = [row.record() for row in cold_rows]
         record["work_precision"] = [curve.record() for curve in curves]
         record["scaling"] = [line.record() for line in lines]
         (given.out / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
 
+    print("cold ...", flush=True)
+    cold_rows += cold.rows(small, Path(scratch.name) if scratch else None)
+    store()
     for part in (cases.evaluations, cases.ladder, cases.steps, cases.rods):
         print(f"{part.__name__} ...", flush=True)
         warm += part(small, effort)
@@ -55,12 +67,10 @@ def main() -> None:
     warm += rows
     store()
     diagrams.scaling(lines, given.out / "scaling.png")
+    (given.out / "performance.md").write_text(performance_page.written(record, ""), encoding="utf-8")
     print(f"\nWarm: the same thing again and again, in one process\n{printed(warm)}", flush=True)
-    cold_rows = cold.rows(small)
     print(f"\nCold: a fresh process imports, builds and computes its first result\n{printed(cold_rows)}")
-    record["cold"] = [row.record() for row in cold_rows]
-    store()
-    print(f"\nRecord and diagrams: {given.out}")
+    print(f"\nRecord, diagrams and page: {given.out}")
 
 
 main()

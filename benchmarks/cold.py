@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -23,8 +24,11 @@ LIBRARIES = {"QuIRK": "quirk", "Pinocchio": "pinocchio", "MuJoCo": "mujoco"}
 PEERS = {"evaluation": "Pinocchio", "step": "MuJoCo"}
 
 
-def rows(small: bool) -> list[Row]:
-    """Return rows of QuIRK's first use ever, with nothing compiled, and of later processes against the peers."""
+def rows(small: bool, cache: Path | None = None) -> list[Row]:
+    """Return rows of QuIRK's first use ever, with nothing compiled, and of later processes against the peers.
+
+    What is compiled stays in `cache`, an empty folder, if one is given: so is a smoke test spared to do it twice.
+    """
     from .peers.installed import peer
 
     repeats = 1 if small else 3
@@ -33,10 +37,10 @@ def rows(small: bool) -> list[Row]:
     for what, other in list(PEERS.items())[-1 if small else 0 :]:
         for n in (10,) if small else (10, 100):
             case = f"cold, first {what}, ball chain {n}"
-            with tempfile.TemporaryDirectory() as cache:
+            with contextlib.nullcontext(cache) if cache else tempfile.TemporaryDirectory() as folder:
                 # numba keeps its machine code here; what it compiles is all that QuIRK compiles.
-                first = _measured("QuIRK", what, n, 1, {"NUMBA_CACHE_DIR": cache})
-                later = _measured("QuIRK", what, n, repeats, {"NUMBA_CACHE_DIR": cache})
+                first = _measured("QuIRK", what, n, 1, {"NUMBA_CACHE_DIR": str(folder)})
+                later = _measured("QuIRK", what, n, repeats, {"NUMBA_CACHE_DIR": str(folder)})
             row = Row(f"{case}, nothing compiled", quirk=in_units(sum(first.values())), judged=False)
             row.details = {"quirk": first}
             result.append(row)

@@ -185,10 +185,9 @@ NOTES = """* `bricard`: one self-stress; its loads are not unique, and are not c
 * `torque_free`, `ball_chain10`, `rolling_disk_steady`: unstable or chaotic; errors grow by factors of up to 1e5 over
   the run."""
 
-PUBLISHED = """Others have printed results of these. Where what is printed is right to fewer digits than QuIRK's run,
-the last check of a problem says how far two runs of QuIRK by different methods are apart. *balance of energy* is the
-change of kinetic energy less the work of all loads. What other solvers did, with their times, is as their sources say,
-on their machines."""
+PUBLISHED = """Others have printed results of these. *balance of energy* is the change of kinetic energy less the work
+of all loads. What other solvers did, with their times, is as their sources say, on their machines; where a table calls
+their errors *difference*, it is by the same measure as QuIRK's."""
 
 
 def written(rows: list[Row], sections: list[Section]) -> str:

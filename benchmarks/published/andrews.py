@@ -7,7 +7,7 @@ import numpy as np
 import quirk
 from quirk import GROUND, planar
 
-from .section import AGAIN, OTHER, Section, apart, checked, data, many, run_settings
+from .section import AGAIN, OTHER, Section, apart, checked, data, digits, many, run_settings
 
 PRINTED = data("andrews")
 BODIES = tuple(f"K{k}" for k in range(1, 8))
@@ -100,6 +100,8 @@ def sections() -> list[Section]:
         many("multipliers at 0 s, N", PRINTED["start_multipliers"], found["multipliers"][0]),
         *(many(f"{name} at {end:g} s, {UNITS[name]}", PRINTED[name], found[name][1]) for name in found),
     ]
+    doubt = apart(found, other)
+    judged = digits(lines[2:], list(found), doubt)
     long = quirk.simulate(build(), 0.05, output=1e-3, **options)
     return [
         Section(
@@ -108,8 +110,8 @@ def sections() -> list[Section]:
             "ever faster, up to 1140 rad/s after 0.03 s; as differential-algebraic equations of index 3.",
             how=how,
             lines=lines,
-            checks={**checked(result), AGAIN: apart(found, other)},
-            remarks=PRINTED["remarks"],
+            checks={**checked(result), AGAIN: doubt},
+            remarks=[judged, *PRINTED["remarks"]],
             source=PRINTED["source"],
         ),
         Section(

@@ -7,7 +7,7 @@ import numpy as np
 import quirk
 from quirk import GROUND
 
-from .section import AGAIN, OTHER, Section, apart, checked, data, many, run_settings
+from .section import AGAIN, OTHER, Section, apart, checked, data, digits, many, run_settings
 
 PRINTED = data("car_axis")
 
@@ -72,15 +72,17 @@ def sections() -> list[Section]:
     end = PRINTED["time"]
     result, again = (quirk.simulate(build(), end, output=[0.0, end], **chosen) for chosen in (options, OTHER))
     found, other = quantities(result), quantities(again)
+    doubt = apart(found, other)
+    lines = [many(f"{name} at {end:g} s, {UNITS[name]}", PRINTED[name], found[name]) for name in found]
     return [
         Section(
             title="Car axis",
             what="Two light wheels on springs, joined by an axle, over a road that shakes the right one at 10 rad/s; "
             "the left one stays upright above its place. As differential-algebraic equations of index 3.",
             how=how,
-            lines=[many(f"{name} at {end:g} s, {UNITS[name]}", PRINTED[name], found[name]) for name in found],
-            checks={**checked(result), AGAIN: apart(found, other)},
-            remarks=PRINTED["remarks"],
+            lines=lines,
+            checks={**checked(result), AGAIN: doubt},
+            remarks=[digits(lines, list(found), doubt), *PRINTED["remarks"]],
             source=PRINTED["source"],
         )
     ]

@@ -103,6 +103,15 @@ def apart(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
     return max(float(np.abs(other[name] - value).max() / np.abs(value).max()) for name, value in one.items())
 
 
+def digits(lines: list[Line], names: list[str], doubt: float) -> str:
+    """Return what QuIRK's runs, which are in doubt by so much, say about printed values."""
+    right = ", ".join(f"{name} {int(-np.log10(line.difference))}" for name, line in zip(names, lines, strict=True))
+    return (
+        f"QuIRK's runs by two methods agree to {doubt:.0e}. So many digits of what is printed are right, counted from "
+        f"the largest value: {right}."
+    )
+
+
 def distance(one: np.ndarray, other: np.ndarray, scale: np.ndarray) -> float:
     """Return the largest difference of tables (nt, n), each column over its scale (n,)."""
     return float((np.abs(one - other) / scale).max())

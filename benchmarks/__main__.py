@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks", description="QuIRK timed against its peers")
@@ -15,10 +14,6 @@ given = parser.parse_args()
 # Libraries read these when they are imported: every side works on one thread.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
-# A smoke test compiles all once, in the case with nothing compiled, and uses it everywhere.
-scratch = tempfile.TemporaryDirectory() if given.small else None
-if scratch:
-    os.environ["NUMBA_CACHE_DIR"] = scratch.name
 
 import json  # noqa: E402
 
@@ -49,9 +44,6 @@ def main() -> None:
         record["scaling"] = [line.record() for line in lines]
         (given.out / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
 
-    print("cold ...", flush=True)
-    cold_rows += cold.rows(small, Path(scratch.name) if scratch else None)
-    store()
     for part in (cases.evaluations, cases.ladder, cases.steps, cases.rods):
         print(f"{part.__name__} ...", flush=True)
         warm += part(small, effort)
@@ -67,6 +59,9 @@ def main() -> None:
     warm += rows
     store()
     diagrams.scaling(lines, given.out / "scaling.png")
+    print("cold ...", flush=True)
+    cold_rows += cold.rows(small)
+    store()
     (given.out / "performance.md").write_text(performance_page.written(record, ""), encoding="utf-8")
     print(f"\nWarm: the same thing again and again, in one process\n{printed(warm)}", flush=True)
     print(f"\nCold: a fresh process imports, builds and computes its first result\n{printed(cold_rows)}")

@@ -68,8 +68,8 @@ def sections() -> list[Section]:
             },
             remarks=[
                 "Newton's restitution for the normal rate and Coulomb's friction, as the publication has them, let "
-                "energy grow here. QuIRK's law lowers the restitution where that happens, so after the impact these "
-                "are two different motions."
+                "energy grow here. QuIRK's law lowers the restitution by tenths until it does not, so after the impact "
+                "these are two different motions."
             ],
             source=PRINTED["source"],
         )

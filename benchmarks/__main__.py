@@ -1,41 +1,45 @@
-"""``python -m benchmarks``: measure, print the table, store the record and the diagrams."""
+"""``python -m benchmarks``: measure, print the table, store the record, the diagrams and the page."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
+parser = argparse.ArgumentParser(prog="python -m benchmarks", description="QuIRK timed against its peers")
+parser.add_argument("--small", action="store_true", help="smoke test: small cases, times are not judged")
+parser.add_argument("--long", action="store_true", help="let Exudyn reach 1e-6, in ten minutes more")
+parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder of record, diagrams and page")
+given = parser.parse_args()
 # Libraries read these when they are imported: every side works on one thread.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import json  # noqa: E402
-from pathlib import Path  # noqa: E402
 
-from . import accuracy, cases, cold, diagrams, scaling  # noqa: E402
-from .measure import FULL, SMALL, environment  # noqa: E402
+from . import accuracy, cases, cold, diagrams, performance_page, scaling  # noqa: E402
+from .measure import FULL, SMALL, Others, environment  # noqa: E402
 from .row import Row, printed  # noqa: E402
 
 
 def main() -> None:
     """Run the suite."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="QuIRK timed against its peers")
-    parser.add_argument("--small", action="store_true", help="smoke test: small cases, times are not judged")
-    parser.add_argument("--long", action="store_true", help="let Exudyn reach 1e-6, in ten minutes more")
-    parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder of record and diagrams")
-    given = parser.parse_args()
     small, effort = given.small, SMALL if given.small else FULL
     given.out.mkdir(parents=True, exist_ok=True)
 
     # Taken first: the load should be that of the machine, not of the benchmarks.
     record: dict[str, object] = {"environment": environment(), "small": small}
+    others = Others()
     warm: list[Row] = []
+    cold_rows: list[Row] = []
     lines: list[scaling.Line] = []
     curves: list[accuracy.Curve] = []
 
     def store() -> None:
         """Keep what is there already, should a later part fail."""
+        record["other_cores"] = others.cores()
         record["warm"] = [row.record() for row in warm]
+        record["cold"] = [row.record() for row in cold_rows]
         record["work_precision"] = [curve.record() for curve in curves]
         record["scaling"] = [line.record() for line in lines]
         (given.out / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
@@ -55,12 +59,13 @@ def main() -> None:
     warm += rows
     store()
     diagrams.scaling(lines, given.out / "scaling.png")
-    print(f"\nWarm: the same thing again and again, in one process\n{printed(warm)}", flush=True)
-    cold_rows = cold.rows(small)
-    print(f"\nCold: a fresh process imports, builds and computes its first result\n{printed(cold_rows)}")
-    record["cold"] = [row.record() for row in cold_rows]
+    print("cold ...", flush=True)
+    cold_rows += cold.rows(small)
     store()
-    print(f"\nRecord and diagrams: {given.out}")
+    (given.out / "performance.md").write_text(performance_page.written(record, ""), encoding="utf-8")
+    print(f"\nWarm: the same thing again and again, in one process\n{printed(warm)}", flush=True)
+    print(f"\nCold: a fresh process imports, builds and computes its first result\n{printed(cold_rows)}")
+    print(f"\nRecord, diagrams and page: {given.out}")
 
 
 main()

@@ -92,6 +92,31 @@ def in_turn(first: Task, second: Task, effort: Effort = FULL) -> tuple[Timing, T
     return Timing(a), Timing(b), float(np.median(np.array(b) / np.array(a)))
 
 
+class Others:
+    """How many cores of the machine work for others, from now on."""
+
+    def __init__(self) -> None:
+        self._began, self._before = time.perf_counter(), _busy()
+
+    def cores(self) -> float | None:
+        """Return their mean number; None where the machine does not tell."""
+        if self._before is None or (now := _busy()) is None:
+            return None
+        return max(0.0, (now - self._before) / (time.perf_counter() - self._began))
+
+
+def _busy() -> float | None:
+    """Return the seconds for which cores have worked for others than this process and those that it has waited for."""
+    try:
+        counts = [int(n) for n in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
+    except OSError:
+        return None
+    user, nice, system, _, _, irq, softirq, *stolen = counts
+    own = os.times()
+    ticks = user + nice + system + irq + softirq + sum(stolen[:1])
+    return ticks / os.sysconf("SC_CLK_TCK") - sum(own[:4])
+
+
 def environment() -> dict[str, object]:
     """Return commit, machine and versions."""
     versions = {}
@@ -108,6 +133,7 @@ def environment() -> dict[str, object]:
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": platform.platform(),
+        "architecture": platform.machine(),
         "python": platform.python_version(),
         "versions": versions,
     }

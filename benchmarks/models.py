@@ -6,18 +6,15 @@ rest. What is random is seeded: a builder called twice returns the same mechanis
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 
 import quirk
 from quirk import rotation
 
+from . import references
 from .paths import Placed, orientations, placed, spins
 
 GRAVITY = (0.0, 0.0, -9.81)
-REFERENCE = Path(__file__).parents[1] / "tests" / "data" / "ball_chain10.json"
 
 # A link is a rod along its z axis with joints at both ends; three different moments keep its turning 3-D.
 LENGTH = 0.3
@@ -133,27 +130,12 @@ def ladder(windows: int) -> quirk.System:
 
 def ball_chain10() -> quirk.System:
     """Return the ten-link chain of the reference table."""
-    data = json.loads(REFERENCE.read_text())
-    bodies = {
-        b["name"]: quirk.Body(
-            b["name"],
-            b["mass"],
-            b["inertia"],
-            position=b["position"],
-            orientation=b["orientation"],
-            velocity=b["velocity"],
-            angular_velocity=b["omega_body"],
-        )
-        for b in data["bodies"]
-    }
-    ends = {**bodies, "ground": quirk.GROUND}
-    joints = [quirk.Spherical(j["name"], ends[j["A"]], ends[j["B"]], point=j["point"]) for j in data["joints"]]
-    return quirk.System([*bodies.values(), *joints], gravity=data["gravity"])
+    return references.build(references.load("ball_chain10"))
 
 
 def ball_chain10_positions(t: float = 2.0) -> np.ndarray:
     """Return the reference positions (10, 3) of `ball_chain10` at a time of its table."""
-    data = json.loads(REFERENCE.read_text())
+    data = references.load("ball_chain10")
     entry = next(e for e in data["reference"] if e["t"] == t)
     return np.array([entry["bodies"][b["name"]]["position"] for b in data["bodies"]])
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 
-import numba
 import numpy as np
 from quirk.integrators import TABLEAUX, Breaks, Statistics
 
 import quirk
-from quirk.compiled import OPTIONS
+from quirk.compiled import entry
 from quirk.dynamics.sparse.host.flow import SparseFlow
 from quirk.dynamics.sparse.host.run import CompiledRun, Pace
 from quirk.dynamics.sparse.kernels.evaluate import evaluate
@@ -24,7 +23,7 @@ NAME = "QuIRK"
 ENDLESS = 10**9
 
 
-@numba.njit(**OPTIONS)
+@entry
 def _repeat(count, mechanism, y, ydot):
     """Evaluate again and again, so that no call from Python is in the time."""
     for _ in range(count):

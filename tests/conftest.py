@@ -1,8 +1,13 @@
 """Settings for all tests."""
 
 import os
+import sys
+from pathlib import Path
 
 # The matrices are small: threads of the linear algebra library would only get in each other's way.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Pictures are drawn to files.
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Reference motions and published problems are shared with the benchmarks, beside this folder. Last, so that an installed
+# quirk goes before the checkout's.
+sys.path.append(str(Path(__file__).parents[1]))

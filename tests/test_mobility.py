@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from mechanisms import random_system
-from references import build, load
 
 import quirk
+from benchmarks.references import build, load
 from quirk import GROUND, Body, Motion, rotation
 
 G = [0, 0, -9.81]

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from references import build, deviations, load
 
 import quirk
+from benchmarks.references import build, deviations, load
 
 # Over the scale of each quantity: states, and loads over the largest load.
 STATES, LOADS = 1e-9, 1e-8

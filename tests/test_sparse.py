@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mechanisms import random_body, random_joint, random_system, random_unit
 from numba.core.runtime import _nrt_python, rtsys
-from references import build, load
 
 import quirk
+from benchmarks.references import build, load
 from quirk.dynamics.sparse.plan.ordering import branches, eliminate
 from quirk.forces import ForceElement
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import quirk
 
-FOLDER = Path(__file__).parent / "data"
+FOLDER = Path(__file__).parents[1] / "tests" / "data"
 
 JOINTS = {
     "spherical": quirk.Spherical,
@@ -20,6 +20,7 @@ JOINTS = {
 
 
 def joint(j, ends, items):
+    """Return the constraint that an entry of a table describes."""
     where = {key: j[key] for key in ("point", "axis") if key in j}
     pair = ends.get(j.get("A")), ends[j["B"]]
     if j["type"] == "universal":
@@ -39,10 +40,12 @@ def joint(j, ends, items):
 
 
 def load(name):
+    """Return the table of a system."""
     return json.loads((FOLDER / f"{name}.json").read_text())
 
 
 def tensor(inertia):
+    """Return moments as they are, and six elements as a tensor."""
     if len(inertia) == 3:
         return inertia
     xx, yy, zz, xy, xz, yz = inertia
@@ -50,6 +53,7 @@ def tensor(inertia):
 
 
 def build(data):
+    """Return the system of a table."""
     bodies = {
         b["name"]: quirk.Body(
             b["name"],
@@ -72,6 +76,7 @@ def build(data):
 
 
 def spring(name, f, ends, items):
+    """Return a spring with a damper."""
     return quirk.Spring(
         name,
         ends[f["A"]],
@@ -85,6 +90,7 @@ def spring(name, f, ends, items):
 
 
 def axis_torque(name, f, ends, items):
+    """Return a torque about the axis of a hinge."""
     joint = next(
         i for i in items if isinstance(i, quirk.Revolute) and (i.body_i.name, i.body_j.name) == (f["A"], f["B"])
     )
@@ -92,6 +98,7 @@ def axis_torque(name, f, ends, items):
 
 
 def world_torque(name, f, ends, items):
+    """Return a torque in the inertial frame."""
     return quirk.Torque(name, ends[f["body"]], f["torque"], frame="inertial")
 
 

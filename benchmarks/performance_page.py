@@ -1,0 +1,187 @@
+"""``python -m benchmarks.performance_page RECORD``: write docs/performance.md from a record of the benchmarks.
+
+The pictures beside that record are copied to docs/images. `python -m benchmarks` writes the same page beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from .accuracy import goal
+from .markdown import page, table
+from .row import in_units
+
+DOCS = Path(__file__).parents[1] / "docs"
+PICTURES = ("work-precision.png", "scaling.png")
+NAMES = {"quirk-dynamics": "QuIRK", "pin": "Pinocchio", "mujoco": "MuJoCo", "exudyn": "Exudyn"}
+
+INTRODUCTION = """Times of QuIRK and of three other engines on the same mechanisms, each side on one thread. *ratio* is
+the other engine's time over QuIRK's: above 1 QuIRK takes less, below 1 it takes more."""
+
+HOW = """Mechanisms are built as `quirk.System`, and the other engines get theirs from there; before one is timed, its
+accelerations must agree with QuIRK's to 1e-8 of the largest. A batch of repetitions lasts 50 ms or more, batches of
+both sides alternate, and the ratio is the median of those of neighbouring batches; times are medians. Pinocchio's and
+MuJoCo's repetitions are inside their libraries, so that no call from Python is in their times. `benchmarks/README.md`
+has the settings of each engine."""
+
+SMALL = """**This is a smoke test: small cases, few repetitions. Its times say nothing.**"""
+
+STEPS = """An evaluation is that of all accelerations at one state. A step of RK4 is four of them, with QuIRK's also the
+projection onto the constraints, which the others do not have. Chains, trees and hubs are of rods with ball joints or
+hinges in space; the ladder is planar four-bars side by side in hinges in space, with three redundant rows for each; the
+net is of rods joined by ball joints in squares, with loops everywhere."""
+
+GOAL = """Ten rods joined by ball joints, a chaotic motion that is known to 15 digits, for {t:g} s: the quickest run of
+each engine whose largest error of a position at the end is at most {enough:g} m. The picture has all runs."""
+
+GROWTH = """Time of one step of RK4, QuIRK's with projection. Where a row ends early, a step of that engine took more
+than 50 ms, or it was not tried with so many bodies."""
+
+COLD = """A fresh process imports the library, builds the chain, and computes its first result. *nothing compiled* is
+the first use after an installation, when QuIRK compiles its kernels; later processes find them in files. What QuIRK
+needs is imported where it is first used, and so counts in *build*."""
+
+
+def machine(record: dict[str, Any]) -> str:
+    """Return on what was measured, and what else ran there."""
+    found = record["environment"]
+    versions = ", ".join(f"{NAMES.get(name, name)} {v}" for name, v in found["versions"].items() if v)
+    missing = [NAMES.get(name, name) for name, v in found["versions"].items() if not v]
+    architecture = f" ({found['architecture']})" if found.get("architecture") else ""
+    changed = ", with changes" if found["changed"] else ""
+    lines = [
+        f"* Made by `python -m benchmarks` at commit {found['commit'][:12]}{changed}, {found['time'][:10]}.",
+        f"* Processor: {found['processor']}{architecture}, {found['cores']} cores.",
+        f"* Python {found['python']}, {versions}.",
+    ]
+    if missing:
+        lines.append(f"* Not installed, and so left out: {', '.join(missing)}.")
+    if (others := record.get("other_cores")) is not None:
+        lines.append(
+            f"* Other load: on average {others:.1f} of {found['cores']} cores worked for others. Times are the longer "
+            "for it; ratios less so, since both sides alternate."
+        )
+    return "\n".join(lines)
+
+
+def compared(rows: list[dict[str, Any]]) -> str:
+    """Return the table of evaluations and steps, and what there is to say about its rows."""
+    cells = [
+        [
+            row["case"].split(", us per rod")[0],
+            str(row["details"].get("bodies", "")),
+            row["quirk"],
+            row["peer"],
+            row["other"],
+            ratio(row) if row["peer"] else "",
+        ]
+        for row in rows
+    ]
+    notes = [f"* {row['case']}: {row['note']}." for row in rows if row["note"]]
+    return "\n\n".join(
+        [table(["case", "bodies", "QuIRK", "other engine", "its time", "ratio"], cells), "\n".join(notes)]
+    )
+
+
+def ratio(row: dict[str, Any]) -> str:
+    """Return a ratio with three digits, empty where there is none."""
+    return "" if row["ratio"] is None else f"{row['bound']}{row['ratio']:.3g}"
+
+
+def reached(curves: list[dict[str, Any]], rows: list[dict[str, Any]]) -> str:
+    """Return the table of runs to an accuracy."""
+    ratios = {row["peer"]: ratio(row) for row in rows}
+    cells = []
+    for curve in curves:
+        best = curve["best"]
+        point = best or curve["points"][-1]
+        cells.append(
+            [
+                curve["side"],
+                f"{curve['setting']} {_setting(point['setting'])}",
+                f"{point['error']:.1e}",
+                in_units(point["seconds"]),
+                "yes" if best else "no: its finest run",
+                ratios.get(curve["side"], ""),
+            ]
+        )
+    return table(["engine", "setting", "error, m", "time", "enough", "ratio"], cells)
+
+
+def _setting(value: float) -> str:
+    """A count of steps, or a tolerance."""
+    return f"{value:.0f}" if value >= 1 else f"{value:.2g}"
+
+
+def growth(lines: list[dict[str, Any]]) -> str:
+    """Return the table of times of a step by the number of bodies, each the nearest to what heads its column."""
+    sizes = sorted({_round(n) for line in lines for n in line["bodies"]})
+    cells = []
+    for line in lines:
+        times = {_round(n): in_units(s) for n, s in zip(line["bodies"], line["seconds"], strict=True)}
+        cells.append([line["side"], line["mechanism"], *(times.get(size, "") for size in sizes)])
+    return table(["engine", "mechanism", *(f"{size} bodies" for size in sizes)], cells)
+
+
+def _round(n: int) -> int:
+    """The number with one digit: ladders have one body more than asked for."""
+    return int(float(f"{n:.0e}"))
+
+
+def starts(rows: list[dict[str, Any]]) -> str:
+    """Return the table of first results in fresh processes."""
+    cells = []
+    for row in rows:
+        case = row["case"].removeprefix("cold, ")
+        for side, parts in (("QuIRK", row["details"]["quirk"]), (row["peer"], row["details"].get("peer"))):
+            if parts:
+                whole = in_units(sum(parts.values()))
+                cells.append([case, side, *(in_units(parts[key]) for key in ("import", "build", "first")), whole])
+    return table(["case", "engine", "import", "build", "first result", "together"], cells)
+
+
+def written(record: dict[str, Any], pictures: str) -> str:
+    """Return the page; `pictures` is the folder of the pictures, as the page names it."""
+    warm = record["warm"]
+    t, enough = goal(record["small"])
+    to_accuracy = [row for row in warm if row["case"].startswith("ball_chain10")]
+    timed = [row for row in warm if row not in to_accuracy and not row["case"].startswith("step per body")]
+    work, scaling = (f"{pictures}{name}" for name in PICTURES)
+    return page(
+        "Performance",
+        f"<!-- Written by python -m benchmarks.performance_page; do not edit. -->\n\n{INTRODUCTION}",
+        SMALL if record["small"] else "",
+        f"## How it was measured\n\n{machine(record)}\n\n{HOW}",
+        f"## Evaluations and steps\n\n{STEPS}\n\n{compared(timed)}",
+        f"## Time to an accuracy\n\n{GOAL.format(t=t, enough=enough)}",
+        reached(record["work_precision"], to_accuracy),
+        f"![Time of a run against its error, for ten links with ball joints]({work})",
+        f"## Number of bodies\n\n{GROWTH}",
+        growth(record["scaling"]),
+        f"![Time of a step against the number of bodies]({scaling})",
+        f"## First results\n\n{COLD}",
+        starts(record["cold"]),
+    )
+
+
+def main() -> None:
+    """Write the page and copy the pictures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.performance_page", description="write the page")
+    parser.add_argument("record", type=Path, help="benchmarks.json, with its pictures beside it")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the page")
+    given = parser.parse_args()
+    record = json.loads(given.record.read_text(encoding="utf-8"))
+    images = given.docs / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    for name in PICTURES:
+        shutil.copyfile(given.record.parent / name, images / name)
+    (given.docs / "performance.md").write_text(written(record, "images/"), encoding="utf-8")
+    print(f"wrote {given.docs / 'performance.md'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -10,8 +10,9 @@ import numpy as np
 
 from .assembly import check_consistent
 from .contradiction import MOST_ROWS
-from .dynamics.applied import applied_loads
+from .dynamics.applied import exerted
 from .dynamics.dense.undefined import lost_ahead
+from .dynamics.towers import MotionTower
 from .dynamics.turns import Turns, angles_at, angles_by_name
 from .errors import InputError, SimulationError
 from .health import check_kept
@@ -118,7 +119,10 @@ def _begun(system: System, state: State, phases: Phases, written: Checkpoint | N
     begin.angles = angles_by_name(model.joints, angles)
     # A user's function that cannot work is found here; what else goes wrong, the run reports.
     with np.errstate(all="ignore"):
-        applied_loads(model, start, Kinematics.of(begin))
+        kin = Kinematics.of(begin)
+        for element, rows in model.forces:
+            if element.of_user:
+                exerted(element, rows, MotionTower.of(kin, 1), start, 0, kin.angles, kin.internal)
     if flow.rank < model.rows <= MOST_ROWS:
         system.as_computed_by(plant).acceleration(begin, start)  # says where constraints contradict each other
     run.start(Leg(start, y, angles, configuration))

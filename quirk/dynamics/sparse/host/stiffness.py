@@ -44,7 +44,10 @@ def fastest_decay(solver: Solver, y: np.ndarray, t: float) -> float:
     moved, direction = y.copy(), slots.to_lanes(np.random.default_rng(0).normal(size=(n, 13)))
     rate, before = 0.0, np.inf
     for _ in range(ITERATIONS):
-        direction /= np.linalg.norm(direction)
+        size = np.linalg.norm(direction)
+        if not 0.0 < size < np.inf:
+            return 0.0
+        direction /= size
         moved[bodies] = y[bodies] + NEARBY * scale * direction
         image = (solver.rates(t, moved)[bodies] - start) / (NEARBY * np.where(scale > 0, scale, 1.0))
         rate = float(direction @ image)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from .state import Kinematics, State, initial_state
 if TYPE_CHECKING:
     import numpy as np
 
+    from .linear.linearisation import Linearisation
     from .mobility import Mobility
     from .viewer.sliders import Mechanism
 
@@ -222,6 +223,41 @@ class System:
 
         return mobility(self.plant.solver(), self._initial if state is None else self.checked(state), self._time(t))
 
+    def linearise(
+        self,
+        state: State | None = None,
+        t: float = 0.0,
+        inputs: Iterable[Any] = (),
+        outputs: Iterable[Any] = (),
+        coordinates: Sequence[str] | None = None,
+    ) -> Linearisation:
+        """Return x' = A x + B u, y = C x + D u for small motions about a state; see docs/linearisation.md.
+
+        Parameters
+        ----------
+        state : State, optional
+            An equilibrium, a steady motion, or any other; it must satisfy the constraints. Default: the initial state.
+        t : s
+        inputs : list
+            Names of force elements, whose value varies, "motor" or "push.x"; pairs ("spring", "stiffness") of an
+            element and a parameter; or ("drive", "motion"), which gives the motion, its rate and its acceleration.
+        outputs : list of str
+            Quantities such as "hinge.angle", "rod.position.x", "hinge.force.y", "spring.length", "energy.kinetic".
+        coordinates : list of str, optional
+            Quantities of poses, such as "hinge.angle", as many as the constraints leave free: they and their rates are
+            the states. Default: an orthonormal basis, in the mass metric, of what the constraints leave free.
+
+        Raises
+        ------
+        InconsistentStateError
+            If the state violates a constraint.
+        InputError
+            If the coordinates do not say where all is, or depend on each other, or the state is singular.
+        """
+        from .linear.linearisation import linearise
+
+        return linearise(self, self._given(state), self._time(t), inputs, outputs, coordinates)
+
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
         """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.
 
@@ -416,6 +452,9 @@ class System:
                 )
             validate.array("State", f"internal[{name!r}]", numbers, (sizes[name],))
         return checked
+
+    def _given(self, state: State | None) -> State:
+        return self.initial_state() if state is None else self.checked(state)
 
     @staticmethod
     def _time(t: Any) -> float:

@@ -44,6 +44,7 @@ FLOORS = [
         "contradiction",
         "allowed",
         "virtual_work",
+        "linear",
         "topology",
         "recomposed",
     },

@@ -77,7 +77,11 @@ class Differential:
             self._require_motions()
         ydot = solver.rates(t, y)
         solver.applied.check(t)
-        parts = [self._eight(y, ydot, t, directions, first, timed) for first in range(0, directions.count, WIDTH)]
+        multipliers = solver.work.x.copy()
+        parts = []
+        for first in range(0, directions.count, WIDTH):
+            solver.work.x[:] = multipliers  # where the last eight directions left their changes
+            parts.append(self._eight(y, ydot, t, directions, first, timed))
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def _eight(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .linear.linearisation import Linearisation
+    from .linear.modes import Modes
     from .mobility import Mobility
     from .viewer.sliders import Mechanism
 
@@ -257,6 +258,21 @@ class System:
         from .linear.linearisation import linearise
 
         return linearise(self, self._given(state), self._time(t), inputs, outputs, coordinates)
+
+    def modes(self, state: State | None = None, t: float = 0.0, count: int | None = None) -> Modes:
+        """Return the modes of small motions about a state: eigenvalues, frequencies, damping and shapes.
+
+        Parameters
+        ----------
+        state : State, optional
+            As of `linearise`. Default: the initial state.
+        t : s
+        count : int, optional
+            So many modes of least |s| alone, found by sparse matrices, for large systems. Default: all.
+        """
+        from .linear.modes import modes
+
+        return modes(self, self._given(state), self._time(t), count)
 
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
         """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.

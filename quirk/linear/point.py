@@ -79,14 +79,15 @@ class Point:
         return motion
 
     @cached_property
-    def _differential(self) -> Differential:
+    def differential(self) -> Differential:
+        """What finds tangents; its arrays are those of the last eight directions."""
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:
         """Return how the accelerations change along directions, of which there may be none."""
         if directions.count:
-            return self._differential.at(self._y, self.t, directions)
-        one = self._differential.at(self._y, self.t, Directions.none(self.model, 1))
+            return self.differential.at(self._y, self.t, directions)
+        one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))
         return Tangent(one.linear[:0], one.angular[:0], one.multipliers[:0], one.internal[:0], one.levels[:0])
 
     def variation(self, directions: Directions) -> Variation:

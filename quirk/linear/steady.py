@@ -18,14 +18,13 @@ from quirk.errors import InconsistentStateError
 from quirk.state import State
 
 from .free import Free
+from .local import Local
 from .point import Point, Variation
 
 # Accelerations below this part of those that loads alone would give are round-off, or of a state given in few digits.
 AT_REST = 1e-7
 # A motion is steady if velocities and accelerations fit within this part of them,
 FITS = 1e-7
-# or within round-off, this part of what loads alone would do,
-ROUND_OFF = 1e-12
 # and if a moment later all is the same within this part.
 SAME = 1e-8
 # Angle, rad, by which the fastest body has turned then.
@@ -107,6 +106,16 @@ def kind_of(free: Free, variation: Variation) -> tuple[str, Steady]:
     return "instant", at_rest
 
 
+def kind_of_large(point: Point, local: Local) -> tuple[str, Steady]:
+    """Return the same from local Jacobians."""
+    at_rest = Steady.none(point.bodies)
+    if not np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * np.append(_internal_size(point), 1.0).max():
+        return "instant", at_rest
+    if _rests(point):
+        return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
+    return "instant", at_rest
+
+
 def _internal_size(point: Point) -> np.ndarray:
     carried = point.model.carried
     return np.abs(carried.numbers(carried.flat(point.state))[: point.internal])
@@ -155,12 +164,13 @@ def _candidates(point: Point) -> list[Steady]:
     rows[0, :, :, :3], rows[0, :, :, 3:] = np.eye(3), -rotation.skew(arms)
     rows[1, :, :, 3:] = -rotation.skew(v)
     rows[2, :, :, 3:] = -rotation.skew(omega) @ np.swapaxes(R, 1, 2)
-    A, b = rows.reshape(-1, 6), np.stack([v, a, alpha]).ravel()
+    # Velocities are exact, and accelerations have the round-off of what loads would do.
+    sure = np.array([1.0, *2 * [1.0 / (1.0 + (_scales(point)[0] * time) ** 2)]])[:, None, None]
+    A, b = (sure[..., None] * rows).reshape(-1, 6), (sure * np.stack([v, a, alpha])).ravel()
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     rank = int((s > FITS * s[0]).sum())
     least = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
-    allowed = FITS * max(1.0, np.abs(b).max()) + ROUND_OFF * (_scales(point)[0] * time) ** 2
-    if np.abs(A @ least - b).max() > allowed:
+    if np.abs(A @ least - b).max() > FITS * max(1.0, np.abs(b).max()):
         return []
     null = Vt[rank:].T
     turns = np.swapaxes(R, 1, 2) @ null[3:]

@@ -34,6 +34,7 @@ _NAMES = {
     "jets": ["where"],
     "join": ["join"],
     "kinematics": ["kinematics"],
+    "linear.root_locus": ["root_locus"],
     "load": ["load"],
     "motion": ["Motion"],
     "result": ["Result"],

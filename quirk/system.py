@@ -26,6 +26,7 @@ from .state import Kinematics, State, initial_state
 if TYPE_CHECKING:
     import numpy as np
 
+    from .linear.equilibrium import Equilibrium
     from .linear.linearisation import Linearisation
     from .linear.modes import Modes
     from .mobility import Mobility
@@ -273,6 +274,32 @@ class System:
         from .linear.modes import modes
 
         return modes(self, self._given(state), self._time(t), count)
+
+    def equilibrium(self, state: State | None = None, t: float = 0.0) -> Equilibrium:
+        """Return a state at rest in which nothing accelerates, with its loads and stability; the system stays as it is.
+
+        From far away the way leads downhill, to a stable equilibrium; from near by to the one there, be it stable or
+        not. What is free to be anywhere stays where it is.
+
+        Parameters
+        ----------
+        state : State, optional
+            Where to start from; its velocities do not matter. Default: the initial state.
+        t : s, for loads and drivers that depend on it
+
+        Returns
+        -------
+        Equilibrium
+            A `State`, with `loads` of all active constraints by name, `stable`, and `eigenvalues`.
+
+        Raises
+        ------
+        InputError
+            If none is found, or drivers move.
+        """
+        from .linear.equilibrium import equilibrium
+
+        return equilibrium(self, self._given(state), self._time(t))
 
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
         """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.

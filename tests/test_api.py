@@ -99,6 +99,7 @@ NAMES = [
     "read_checkpoint",
     "release",
     "replace",
+    "root_locus",
     "sensors",
     "set_velocity",
     "simulate",

@@ -96,6 +96,7 @@ FLOORS = [
         "plot_loads",
         "plot_panels",
         "plot_phase",
+        "plot_roots",
         "plot_spectrum",
         "still",
         "animate",

@@ -42,8 +42,7 @@ class Changes:
         rate = np.concatenate([variation.bodies, ground])
         self.position, self.velocity, self.acceleration = given[:, SHIFT], given[:, VELOCITY], rate[:, VELOCITY]
         turn, omega, angular = (
-            np.einsum("nij,njd->nid", kin.rotation, part)
-            for part in (given[:, TURN], given[:, OMEGA], rate[:, OMEGA])
+            np.einsum("nij,njd->nid", kin.rotation, part) for part in (given[:, TURN], given[:, OMEGA], rate[:, OMEGA])
         )
         self.rotation = np.stack([np.cross(turn, kin.rotation[:, :, c, None], axis=1) for c in range(3)], axis=2)
         self.spin = np.cross(turn, motion.spin[:, 0, :, None], axis=1) + omega
@@ -67,7 +66,9 @@ class Changes:
             given = element.coordinate(time, *frames) if element.has("coordinate") else element.shown(time, *frames)
             listed = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
             jets = [x if isinstance(x, Jet) else Jet([x], [None] * layout.frames) for x in listed]
-            found.append((continued_turns(element, layout, time, jets, inputs) if element.turning else jets)[number].taylor)
+            found.append(
+                (continued_turns(element, layout, time, jets, inputs) if element.turning else jets)[number].taylor
+            )
         value = found[0][0]
         changes = [np.concatenate([_delta(terms, k) for terms in found])[: self._count] for k in range(3)]
         return float(value.value if isinstance(value, Dual) else value), np.array(changes)

@@ -64,7 +64,7 @@ def _inputs(model: Model, what: Any) -> list[Input]:
             return _of_driver(model, driven[0], what[1])
     known = ", ".join(f'"{name}"' for name in elements) or "none"
     raise InputError(
-        f"{OWNER}: an input is the name of a force element, one component of it as in \"push.x\", a pair (element, "
+        f'{OWNER}: an input is the name of a force element, one component of it as in "push.x", a pair (element, '
         f'parameter) or a pair (driver, "motion"); got {what!r}; active force elements: {known}'
     )
 

@@ -119,7 +119,11 @@ def _neighbours(point: Point) -> tuple[Any, Any, Any]:
     joins = _pattern(member, (len(groups), n))
     near = (joins.T @ joins + eye_array(n, format="csr")).tocsr()
     near.data[:] = 1.0
-    return near, csr_array((np.ones(len(rows)), (rows, bodies)), (model.rows, n)), _pattern(variables, (point.internal, n))
+    return (
+        near,
+        csr_array((np.ones(len(rows)), (rows, bodies)), (model.rows, n)),
+        _pattern(variables, (point.internal, n)),
+    )
 
 
 def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:

@@ -46,7 +46,9 @@ def quantities(owner: str, argument: str, point: Point, names: Iterable[Any]) ->
     found = []
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f'{owner}: {argument} must be names such as "hinge.angle" or "rod.position.x"; got {name!r}')
+            raise InputError(
+                f'{owner}: {argument} must be names such as "hinge.angle" or "rod.position.x"; got {name!r}'
+            )
         found.append(Named(name, named(f"{owner}: {argument}", name, name, 0.0, parts)))
     return found
 
@@ -100,10 +102,16 @@ def _energy(what: str, changes: Changes) -> tuple[float, np.ndarray]:
     """An energy of the system."""
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies
-    kinetic = float(kinetic_energy(model, state)), np.einsum("n,ni,nid->d", model.mass, state.velocity, given[:, VELOCITY])
+    kinetic = (
+        float(kinetic_energy(model, state)),
+        np.einsum("n,ni,nid->d", model.mass, state.velocity, given[:, VELOCITY]),
+    )
     spin = np.einsum("ni,nij,njd->d", state.angular_velocity, model.inertia, given[:, OMEGA])
     kinetic = kinetic[0], kinetic[1] + spin
-    potential = float(gravity_energy(model, state)), -np.einsum("n,i,nid->d", model.mass, model.gravity, given[:, SHIFT])
+    potential = (
+        float(gravity_energy(model, state)),
+        -np.einsum("n,i,nid->d", model.mass, model.gravity, given[:, SHIFT]),
+    )
     for number, (element, rows) in enumerate(model.forces):
         if element.stores:
             stored = exerted(element, rows, point.motion, point.t, 0, state.angles, state.internal).energy

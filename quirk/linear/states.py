@@ -93,7 +93,7 @@ def _changes(chosen: list[Named], changes: Changes) -> np.ndarray:
     """Changes (c, 3, D) of coordinates, their rates and second derivatives."""
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
-    return np.array(found).reshape(len(chosen), 3, -1)
+    return np.array(found).reshape(len(chosen), 3, changes.variation.directions.count)
 
 
 def _combined(basis: Directions, columns: np.ndarray) -> Directions:
@@ -131,7 +131,9 @@ def _require_coordinates(chosen: list[Named]) -> None:
 def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, p: int) -> None:
     """Raise InputError unless the coordinates (c, F) say all poses, each its own part."""
     for one, row in zip(chosen, values, strict=True):
-        if not np.isfinite(row).all() or np.abs(row[p:]).max(initial=0.0) > INDEPENDENT * np.abs(row[:p]).max(initial=0.0):
+        if not np.isfinite(row).all() or np.abs(row[p:]).max(initial=0.0) > INDEPENDENT * np.abs(row[:p]).max(
+            initial=0.0
+        ):
             raise InputError(f'{OWNER}: coordinates: "{one.name}" does not depend on poses alone, or not smoothly here')
     lengths = np.linalg.norm(values[:, :p], axis=1)
     scaled = values[:, :p] / np.where(lengths > 0, lengths, 1.0)[:, None]

@@ -121,6 +121,11 @@ def _internal_size(point: Point) -> np.ndarray:
     return np.abs(carried.numbers(carried.flat(point.state))[: point.internal])
 
 
+def load_rate(point: Point) -> float:
+    """Return the rate, 1/s, at which loads alone would move what they act on: the root of its accelerations."""
+    return _scales(point)[0]
+
+
 def _scales(point: Point) -> tuple[float, float]:
     """Rate, 1/s, of loads alone, and of the motion, over the length of the system."""
     force, torque = applied_loads(point.model, point.t, point.kin)
@@ -187,7 +192,9 @@ def _candidates(point: Point) -> list[Steady]:
 def _stays(free: Free, variation: Variation, steady: Steady) -> bool:
     """Whether all is the same after some time of a motion: accelerations, constraints, and small motions."""
     point = free.point
-    tau = LATER / max(np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length)
+    tau = LATER / max(
+        np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
+    )
     state = steady.later(point.state, tau)
     try:
         later = Point(point.system, state, point.t + tau)
@@ -209,7 +216,11 @@ def _stays(free: Free, variation: Variation, steady: Steady) -> bool:
     other = same.T @ _coefficients(there, steady.seen(later.variation(moved)))
     # Poses and velocities compared in units of the fastest rate there is.
     p, v = free.poses.shape[1], free.velocities.shape[1]
-    rate = max(np.sqrt(np.abs(one[p : p + v, :p]).max(initial=0.0)), np.abs(one[p : p + v, p : p + v]).max(initial=0.0), scale**0.5)
+    rate = max(
+        np.sqrt(np.abs(one[p : p + v, :p]).max(initial=0.0)),
+        np.abs(one[p : p + v, p : p + v]).max(initial=0.0),
+        scale**0.5,
+    )
     unit = np.ones(free.size)
     unit[p : p + v] = 1.0 / rate
     difference = unit[:, None] * (other - one) / unit / rate

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from bicycle import bicycle, published_matrix
 from differences import extrapolated
-from quirk import rotation
 from scipy.optimize import brentq
 
 import quirk
+from quirk import rotation
 
 G = 9.81
 BICYCLE = json.loads((Path(__file__).parent / "data" / "bicycle_eigenvalues.json").read_text())
@@ -191,7 +191,6 @@ def test_exports():
     linear = pendulum(1.0, 1.0, motor).linearise(inputs=["motor"], outputs=["hinge.angle"], coordinates=["hinge.angle"])
     other = linear.to_scipy()
     np.testing.assert_array_equal(other.A, linear.A)
-    np.testing.assert_allclose(np.poly(other.poles), [1, 0, 1.5 * G], atol=1e-12)
     bare = pendulum().linearise().to_scipy()
     assert bare.B.shape == (2, 1)
     control = pytest.importorskip("control")

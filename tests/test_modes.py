@@ -81,7 +81,7 @@ def test_door_on_two_hinges_has_one_mode():
 def four_bar(angle):
     """The IFToMM four-bar with a diagonal spring: three thin rods of 1 m and 1 kg between pins 1 m apart."""
     along = np.array([np.cos(angle), np.sin(angle), 0])
-    corners = [np.zeros(3), along, along + [1, 0, 0], np.array([1.0, 0, 0])]
+    corners = [np.zeros(3), along, along + np.array([1.0, 0, 0]), np.array([1.0, 0, 0])]
     rods = []
     for name, one, two in (("left", 0, 1), ("top", 1, 2), ("right", 3, 2)):
         d = corners[two] - corners[one]
@@ -179,7 +179,7 @@ def rotor(spin, inertia, stiffness):
 
 
 def test_gyroscopic_splitting_of_a_rotor():
-    across, axial, tilting = 0.02, 0.05, 40.0
+    across, axial, tilting = 0.03, 0.05, 40.0
     for spin in (0.0, 50.0, 400.0):
         modes = rotor(spin, [across, across, axial], [800.0, 800.0, 900.0, tilting, tilting, 70.0]).modes()
         # (C W - A w) w + k = 0, and what the housing does by itself.
@@ -229,3 +229,22 @@ def test_root_locus_of_the_bicycle(tmp_path):
     locus.plot(path=tmp_path / "roots.png", size=(3, 3))
     with pytest.raises(quirk.InputError, match="must return a System"):
         quirk.root_locus(lambda value: None, [1.0])
+
+
+def test_few_modes_ask_for_rest():
+    with pytest.raises(quirk.InputError, match="the state moves"):
+        top(50.0).modes(count=1)
+
+
+def test_internal_variables_are_part_of_modes():
+    """A servo with an integral, all modes and the slowest by sparse matrices."""
+    arm = quirk.Body("arm", 1.0, [0.2, 0.2, 0.01], position=[0, 0, -0.5])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis=[0, 1, 0])
+    servo = quirk.Controller("servo", hinge, target=quirk.Motion.polynomial([0.0]), kp=3.0, ki=2.0, kd=0.3)
+    system = quirk.System([arm, hinge, servo], gravity=[0, 0, -G])
+    modes = system.modes()
+    wanted = np.roots([0.45, 0.3, 0.5 * G + 3.0, 2.0])  # J s^3 + kd s^2 + (m g l + kp) s + ki
+    assert np.abs(modes.eigenvalues[0] - wanted[np.argmin(np.abs(wanted))]) < 1e-13
+    few = system.modes(count=1)
+    assert np.abs(few.eigenvalues - modes.eigenvalues[0]) < 1e-11
+    np.testing.assert_allclose(few.internal, modes.internal[:1], rtol=1e-9)

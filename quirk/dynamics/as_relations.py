@@ -16,7 +16,7 @@ from .model import Model, PlacedRelation
 
 
 def as_relations(model: Model) -> list[PlacedRelation]:
-    """Return relations that have all rows of a model: those of its primitives, constraint by constraint, and its own."""
+    """Return relations with all rows of a model: those of its primitives, constraint by constraint, and its own."""
     made = []
     for constraint, bodies in model.joint_bodies:
         first = model.joint_rows[constraint.name].start

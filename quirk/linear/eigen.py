@@ -1,8 +1,8 @@
 """Eigenvalues and eigenvectors of a state matrix, with those that are zero found exactly.
 
-What is free to go anywhere, such as the place of a bicycle on its plane, gives eigenvalues of zero in chains, which plain
-algorithms spread over a circle whose radius is a root of round-off. So null vectors are split off first, again and again
-(Golub and Wilkinson, SIAM Review 18 (1976), section 10), and what is left has the other eigenvalues.
+What is free to go anywhere, such as the place of a bicycle on its plane, gives eigenvalues of zero in Jordan blocks,
+which plain algorithms spread over a circle whose radius is a root of round-off. So null vectors are split off first,
+repeatedly (Golub and Wilkinson, SIAM Review 18 (1976), section 10), and what is left has the other eigenvalues.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def eigenvalues(A: np.ndarray) -> np.ndarray:
 
 
 def eigenvectors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (r,) and vectors (F, r) as columns: all that there are, fewer than F where zeros are in chains."""
+    """Return eigenvalues (r,) and vectors (F, r) as columns, fewer than F where zeros are in Jordan blocks."""
     null = _null(A)
     _, values, vectors = _split(A)
     values = np.concatenate([np.zeros(null.shape[1]), values])
@@ -56,7 +56,7 @@ def _split(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     rest = Q[:, zeros:]
     more, values, inner = _split(rest.T @ A @ rest)
     vectors = rest @ inner
-    # (K + L) of A (L y + K x) = s (L y + K x), with A K = 0.
+    # Of A (L y + K x) = s (L y + K x), with A K = 0.
     vectors = vectors + null @ (null.T @ (A @ vectors)) / values
     return zeros + more, values, vectors
 

@@ -65,7 +65,7 @@ class Equilibrium(State):
 
     @property
     def stable(self) -> bool:
-        """Whether no small motion grows: no eigenvalue has a positive real part. Without damping, they need not decay."""
+        """Whether no small motion grows: no eigenvalue has a positive real part. Without damping none need decay."""
         values = self.eigenvalues
         return bool((values.real <= GROWS * np.abs(values).max(initial=0.0)).all())
 

@@ -1,7 +1,7 @@
 """The directions that constraints leave free at a state: a basis of them, orthonormal in the mass metric.
 
-Of poses dq = N_q u satisfies the rows that hold poses. Velocities satisfy dv = N_v w + P u: the rows turn with the poses,
-and P u is what they ask for then. With rows of velocities, such as rolling, there are more u than w.
+Of poses dq = N_q u satisfies the rows that hold poses. Of velocities dv = N_v w + P u satisfies all rows: these turn
+with the poses, and P u is what they ask for then. With rows of velocities, such as rolling, there are more u than w.
 """
 
 from __future__ import annotations

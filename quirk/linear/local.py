@@ -1,8 +1,8 @@
 """Local Jacobians of a large system as sparse matrices, found with few directions.
 
 What accelerates a body while multipliers stay depends on the bodies with which it shares a force element or constraint.
-So many bodies are moved at once, in one direction, as long as no body feels two of them (Curtis, Powell and Reid, IMA J.
-Appl. Math. 13 (1974)): for a chain of any length 36 directions do.
+So many bodies are moved at once, in one direction, as long as no body depends on two of them (Curtis, Powell and Reid,
+IMA J. Appl. Math. 13 (1974)): for a chain of any length 36 directions do.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ class Local:
 def _note(
     point: Point, directions: Directions, owners: list[np.ndarray], parts: np.ndarray, entries: dict[str, Any]
 ) -> None:
-    """Find what directions do, and note it in the columns of the bodies that are felt."""
+    """Find what directions do, and note it in the columns of the bodies that are moved."""
     accelerations, tangent = _free(point, directions)
     bodies, internal, rows = owners
 
     def add(name: str, values: np.ndarray, owner: np.ndarray, size: int) -> None:
-        """Note values (count, size, directions) of things that feel the bodies `owner`, -1 for none."""
-        felt = np.flatnonzero(owner >= 0)
-        row = size * felt[:, None, None] + np.arange(size)[:, None] + 0 * parts
-        column = FREEDOMS * owner[felt][:, None, None] + parts + 0 * row
-        entries[name].append((values[felt].ravel(), row.ravel(), column.ravel()))
+        """Note values (count, size, directions) of what depends on the bodies `owner`, -1 for none."""
+        moved = np.flatnonzero(owner >= 0)
+        row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * parts
+        column = FREEDOMS * owner[moved][:, None, None] + parts + 0 * row
+        entries[name].append((values[moved].ravel(), row.ravel(), column.ravel()))
 
     add("accelerations", accelerations, bodies, 6)
     add("rates", tangent.internal.T[: point.internal, None], internal, 1)
@@ -134,7 +134,7 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
 
 
 def _colours(near: Any) -> list[np.ndarray]:
-    """Sets of bodies of which no body feels two: a greedy colouring of the bodies within two steps of each other."""
+    """Sets of bodies of which no body depends on two: a greedy colouring, of bodies up to two steps apart."""
     apart = (near @ near).tocsr()
     colour = np.full(apart.shape[0], -1)
     for body in np.argsort(-np.diff(apart.indptr), kind="stable"):

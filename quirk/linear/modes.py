@@ -18,7 +18,7 @@ from .changes import Changes
 from .eigen import eigenvectors, order
 from .linearisation import linearise
 from .outputs import quantities
-from .point import Point, Variation
+from .point import Point
 from .sparse_modes import sparse_modes
 
 if TYPE_CHECKING:
@@ -39,12 +39,14 @@ class Modes:
     shapes : (k, n, 12) complex
         How the bodies move: displacements of the centres of mass in N, turns in body axes, changes of velocities in N
         and of angular velocities in body axes. The largest displacement, over the length of the system, or turn is 1.
+    internal : (k, s) complex, changes of all internal variables of force elements
     about : "equilibrium", "steady motion" or "instant", as of a `Linearisation`
     state, time : about which they are
     """
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
+    internal: np.ndarray
     about: str
     state: State
     time: float
@@ -65,9 +67,10 @@ class Modes:
         return len(self.eigenvalues)
 
     def of(self, name: str) -> np.ndarray:
-        """Return by how much a quantity such as "hinge.angle" or "rod.position.x" changes in each mode, (k,) complex."""
+        """Return by how much a quantity such as "hinge.angle" or "hinge.force.x" changes in each mode, (k,) complex."""
         (one,) = quantities("Modes.of", "name", self._point, [name])
-        return one.read(self._changes)[1][: len(self)] + 1j * one.read(self._changes)[1][len(self) :]
+        changes = one.read(self._changes)[1]
+        return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])
 
     def result(self, number: int, amplitude: float = 0.2, periods: int = 1) -> Result:
         """Return a mode as a motion to be looked at, exaggerated: a `Result` with pictures and animations.
@@ -114,35 +117,40 @@ class Modes:
     def _changes(self) -> Changes:
         """Changes of the motion with the real parts of all shapes, and with the imaginary ones."""
         directions = Directions.none(self._point.model, 2 * len(self))
-        moved = np.moveaxis(self.shapes, 0, -1)
+        moved, inside = np.moveaxis(self.shapes, 0, -1), self.internal.T
         directions.bodies[:] = np.concatenate([moved.real, moved.imag], axis=-1)
-        # Quantities of poses and velocities need no accelerations.
-        still = np.zeros_like(directions.bodies)
-        return Changes(self._point, Variation(directions, None, still, directions.internal))
+        directions.internal[: len(inside)] = np.concatenate([inside.real, inside.imag], axis=-1)
+        return Changes(self._point, self._point.variation(directions))
 
 
 def modes(system: System, state: State, t: float, count: int | None = None) -> Modes:
     """Return the modes at a state; see `System.modes`."""
     if count is not None:
         count = validate.whole("System.modes", "count", count)
-        values, shapes, about = sparse_modes(system, state, t, count)
+        values, shapes, inside = sparse_modes(system, state, t, count)
+        about = "equilibrium"
     else:
         linear = linearise(system, state, t)
         values, vectors = eigenvectors(linear.A)
         shapes, about = linear.motion(vectors.T), linear.about
-    values, shapes = _chosen(values, shapes, system.model.length)
-    return Modes(values[:count], shapes[:count], about, state, t, system)
+        variables = sum(s.stop - s.start for s in system.model.carried.internal.values())
+        inside = vectors[len(vectors) - variables :].T
+    values, shapes, inside = _chosen(values, shapes, inside, system.model.length)
+    return Modes(values[:count], shapes[:count], inside[:count], about, state, t, system)
 
 
-def _chosen(values: np.ndarray, shapes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+def _chosen(
+    values: np.ndarray, shapes: np.ndarray, inside: np.ndarray, length: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One of each pair, sorted, with shapes of size 1."""
     values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values).astype(complex)
     kept = np.flatnonzero(values.imag >= 0)
     kept = kept[order(values[kept])]
-    values, shapes = values[kept], shapes[kept].astype(complex)
-    for shape in shapes:
+    values, shapes, inside = values[kept], shapes[kept].astype(complex), inside[kept].astype(complex)
+    for shape, variables in zip(shapes, inside, strict=True):
         size = np.concatenate([shape[:, SHIFT] / length, shape[:, TURN]], axis=1).ravel()
         size = size if np.abs(size).max() > 0 else shape.ravel()
         largest = size[int(np.argmax(np.abs(size)))] if size.any() else 1.0
         shape /= largest
-    return values, shapes
+        variables /= largest
+    return values, shapes, inside

@@ -4,8 +4,8 @@ Small motions are the pencil s E y = F y over poses, velocities, internal variab
 
     dq' = dv,   dv' = (accelerations while multipliers stay) z + M^-1 A^T dlambda,   0 = dPhi,
 
-with the rows that are independent. Nothing is eliminated, so F - sigma E is as sparse as the system, and its factors are
-found once. Multipliers and rows give infinite eigenvalues, which the inverse maps to zero.
+with the rows that are independent. Nothing is eliminated, so F - sigma E is as sparse as the system, and is factorised
+once. Multipliers and rows give infinite eigenvalues, which the inverse maps to zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk import rotation
 from quirk.dynamics.directions import FREEDOMS
 from quirk.dynamics.metric import inverse_root
 from quirk.errors import InputError
@@ -22,25 +21,27 @@ from quirk.state import State
 
 from .local import Local
 from .point import Point
-from .steady import Steady, kind_of_large
+from .steady import rests
 
 if TYPE_CHECKING:
     from quirk.system import System
 
 # The shift over the rate of what is stiff on the average, as if it were so much slower as a whole.
 SHIFT = 1e-3
-# Of the modes found the eigenvalue is right to this part of what the matrices give; else there is an error.
-MISSED = 1e-6
 
 
-def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return so many modes of least |s| or a few more: eigenvalues (k,), shapes (k, n, 12), and about what they are."""
+def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return so many modes of least |s| or a few more: eigenvalues (k,), shapes (k, n, 12) and internal variables."""
     from scipy.sparse.linalg import LinearOperator, eigs, splu
 
     point = Point(system, state, t)
+    if not rests(point):
+        raise InputError(
+            "System.modes: count is for equilibria, and here the state moves or accelerates: leave count out for all "
+            "modes, or start from system.equilibrium()"
+        )
     local = Local.at(point)
-    about, frame = kind_of_large(point, local)
-    E, F = pencil(point, local, frame)
+    E, F = pencil(point, local)
     wanted, size = 2 * count + 4, E.shape[0]
     if wanted >= size - 1:
         raise InputError(f"System.modes: count={count} is too many for {size} unknowns: leave count out for all modes")
@@ -57,10 +58,11 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[np
     shapes = vectors[: FREEDOMS * point.bodies].T.reshape(-1, point.bodies, FREEDOMS)
     # The last may be one of a pair alone.
     nearest = np.argsort(np.abs(values))[: wanted - 2]
-    return values[nearest], shapes[nearest], about
+    inside = vectors[FREEDOMS * point.bodies :][: point.internal].T
+    return values[nearest], shapes[nearest], inside[nearest]
 
 
-def pencil(point: Point, local: Local, frame: Steady) -> tuple[Any, Any]:
+def pencil(point: Point, local: Local) -> tuple[Any, Any]:
     """Return E and F, sparse, over (bodies (12 n), internal variables (k), multipliers of the rows that are kept)."""
     from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array
 
@@ -78,7 +80,7 @@ def pencil(point: Point, local: Local, frame: Steady) -> tuple[Any, Any]:
                for m, J in zip(point.model.mass, inverse, strict=True)]  # fmt: skip
     pushes = block_diag(by_body, format="csr") @ A.T
     spread = coo_array((np.ones(6 * n), (velocity, np.arange(6 * n))), (size, 6 * n)).tocsr()
-    F = spread @ local.accelerations + _kinematic(point, frame, size)
+    F = spread @ local.accelerations + _kinematic(point, size)
     if k:
         inside = coo_array((np.ones(k), (FREEDOMS * n + np.arange(k), np.arange(k))), (size, k)).tocsr()
         F = F + inside @ local.rates
@@ -90,19 +92,12 @@ def pencil(point: Point, local: Local, frame: Steady) -> tuple[Any, Any]:
     return E, pencils
 
 
-def _kinematic(point: Point, frame: Steady, size: int) -> Any:
-    """How poses go on with velocities, and what is carried along with axes that move."""
-    from scipy.sparse import block_diag, csr_array
+def _kinematic(point: Point, size: int) -> Any:
+    """How poses go on with velocities."""
+    from scipy.sparse import csr_array
 
-    turning, spin = rotation.skew(frame.turning), rotation.skew(frame.spin)
-    omega = rotation.skew(point.kin.angular_velocity[:-1])
-    blocks = np.zeros((point.bodies, FREEDOMS, FREEDOMS))
-    blocks[:, :6, 6:] = np.eye(6)
-    blocks[:, 3:6, 3:6] = spin - omega
-    blocks[:, 9:, 9:] = spin
-    blocks[:, :3, :3] = blocks[:, 6:9, 6:9] = -turning
-    found = block_diag(blocks, format="coo")
-    return csr_array((found.data, found.coords), (size, size))
+    poses = (FREEDOMS * np.arange(point.bodies)[:, None] + np.arange(6)).ravel()
+    return csr_array((np.ones(len(poses)), (poses, poses + 6)), (size, size))
 
 
 def _of_velocities(point: Point) -> np.ndarray:

@@ -157,8 +157,8 @@ def _independent(rates: np.ndarray, count: int) -> list[int]:
     found: list[int] = []
     left = rates.copy()
     for k, row in enumerate(left):
-        size = np.linalg.norm(row)
-        if len(found) < count and size > INDEPENDENT * max(np.linalg.norm(rates[k]), 1e-300):
+        size = float(np.linalg.norm(row))
+        if len(found) < count and size > INDEPENDENT * float(np.linalg.norm(rates[k])):
             found.append(k)
             unit = row / size
             left[k + 1 :] -= np.outer(left[k + 1 :] @ unit, unit)

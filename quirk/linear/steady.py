@@ -1,8 +1,8 @@
 """Steady motions: all bodies move as one, and spin each about an axis of its own, so that nothing seems to change.
 
 The velocities are those of one rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
-axes that take part in it the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is how
-changes z go on that are carried along.
+axes that take part in it the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is
+the rate of changes z that are carried along.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from quirk.errors import InconsistentStateError
 from quirk.state import State
 
 from .free import Free
-from .local import Local
 from .point import Point, Variation
 
 # Accelerations below this part of those that loads alone would give are round-off, or of a state given in few digits.
@@ -98,21 +97,11 @@ def kind_of(free: Free, variation: Variation) -> tuple[str, Steady]:
     at_rest = Steady.none(point.bodies)
     if not np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * np.append(_internal_size(point), 1.0).max():
         return "instant", at_rest
-    if _rests(point):
+    if rests(point):
         return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
     for candidate in _candidates(point):
         if _stays(free, variation, candidate):
             return "steady motion", candidate
-    return "instant", at_rest
-
-
-def kind_of_large(point: Point, local: Local) -> tuple[str, Steady]:
-    """Return the same from local Jacobians."""
-    at_rest = Steady.none(point.bodies)
-    if not np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * np.append(_internal_size(point), 1.0).max():
-        return "instant", at_rest
-    if _rests(point):
-        return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
     return "instant", at_rest
 
 
@@ -137,7 +126,8 @@ def _scales(point: Point) -> tuple[float, float]:
     return float(np.sqrt(max(linear.max(), angular.max()))), float(moving)
 
 
-def _rests(point: Point) -> bool:
+def rests(point: Point) -> bool:
+    """Return whether nothing moves and nothing accelerates."""
     loads, moving = _scales(point)
     size = max(np.abs(point.linear).max() / point.model.length, np.abs(point.angular).max())
     return bool(moving <= AT_REST * loads or moving <= 0) and bool(size <= AT_REST * loads**2)

@@ -19,6 +19,7 @@ PAGES = {
         "forces",
         "import",
         "kinematics",
+        "linearisation",
         "long-runs",
         "model-files",
         "planar",

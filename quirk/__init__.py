@@ -35,6 +35,7 @@ _NAMES = {
     "jets": ["where"],
     "join": ["join"],
     "kinematics": ["kinematics"],
+    "linear.root_locus": ["root_locus"],
     "load": ["load"],
     "motion": ["Motion"],
     "result": ["Result"],

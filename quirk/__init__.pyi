@@ -20,6 +20,7 @@ from .frame import Frame
 from .jets import where
 from .join import join
 from .kinematics import kinematics
+from .linear.root_locus import root_locus
 from .load import load
 from .motion import Motion
 from .result import Result
@@ -51,6 +52,7 @@ __all__ = [
     "load",
     "planar",
     "read_checkpoint",
+    "root_locus",
     "simulate",
     "surface",
     "sweep",

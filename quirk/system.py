@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,9 @@ from .state import Kinematics, State, initial_state
 if TYPE_CHECKING:
     import numpy as np
 
+    from .linear.equilibrium import Equilibrium
+    from .linear.linearisation import Linearisation
+    from .linear.modes import Modes
     from .mobility import Mobility
     from .viewer.sliders import Mechanism
 
@@ -222,6 +225,82 @@ class System:
 
         return mobility(self.plant.solver(), self._initial if state is None else self.checked(state), self._time(t))
 
+    def linearise(
+        self,
+        state: State | None = None,
+        t: float = 0.0,
+        inputs: Iterable[Any] = (),
+        outputs: Iterable[Any] = (),
+        coordinates: Sequence[str] | None = None,
+    ) -> Linearisation:
+        """Return x' = A x + B u, y = C x + D u for small motions about a state; see docs/linearisation.md.
+
+        Parameters
+        ----------
+        state : State, optional
+            An equilibrium, a steady motion, or any other; it must satisfy the constraints. Default: the initial state.
+        t : s
+        inputs : list
+            Names of force elements, whose value varies, "motor" or "push.x"; pairs ("spring", "stiffness") of an
+            element and a parameter; or ("drive", "motion"), which gives the motion, its rate and its acceleration.
+        outputs : list of str
+            Quantities such as "hinge.angle", "rod.position.x", "hinge.force.y", "spring.length", "energy.kinetic".
+        coordinates : list of str, optional
+            Quantities of poses, such as "hinge.angle", as many as the constraints leave free: they and their rates are
+            the states. Default: an orthonormal basis, in the mass metric, of what the constraints leave free.
+
+        Raises
+        ------
+        InconsistentStateError
+            If the state violates a constraint.
+        InputError
+            If the coordinates do not say where all is, or depend on each other, or the state is singular.
+        """
+        from .linear.linearisation import linearise
+
+        return linearise(self, self._given(state), self._time(t), inputs, outputs, coordinates)
+
+    def modes(self, state: State | None = None, t: float = 0.0, count: int | None = None) -> Modes:
+        """Return the modes of small motions about a state: eigenvalues, frequencies, damping and shapes.
+
+        Parameters
+        ----------
+        state : State, optional
+            As of `linearise`. Default: the initial state.
+        t : s
+        count : int, optional
+            So many modes of least |s| alone, found by sparse matrices, for large systems. Default: all.
+        """
+        from .linear.modes import modes
+
+        return modes(self, self._given(state), self._time(t), count)
+
+    def equilibrium(self, state: State | None = None, t: float = 0.0) -> Equilibrium:
+        """Return a state at rest in which nothing accelerates, with its loads and stability; the system stays as it is.
+
+        From far away the way leads downhill, to a stable equilibrium; from near by to the one there, be it stable or
+        not. What is free to be anywhere stays where it is.
+
+        Parameters
+        ----------
+        state : State, optional
+            Where to start from; its velocities do not matter. Default: the initial state.
+        t : s, for loads and drivers that depend on it
+
+        Returns
+        -------
+        Equilibrium
+            A `State`, with `loads` of all active constraints by name, `stable`, and `eigenvalues`.
+
+        Raises
+        ------
+        InputError
+            If none is found, or drivers move.
+        """
+        from .linear.equilibrium import equilibrium
+
+        return equilibrium(self, self._given(state), self._time(t))
+
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
         """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.
 
@@ -416,6 +495,9 @@ class System:
                 )
             validate.array("State", f"internal[{name!r}]", numbers, (sizes[name],))
         return checked
+
+    def _given(self, state: State | None) -> State:
+        return self.initial_state() if state is None else self.checked(state)
 
     @staticmethod
     def _time(t: Any) -> float:

@@ -100,6 +100,7 @@ NAMES = [
     "read_checkpoint",
     "release",
     "replace",
+    "root_locus",
     "sensors",
     "set_velocity",
     "simulate",

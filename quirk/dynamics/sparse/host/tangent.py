@@ -130,8 +130,12 @@ class Differential:
         return np.array([solver.shared([multipliers, x], [solver.work.G, G])[1] for x, G in pairs])
 
     def _seed(self, elements: Elements, changes: Any, eight: Any) -> None:
-        """Write changes of parameters, and zero where there were some before."""
+        """Write changes of parameters, and zero where there were some before; to motions kernels add those by time."""
         entries = elements.entries.reshape(-1, ELEMENT)
+        terms = len(elements.taylor) - 1
+        for _, first, _, count, _, _, place, _, motion, end, *_ in entries:
+            o = first + count + WIDTH * place
+            elements.inputs[o : o + WIDTH * terms * (end - motion)] = 0.0
         for place in self._seeded.get(id(elements), []):
             elements.inputs[place : place + WIDTH] = 0.0
         self._seeded[id(elements)] = []

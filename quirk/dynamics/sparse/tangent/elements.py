@@ -161,7 +161,7 @@ def move_frames(relations: Elements, o: int, moving: np.ndarray) -> None:
 
 @kernel
 def hand_over_time(time: np.ndarray, elements: Elements, o: int, t: float, order: int, timed: bool) -> None:
-    """Write the change of time, and motions of an element with theirs; without change they are zero."""
+    """Write the change of time and the motions of an element; add to the changes of these what time makes of them."""
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
     place = elements.entries[o + PROFILES]
@@ -169,8 +169,9 @@ def hand_over_time(time: np.ndarray, elements: Elements, o: int, t: float, order
         motion_taylor(elements.motions, m, t, order + 1 if timed else order, elements.taylor, 0)
         for k in range(order + 1):
             put(elements.inputs, first + place + k, at(elements.taylor, k))
-            change = load(time, 0) * ((k + 1) * at(elements.taylor, k + 1)) if timed else splat(0.0)
-            store(elements.inputs, first + count + 8 * (place + k), change)
+            if timed:
+                change = load(time, 0) * ((k + 1) * at(elements.taylor, k + 1))
+                add_lanes(elements.inputs, first + count + 8 * (place + k), change)
         place += order + 1
 
 

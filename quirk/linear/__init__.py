@@ -1,0 +1,1 @@
+"""Small motions about a state: linear systems, modes, steady motions and equilibria."""

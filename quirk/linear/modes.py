@@ -1,0 +1,156 @@
+"""Modes: eigenvalues of small motions, with the shapes in which bodies move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.dynamics.directions import SHIFT, TURN, Directions
+from quirk.errors import InputError
+from quirk.state import State
+
+from .changes import Changes
+from .eigen import eigenvectors, order
+from .linearisation import linearise
+from .outputs import quantities
+from .point import Point
+from .sparse_modes import sparse_modes
+
+if TYPE_CHECKING:
+    from quirk.result import Result
+    from quirk.system import System
+
+# Imaginary parts below this part of an eigenvalue are round-off.
+REAL = 1e-9
+
+
+@dataclass(frozen=True)
+class Modes:
+    """k modes exp(s t) of small motions about a state, by |s|; of each pair the one with positive imaginary part.
+
+    Attributes
+    ----------
+    eigenvalues : (k,) complex, 1/s: real parts are rates of growth, imaginary parts angular frequencies, rad/s
+    shapes : (k, n, 12) complex
+        How the bodies move: displacements of the centres of mass in N, turns in body axes, changes of velocities in N
+        and of angular velocities in body axes. The largest displacement, over the length of the system, or turn is 1.
+    internal : (k, s) complex, changes of all internal variables of force elements
+    about : "equilibrium", "steady motion" or "instant", as of a `Linearisation`
+    state, time : about which they are
+    """
+
+    eigenvalues: np.ndarray
+    shapes: np.ndarray
+    internal: np.ndarray
+    about: str
+    state: State
+    time: float
+    _system: System
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Natural frequencies |s| / 2 pi (k,), Hz."""
+        return np.asarray(np.abs(self.eigenvalues) / (2 * np.pi))
+
+    @property
+    def damping(self) -> np.ndarray:
+        """Damping ratios -Re s / |s| (k,): 1 decays without oscillation, negative ones grow; 0 where s is zero."""
+        size = np.abs(self.eigenvalues)
+        return np.asarray(np.where(size > 0, -self.eigenvalues.real / np.where(size > 0, size, 1.0), 0.0))
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    def of(self, name: str) -> np.ndarray:
+        """Return by how much a quantity such as "hinge.angle" or "hinge.force.x" changes in each mode, (k,) complex."""
+        (one,) = quantities("Modes.of", "name", self._point, [name])
+        changes = one.read(self._changes)[1]
+        return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])
+
+    def result(self, number: int, amplitude: float = 0.2, periods: int = 1) -> Result:
+        """Return a mode as a motion to be looked at, exaggerated: a `Result` with pictures and animations.
+
+        Parameters
+        ----------
+        number : of the mode, from 0
+        amplitude : of the largest turn, rad, or displacement, in lengths of the system
+        periods : how many; without growth or decay. A mode that does not oscillate goes to and fro in a second.
+        """
+        from .shown import as_result
+
+        return as_result(self._system, self, self._number(number), amplitude, periods)
+
+    def animate(self, number: int, path: str | Path, *, amplitude: float = 0.2, **options: Any) -> Path:
+        """Write an animation of a mode, one period in two seconds; `options` as of `Result.animate`."""
+        motion = self.result(number, amplitude)
+        options.setdefault("speed", float(motion.time[-1]) / 2)
+        return Path(motion.animate(path, **options))
+
+    def plot(self, number: int, *, amplitude: float = 0.2, **options: Any) -> Any:
+        """Draw a mode at both ends of its motion and, between them, at rest; `options` as of `Result.plot.ghosts`."""
+        motion = self.result(number, amplitude)
+        period = float(motion.time[-1])
+        return motion.plot.ghosts([0.25 * period, 0.5 * period, 0.75 * period], **options)
+
+    def __str__(self) -> str:
+        lines = [f"modes about {'an' if self.about[0] in 'ei' else 'a'} {self.about}",
+                 f"{'':>4}  {'s, 1/s':>28}  {'frequency, Hz':>14}  {'damping':>9}"]  # fmt: skip
+        for k, (s, f, d) in enumerate(zip(self.eigenvalues, self.frequencies, self.damping, strict=True)):
+            lines.append(f"{k:>4}  {s.real:>13.6g} {s.imag:>+13.6g}i  {f:>14.6g}  {d:>9.4g}")
+        return "\n".join(lines)
+
+    def _number(self, number: Any) -> int:
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < len(self):
+            raise InputError(f"Modes: number must be that of one of {len(self)} modes, from 0; got {number!r}")
+        return int(number)
+
+    @cached_property
+    def _point(self) -> Point:
+        return Point(self._system, self.state.copy(), self.time)
+
+    @cached_property
+    def _changes(self) -> Changes:
+        """Changes of the motion with the real parts of all shapes, and with the imaginary ones."""
+        directions = Directions.none(self._point.model, 2 * len(self))
+        moved, inside = np.moveaxis(self.shapes, 0, -1), self.internal.T
+        directions.bodies[:] = np.concatenate([moved.real, moved.imag], axis=-1)
+        directions.internal[: len(inside)] = np.concatenate([inside.real, inside.imag], axis=-1)
+        return Changes(self._point, self._point.variation(directions))
+
+
+def modes(system: System, state: State, t: float, count: int | None = None) -> Modes:
+    """Return the modes at a state; see `System.modes`."""
+    if count is not None:
+        count = validate.whole("System.modes", "count", count)
+        values, shapes, inside = sparse_modes(system, state, t, count)
+        about = "equilibrium"
+    else:
+        linear = linearise(system, state, t)
+        values, vectors = eigenvectors(linear.A)
+        shapes, about = linear.motion(vectors.T), linear.about
+        variables = sum(s.stop - s.start for s in system.model.carried.internal.values())
+        inside = vectors[len(vectors) - variables :].T
+    values, shapes, inside = _chosen(values, shapes, inside, system.model.length)
+    return Modes(values[:count], shapes[:count], inside[:count], about, state, t, system)
+
+
+def _chosen(
+    values: np.ndarray, shapes: np.ndarray, inside: np.ndarray, length: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One of each pair, sorted, with shapes of size 1."""
+    values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values).astype(complex)
+    kept = np.flatnonzero(values.imag >= 0)
+    kept = kept[order(values[kept])]
+    values, shapes, inside = values[kept], shapes[kept].astype(complex), inside[kept].astype(complex)
+    for shape, variables in zip(shapes, inside, strict=True):
+        size = np.concatenate([shape[:, SHIFT] / length, shape[:, TURN]], axis=1).ravel()
+        size = size if np.abs(size).max() > 0 else shape.ravel()
+        largest = size[int(np.argmax(np.abs(size)))] if size.any() else 1.0
+        shape /= largest
+        variables /= largest
+    return values, shapes, inside

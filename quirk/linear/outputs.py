@@ -1,0 +1,120 @@
+"""Outputs of a linear system: quantities by name, with their exact changes along directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.constraints import Constraint
+from quirk.dynamics.applied import exerted
+from quirk.dynamics.directions import OMEGA, SHIFT, VELOCITY
+from quirk.dynamics.energy import gravity_energy, kinetic_energy
+from quirk.errors import InputError
+from quirk.events.names import Reading, named
+from quirk.events.quantity import Gap, Quantity
+
+from .changes import Changes
+from .point import Point
+
+# The value of an output, and its changes along directions (D,), from these.
+Output = Callable[[Changes], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A quantity of a system, with its name and the law behind it."""
+
+    name: str
+    of: Quantity | Gap | Reading
+
+    def read(self, changes: Changes) -> tuple[float, np.ndarray]:
+        """Return the value and its changes along directions (D,)."""
+        if isinstance(self.of, Reading):
+            return _reading(self.name, self.of, changes)
+        value, moved = changes.coordinate(self.of, rows_of(changes.point, self.of))
+        return value, moved[0]
+
+
+def quantities(owner: str, argument: str, point: Point, names: Iterable[Any]) -> list[Named]:
+    """Return quantities by name; see `quirk.events.names`."""
+    if isinstance(names, str):
+        raise InputError(f'{owner}: {argument} must be a list, such as ["{names}"]; got the text {names!r}')
+    parts = {part.name: part for part in point.system}
+    found = []
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f'{owner}: {argument} must be names such as "hinge.angle" or "rod.position.x"; got {name!r}'
+            )
+        found.append(Named(name, named(f"{owner}: {argument}", name, name, 0.0, parts)))
+    return found
+
+
+def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
+    """The numbers of the bodies of an element in the model; the ground comes last."""
+    names = point.model.body_names
+    return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)
+
+
+def _reading(name: str, reading: Reading, changes: Changes) -> tuple[float, np.ndarray]:
+    point = changes.point
+    if reading.of is None:
+        return _energy(reading.what, changes)
+    if isinstance(reading.of, Constraint):
+        if reading.of.name not in point.model.joint_rows:
+            raise InputError(f'System.linearise: outputs: "{name}": {reading.of} is switched off, and has no load')
+        load, moved = changes.joint_load(reading.of)
+        return _component(load, moved, reading)
+    numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
+    number = numbers.get(reading.of.name)
+    if number is None:
+        raise InputError(f'System.linearise: outputs: "{name}": {reading.of} is switched off, and has no load')
+    element, rows = point.model.forces[number]
+    if reading.what in element.coordinates:
+        value, along = changes.coordinate(element, rows, element.coordinates.index(reading.what))
+        return value, along[0]
+    loads, moved, energy, stored = changes.load(number)
+    if reading.what == "energy":
+        return energy, stored
+    # On the body of the last end, about the origin of the frame there.
+    body, origin = rows[-1], element.ends[-1][1].origin
+    load, change = loads[-1].copy(), moved[-1].copy()
+    arm, moving = point.kin.rotation[body] @ origin, np.einsum("rcd,c->rd", changes.rotation[body], origin)
+    change[3:] -= np.cross(moving, load[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
+    load[3:] -= np.cross(arm, load[:3])
+    return _component(load, change, reading)
+
+
+def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:
+    """A component of a load (6,), or its magnitude, with its changes from those (6, D) of the load."""
+    first = 3 if reading.what == "torque" else 0
+    vector, change = load[first : first + 3], moved[first : first + 3]
+    if reading.axis is not None:
+        return float(vector[reading.axis]), change[reading.axis]
+    size = float(np.linalg.norm(vector))
+    return size, vector @ change / size if size > 0 else np.full(moved.shape[1], np.nan)
+
+
+def _energy(what: str, changes: Changes) -> tuple[float, np.ndarray]:
+    """An energy of the system."""
+    point, model, state = changes.point, changes.point.model, changes.point.state
+    given = changes.variation.directions.bodies
+    kinetic = (
+        float(kinetic_energy(model, state)),
+        np.einsum("n,ni,nid->d", model.mass, state.velocity, given[:, VELOCITY]),
+    )
+    spin = np.einsum("ni,nij,njd->d", state.angular_velocity, model.inertia, given[:, OMEGA])
+    kinetic = kinetic[0], kinetic[1] + spin
+    potential = (
+        float(gravity_energy(model, state)),
+        -np.einsum("n,i,nid->d", model.mass, model.gravity, given[:, SHIFT]),
+    )
+    for number, (element, rows) in enumerate(model.forces):
+        if element.stores:
+            stored = exerted(element, rows, point.motion, point.t, 0, state.angles, state.internal).energy
+            potential = potential[0] + float(stored), potential[1] + changes.load(number)[3]
+    sums = {"kinetic": kinetic, "potential": potential}
+    return sums[what] if what in sums else (kinetic[0] + potential[0], kinetic[1] + potential[1])

@@ -1,0 +1,119 @@
+"""A state at which a system is differentiated, with all that is asked of it there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.assembly import check_consistent
+from quirk.dynamics.constrained_motion import ConstrainedMotion
+from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
+from quirk.dynamics.metric import Metric
+from quirk.dynamics.model import Model
+from quirk.dynamics.sparse.host.along import constrained_motion
+from quirk.dynamics.sparse.host.tangent import Differential
+from quirk.dynamics.tangents import Tangent
+from quirk.dynamics.towers import MotionTower
+from quirk.dynamics.turns import angles_at, angles_by_name
+from quirk.state import STATE_SIZE, Kinematics, State
+
+if TYPE_CHECKING:
+    from quirk.system import System
+
+
+class Point:
+    """A state of n bodies on the constraints of a system.
+
+    Attributes
+    ----------
+    linear, angular : (n, 3) accelerations in N, and derivatives of the angular velocities in body axes
+    internal_rates : (k,) of the internal variables
+    """
+
+    def __init__(self, system: System, state: State, t: float) -> None:
+        check_consistent(system, state, t)
+        self.system, self.t = system, t
+        self.model: Model = system.model
+        self.metric: Metric = system.plant.metric
+        angles = angles_at(self.model, state, t)
+        state.angles = angles_by_name(self.model.joints, angles)
+        self.state, self.kin = state, Kinematics.of(state)
+        self.solver = system.plant.solver()
+        self.rank = self.solver.settle_state(state, t)
+        self.solver.applied.refer(t, angles)
+        self._y = self.solver.slots.state_to_lanes(self.model.carried.flat(state))
+        rates = self.solver.slots.state_from_lanes(self.solver.rates(t, self._y))
+        of_bodies = rates[: STATE_SIZE * self.bodies].reshape(self.bodies, STATE_SIZE)
+        self.linear, self.angular = of_bodies[:, 7:10].copy(), of_bodies[:, 10:].copy()
+        self.internal_rates = self.model.carried.numbers(rates)[: self.internal].copy()
+
+    @property
+    def bodies(self) -> int:
+        """Number n of bodies."""
+        return len(self.model.mass)
+
+    @property
+    def internal(self) -> int:
+        """Number k of internal variables."""
+        return sum(s.stop - s.start for s in self.model.carried.internal.values())
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows are taken to be independent, (m,) bool."""
+        return self.solver.kept
+
+    @cached_property
+    def loaded(self) -> ConstrainedMotion:
+        """The motion with its multipliers, those of least norm where rows are redundant."""
+        return constrained_motion(self.solver, self.t, self.kin, self._y)
+
+    @cached_property
+    def motion(self) -> MotionTower:
+        """Poses with their first two derivatives."""
+        motion = MotionTower.of(self.kin, 2)
+        motion.position[:-1, 2] = self.linear
+        motion.spin[:-1, 1] = np.einsum("nij,nj->ni", self.kin.rotation[:-1], self.angular)
+        return motion
+
+    @cached_property
+    def differential(self) -> Differential:
+        """What finds tangents; its arrays are those of the last eight directions."""
+        return Differential(self.solver)
+
+    def tangent(self, directions: Directions) -> Tangent:
+        """Return how the accelerations change along directions, of which there may be none."""
+        if directions.count:
+            return self.differential.at(self._y, self.t, directions)
+        one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))
+        return Tangent(one.linear[:0], one.angular[:0], one.multipliers[:0], one.internal[:0], one.levels[:0])
+
+    def variation(self, directions: Directions) -> Variation:
+        """Return how the whole state goes on along directions."""
+        tangent = self.tangent(directions)
+        given = directions.bodies
+        bodies = np.zeros_like(given)
+        bodies[:, SHIFT] = given[:, VELOCITY]
+        bodies[:, TURN] = given[:, OMEGA] - np.cross(self.kin.angular_velocity[:-1, :, None], given[:, TURN], axis=1)
+        bodies[:, VELOCITY] = np.moveaxis(tangent.linear, 0, -1)
+        bodies[:, OMEGA] = np.moveaxis(tangent.angular, 0, -1)
+        return Variation(directions, tangent, bodies, tangent.internal.T[: self.internal])
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Rates of D directions z, z' = J z.
+
+    Attributes
+    ----------
+    directions, tangent : of which it is made
+    bodies : (n, 12, D) rates of the changes of poses and velocities, as `quirk.dynamics.directions` has them
+    internal : (k, D)
+    """
+
+    directions: Directions
+    tangent: Tangent
+    bodies: np.ndarray
+    internal: np.ndarray

@@ -1,0 +1,79 @@
+"""Root loci: how eigenvalues move with a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.errors import InputError
+from quirk.state import State
+from quirk.system import System
+
+from .linearisation import linearise
+
+
+@dataclass(frozen=True)
+class RootLocus:
+    """Eigenvalues over a parameter.
+
+    Attributes
+    ----------
+    values : (p,) of the parameter
+    eigenvalues : (p, F) complex, 1/s; each column goes on from value to value as smoothly as can be
+    """
+
+    values: np.ndarray
+    eigenvalues: np.ndarray
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the eigenvalues in the complex plane, coloured by the value; `options` as of `Result.plot`."""
+        from quirk.plot_roots import draw_roots
+
+        return draw_roots(self.values, self.eigenvalues, options)
+
+
+def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLocus:
+    """Return the eigenvalues of small motions of a system over a parameter.
+
+    Parameters
+    ----------
+    build : function of a value
+        Returns the system, to be looked at in its initial state; or a pair of the system and a state.
+    values : (p,) numbers
+
+    Raises
+    ------
+    InputError
+        If `build` returns something else, or the number of states changes with the parameter.
+    """
+    given = validate.numbers(list(values))
+    if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
+        raise InputError(f"root_locus: values must be a list of finite numbers; got {values!r}")
+    found: list[np.ndarray] = []
+    for value in given:
+        made = build(float(value))
+        system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+        if not isinstance(system, System) or not isinstance(state, State | None):
+            raise InputError(f"root_locus: build must return a System, or a System and a State; got {made!r}")
+        now = linearise(system, system.initial_state() if state is None else system.checked(state), 0.0).eigenvalues
+        if found and len(now) != len(found[-1]):
+            raise InputError(
+                f"root_locus: at {value:g} there are {len(now)} states, before there were {len(found[-1])}"
+            )
+        found.append(_continued(found, now))
+    return RootLocus(given, np.array(found))
+
+
+def _continued(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
+    """Eigenvalues in the order in which they go on from those before, straight where there are two of these."""
+    from scipy.optimize import linear_sum_assignment
+
+    if not before:
+        return now
+    expected = before[-1] if len(before) < 2 else 2 * before[-1] - before[-2]
+    _, order = linear_sum_assignment(np.abs(expected[:, None] - now))
+    return now[order]

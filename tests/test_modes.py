@@ -1,0 +1,250 @@
+"""Modes and equilibria: chains, loops with one freedom, tops, rotors; against closed forms and differences."""
+
+import numpy as np
+import pytest
+from bicycle import bicycle
+from differences import extrapolated
+from quirk.demos import bricard, door
+from scipy.linalg import eigh
+from scipy.optimize import brentq
+
+import quirk
+from quirk import rotation
+
+G = 9.81
+
+
+def chain(count, length=1.0, mass=0.7):
+    """Links that hang from each other on parallel hinges."""
+    inertia, links, hinges, before = mass * length**2 / 12, [], [], quirk.GROUND
+    for k in range(count):
+        link = quirk.Body(f"link {k}", mass, [inertia, inertia, 1e-3 * inertia], position=[0, 0, -(k + 0.5) * length])
+        hinges.append(quirk.Revolute(f"hinge {k}", before, link, point=[0, 0, -k * length], axis=[0, 1, 0]))
+        links.append(link)
+        before = link
+    return quirk.System([*links, *hinges], gravity=[0, 0, -G])
+
+
+def chain_frequencies(count, length=1.0, mass=0.7):
+    """Of the same, from its mass and stiffness matrices over the angles of the links against the vertical."""
+    places = length * (np.tril(np.ones((count, count)), -1) + 0.5 * np.eye(count))
+    M = mass * places.T @ places + mass * length**2 / 12 * np.eye(count)
+    K = np.diag(mass * G * length * (count - np.arange(count) - 0.5))
+    return np.sqrt(eigh(K, M, eigvals_only=True))
+
+
+def test_hanging_chain():
+    modes = chain(100).modes()
+    np.testing.assert_allclose(modes.eigenvalues.imag, chain_frequencies(100), rtol=1e-11)
+    assert len(modes) == 100
+    assert np.abs(modes.damping).max() < 1e-12
+    assert modes.shapes.shape == (100, 100, 12)
+
+
+def test_few_modes_of_a_long_chain():
+    modes = chain(400).modes(count=5)
+    np.testing.assert_allclose(modes.eigenvalues.imag, chain_frequencies(400)[:5], rtol=1e-9)
+    # The slowest mode of a rope is that of Bessel's function, J0(2 w sqrt(z / g)), z from the free end.
+    whole = chain(20).modes(count=2)
+    every = chain(20).modes()
+    np.testing.assert_allclose(np.abs(whole.shapes), np.abs(every.shapes[:2]), atol=1e-9)
+
+
+def test_bricards_loop_has_one_mode():
+    system = bricard.build()
+    state = system.equilibrium()
+    modes = system.modes(state)
+    assert len(modes) == 1
+    assert state.stable
+
+    def acceleration(angle):
+        turned = system.assemble(state, coordinates={"hinge 0": angle})
+        return np.array([system.acceleration(turned).angular[0, 1]])
+
+    held = state.angles["hinge 0"][2]
+    stiffness = -extrapolated(lambda h: acceleration(held + h), h=5e-3, rows=4)[0]
+    assert abs(modes.eigenvalues[0].imag ** 2 / stiffness - 1) < 1e-7
+    assert abs(system.modes(state, count=1).eigenvalues[0] - modes.eigenvalues[0]) < 1e-9
+
+
+def test_door_on_two_hinges_has_one_mode():
+    system = door.build()
+    leaf = system["leaf"]
+    modes = system.modes()
+    wanted = np.roots([leaf.inertia[2, 2] + leaf.mass * 0.45**2, 8.0, 6.0])
+    assert len(modes) == 1
+    assert abs(modes.eigenvalues[0] - wanted[wanted.imag > 0][0]) < 1e-12
+    assert abs(modes.of("lower.angle")[0]) == pytest.approx(1.0, abs=1e-12)
+    assert abs(modes.of("leaf.position.y")[0]) == pytest.approx(0.45, abs=1e-12)
+
+
+def four_bar(angle):
+    """The IFToMM four-bar with a diagonal spring: three thin rods of 1 m and 1 kg between pins 1 m apart."""
+    along = np.array([np.cos(angle), np.sin(angle), 0])
+    corners = [np.zeros(3), along, along + np.array([1.0, 0, 0]), np.array([1.0, 0, 0])]
+    rods = []
+    for name, one, two in (("left", 0, 1), ("top", 1, 2), ("right", 3, 2)):
+        d = corners[two] - corners[one]
+        half = 0.5 * np.arctan2(d[1], d[0])
+        rods.append(quirk.Body(name, 1.0, [1e-4, 1 / 12, 1 / 12], position=(corners[one] + corners[two]) / 2,
+                               orientation=[np.cos(half), 0, 0, np.sin(half)]))  # fmt: skip
+    left, top, right = rods
+    pairs = [(quirk.GROUND, left), (left, top), (top, right), (quirk.GROUND, right)]
+    pins = [quirk.Revolute(f"pin {k}", *pair, point=p, axis=[0, 0, 1])
+            for k, (pair, p) in enumerate(zip(pairs, corners, strict=True))]  # fmt: skip
+    spring = quirk.Spring("diagonal", quirk.GROUND, right, [0, 0, 0], [0.5, 0, 0], stiffness=25.0, damping=1.0,
+                          rest_length=np.sqrt(2))  # fmt: skip
+    return quirk.System([*rods, *pins, spring], gravity=[0, -G, 0])
+
+
+@pytest.mark.parametrize("start", [2.2, 1.7, 2.9])
+def test_four_bar_with_a_diagonal_spring(start):
+    state = four_bar(start).equilibrium()
+    q = state.orientation[2]
+    angle = 2 * np.arctan2(q[3], q[0])
+
+    def torque(x):
+        return 2 * G * np.cos(x) - 25 * (2 * np.cos(x / 2) - np.sqrt(2)) * np.sin(x / 2)
+
+    exact = brentq(torque, 2.0, 2.5, xtol=1e-15)
+    assert abs(angle - exact) < 1e-13
+    assert abs(angle - 2.23433101898) < 1e-10  # as published
+    half = exact / 2
+    stiffness = -2 * G * np.sin(exact) + 25 * np.sin(half) ** 2 - 12.5 * (2 * np.cos(half) - np.sqrt(2)) * np.cos(half)
+    wanted = np.roots([5 / 3, np.sin(half) ** 2, stiffness])
+    assert np.abs(np.sort_complex(state.eigenvalues) - np.sort_complex(wanted)).max() < 1e-11
+    assert state.stable
+    weight = state.loads["pin 0"].force + state.loads["pin 3"].force
+    assert np.isfinite(weight).all()
+
+
+def test_stability_and_loads_of_equilibria():
+    def pole(height):
+        rod = quirk.Body.box("rod", 1.0, [0.1, 0.1, 1.0], position=[0.0, 0, height])
+        return quirk.System([rod, quirk.Spherical("foot", quirk.GROUND, rod, point=[0, 0, 0])], gravity=[0, 0, -G])
+
+    upright, hanging = pole(0.5).equilibrium(), pole(-0.5).equilibrium()
+    assert not upright.stable
+    assert hanging.stable
+    np.testing.assert_allclose(hanging.loads["foot"].force, [0, 0, G], atol=1e-12)
+    falling = quirk.System([quirk.Body.sphere("ball", 1.0, 0.1)], gravity=[0, 0, -G])
+    with pytest.raises(quirk.InputError, match="fall freely"):
+        falling.equilibrium()
+
+
+MASS, ARM, ACROSS, AXIAL = 1.3, 0.4, 0.05, 0.02
+
+
+def top(spin, tilt=0.0, precession=0.0):
+    """A top on its tip; it spins about its axis in its own axes, and precesses about the vertical."""
+    q = rotation.exp(np.array([tilt, 0, 0]))
+    R = rotation.matrix(q)
+    omega = spin * R[:, 2] + np.array([0, 0, precession])
+    place = ARM * R[:, 2]
+    body = quirk.Body("top", MASS, [ACROSS, ACROSS, AXIAL], position=place, orientation=q,
+                      velocity=np.cross(omega, place), angular_velocity=R.T @ omega)  # fmt: skip
+    return quirk.System([body, quirk.Spherical("tip", quirk.GROUND, body, point=[0, 0, 0])], gravity=[0, 0, -G])
+
+
+def test_sleeping_top():
+    """It stands if C n > 2 sqrt(A m g l), with nutation and precession at the roots of A s^2 - i C n s = m g l."""
+    A = ACROSS + MASS * ARM**2
+    limit = 2 * np.sqrt(A * MASS * G * ARM) / AXIAL
+    for spin in (0.5 * limit, 0.999 * limit, 1.001 * limit, 2 * limit):
+        linear = top(spin).linearise()
+        assert linear.about == "steady motion"
+        wanted = np.roots([A, -1j * AXIAL * spin, -MASS * G * ARM])
+        assert max(np.abs(linear.eigenvalues - value).min() for value in wanted) < 1e-11
+        assert (linear.eigenvalues.real.max() < 1e-9) == (spin > limit)
+
+
+@pytest.mark.parametrize("precession", [2.0, 5.0])
+def test_nutation_about_steady_precession(precession):
+    A, tilt = ACROSS + MASS * ARM**2, 0.7
+    total = (MASS * G * ARM + A * precession**2 * np.cos(tilt)) / (AXIAL * precession)
+    modes = top(total - precession * np.cos(tilt), tilt, precession).modes()
+    assert modes.about == "steady motion"
+    nutation = np.hypot(precession * np.sin(tilt), AXIAL * total / A - 2 * precession * np.cos(tilt))
+    assert abs(modes.eigenvalues[-1].imag - nutation) < 1e-11
+    assert (modes.eigenvalues[:-1] == 0).all()
+
+
+def rotor(spin, inertia, stiffness):
+    """A disk that turns in a housing, which soft bushings hold."""
+    housing = quirk.Body("housing", 1.0, [0.01, 0.01, 0.01])
+    disk = quirk.Body("disk", 1.0, inertia, angular_velocity=[0, 0, spin])
+    bearing = quirk.Revolute("bearing", housing, disk, point=[0, 0, 0], axis=[0, 0, 1])
+    mount = quirk.Bushing("mount", quirk.GROUND, housing, point=[0, 0, 0], stiffness=stiffness)
+    return quirk.System([housing, disk, bearing, mount])
+
+
+def test_gyroscopic_splitting_of_a_rotor():
+    across, axial, tilting = 0.03, 0.05, 40.0
+    for spin in (0.0, 50.0, 400.0):
+        modes = rotor(spin, [across, across, axial], [800.0, 800.0, 900.0, tilting, tilting, 70.0]).modes()
+        # (C W - A w) w + k = 0, and what the housing does by itself.
+        half = 0.5 * axial * spin / (across + 0.01)
+        wanted = [np.hypot(half, np.sqrt(tilting / (across + 0.01))) + sign * half for sign in (1, -1)]
+        wanted += [20.0, np.sqrt(450.0), np.sqrt(7000.0)]
+        found = modes.eigenvalues.imag
+        assert max(np.abs(found - w).min() for w in wanted) < 1e-10
+        assert modes.about == ("steady motion" if spin else "equilibrium")
+
+
+def test_unsymmetric_rotors_are_seen_in_axes_that_turn():
+    """A free body about its principal axes: steady in its own axes, where the middle one is unstable."""
+    inertia = np.array([0.02, 0.03, 0.04])
+    for axis in range(3):
+        body = quirk.Body("body", 1.0, inertia, angular_velocity=7.0 * np.eye(3)[axis])
+        linear = quirk.System([body]).linearise()
+        assert linear.about == "steady motion"
+        one, two = (inertia[k] for k in range(3) if k != axis)
+        square = 49.0 * (inertia[axis] - one) * (two - inertia[axis]) / (one * two)
+        wanted = np.sqrt(complex(square))
+        assert np.abs(linear.eigenvalues - wanted).min() < 1e-11
+    uneven = [800.0, 500.0, 900.0, 40.0, 30.0, 70.0]
+    assert rotor(9.0, [0.02, 0.03, 0.04], uneven).linearise().about == "instant"  # in no axes are coefficients constant
+    assert rotor(9.0, [0.03, 0.03, 0.04], uneven).linearise().about == "steady motion"
+
+
+def test_shapes_as_motions(tmp_path):
+    system = chain(3)
+    modes = system.modes()
+    motion = modes.result(1, amplitude=0.3)
+    np.testing.assert_allclose(motion.time[-1], 1 / modes.frequencies[1])
+    assert np.ptp(motion["hinge 2"].rotation[:, 2]) > 0.1
+    assert modes.animate(0, tmp_path / "mode.gif", fps=5, size=1.0).exists()
+    modes.plot(2, path=tmp_path / "mode.png", size=(2, 2))
+    assert "frequency" in str(modes)
+    with pytest.raises(quirk.InputError, match="one of 3 modes"):
+        modes.result(3)
+
+
+def test_root_locus_of_the_bicycle(tmp_path):
+    locus = quirk.root_locus(bicycle, np.linspace(3.0, 7.0, 9))
+    assert locus.eigenvalues.shape == (9, 10)
+    weave = locus.eigenvalues[:, np.argmax(locus.eigenvalues[-1].imag)]
+    assert (np.diff(weave.real) < 0).all()
+    assert (np.diff(weave.imag) > 0).all()
+    locus.plot(path=tmp_path / "roots.png", size=(3, 3))
+    with pytest.raises(quirk.InputError, match="must return a System"):
+        quirk.root_locus(lambda value: None, [1.0])
+
+
+def test_few_modes_ask_for_rest():
+    with pytest.raises(quirk.InputError, match="the state moves"):
+        top(50.0).modes(count=1)
+
+
+def test_internal_variables_are_part_of_modes():
+    """A servo with an integral, all modes and the slowest by sparse matrices."""
+    arm = quirk.Body("arm", 1.0, [0.2, 0.2, 0.01], position=[0, 0, -0.5])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis=[0, 1, 0])
+    servo = quirk.Controller("servo", hinge, target=quirk.Motion.polynomial([0.0]), kp=3.0, ki=2.0, kd=0.3)
+    system = quirk.System([arm, hinge, servo], gravity=[0, 0, -G])
+    modes = system.modes()
+    wanted = np.roots([0.45, 0.3, 0.5 * G + 3.0, 2.0])  # J s^3 + kd s^2 + (m g l + kp) s + ki
+    assert np.abs(modes.eigenvalues[0] - wanted[np.argmin(np.abs(wanted))]) < 1e-13
+    few = system.modes(count=1)
+    assert np.abs(few.eigenvalues - modes.eigenvalues[0]) < 1e-11
+    np.testing.assert_allclose(few.internal, modes.internal[:1], rtol=1e-9)

@@ -55,7 +55,7 @@ def sections() -> list[Section]:
             how=how,
             lines=[
                 one("time at which it begins to roll, s", begins, float(result.events.time[0])),
-                many(f"velocity at {len(TIMES)} times, m/s", velocity, view.velocity),
+                many(f"velocity at {len(TIMES)} times and at the change, m/s", velocity, view.velocity),
                 many(
                     "angular velocity at these times, rad/s", spin, np.einsum("tij,tj->ti", turn, view.angular_velocity)
                 ),

@@ -148,13 +148,14 @@ class Arrangement:
     ) -> Arrangement:
         """Return the arrangement of a system with these parts."""
         working = [constraint.name for constraint in constraints if _works(constraint)]
-        ends = [_ends(bodies, constraint) for constraint in constraints]
+        number = {id(body): k for k, body in enumerate(bodies)}
+        ends = [_ends(number, constraint) for constraint in constraints]
         return cls(bodies, CountedJoints(constraints, ends), Carried.of(len(bodies), forces, working))
 
 
-def _ends(bodies: Sequence[Body], constraint: Constraint) -> tuple[int, int]:
-    number = {id(body): k for k, body in enumerate(bodies)}
-    i, j = (number.get(id(body), len(bodies)) for body in (constraint.body_i, constraint.body_j))
+def _ends(number: dict[int, int], constraint: Constraint) -> tuple[int, int]:
+    # The ground comes after all bodies.
+    i, j = (number.get(id(body), len(number)) for body in (constraint.body_i, constraint.body_j))
     return i, j
 
 

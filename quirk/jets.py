@@ -54,8 +54,11 @@ class Jet:
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
         """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
-        gradient = [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
-        return Jet(taylor, gradient)
+        return Jet(taylor, self._times_slope(slope))
+
+    def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
+        """Return the gradient times a series."""
+        return [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
@@ -88,7 +91,8 @@ class Jet:
         if not isinstance(other, Jet):
             return self.shifted(other)
         taylor = [_plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
-        return Jet(taylor, self.gradient if self._ungraded and other._ungraded else _added(self, other))
+        ungraded = self._ungraded and other._ungraded
+        return Jet(taylor, self.gradient if ungraded else _added(self.gradient, other.gradient))
 
     __radd__ = __add__
 
@@ -107,7 +111,8 @@ class Jet:
         taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
         if self._ungraded and other._ungraded:
             return Jet(taylor, self.gradient)
-        return Jet(taylor, _added(self._chain(taylor, other.taylor), other._chain(taylor, self.taylor)))
+        by_self, by_other = self._times_slope(other.taylor), other._times_slope(self.taylor)
+        return Jet(taylor, _added(by_self, by_other))
 
     __rmul__ = __mul__
 
@@ -230,7 +235,7 @@ class Jet:
         by_y, by_x = along * scale, -across * scale
         rate = by_y * self.rate + by_x * x.rate
         taylor = [_apply("atan2", self.value, x.value), *(_times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
-        return Jet(taylor, _added(self._chain(taylor, by_y.taylor), x._chain(taylor, by_x.taylor)))
+        return Jet(taylor, _added(self._times_slope(by_y.taylor), x._times_slope(by_x.taylor)))
 
     def arctan(self) -> Jet:
         """Arc tangent."""
@@ -374,12 +379,27 @@ def _is_zero(x: Any) -> bool:
     return type(x) is int and x == 0
 
 
+# The next three are what functions on jets spend their time in: they ask for zeros themselves, without a call.
+
+
 def _plus(a: Any, b: Any) -> Any:
-    return b if _is_zero(a) else a if _is_zero(b) else a + b
+    if type(a) is int and a == 0:
+        return b
+    return a if type(b) is int and b == 0 else a + b
 
 
 def _times(a: Any, b: Any) -> Any:
-    return 0 if _is_zero(a) or _is_zero(b) else a * b
+    return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b
+
+
+def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
+    """Sum of a_m b_(k-m) over m from `first` to k."""
+    total: Any = 0
+    for m in range(first, min(k + 1, len(a))):
+        x, y = a[m], b[k - m]
+        if not ((type(x) is int and x == 0) or (type(y) is int and y == 0)):
+            total = x * y if type(total) is int and total == 0 else total + x * y
+    return total
 
 
 def _inverse(x: Any) -> Any:
@@ -403,23 +423,17 @@ def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
     return result
 
 
-def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
-    """Sum of a_m b_(k-m) over m from `first` to k."""
-    return _total([_times(a[m], b[k - m]) for m in range(first, min(k + 1, len(a)))])
-
-
 def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
     """Coefficients 0 to k of a series, each times m / k: those of x' in recurrences for functions of x."""
     return [_times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
 
 
-def _added(one: Jet, two: Jet) -> list[Any]:
+def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
     """The gradients of the sum of two jets."""
-
-    def sum_of(a: Any, b: Any) -> Any:
-        return b if a is None else a if b is None else [_plus(x, y) for x, y in zip(a, b, strict=True)]
-
-    return [sum_of(a, b) for a, b in zip(one.gradient, two.gradient, strict=True)]
+    return [
+        b if a is None else a if b is None else [_plus(x, y) for x, y in zip(a, b, strict=True)]
+        for a, b in zip(one, two, strict=True)
+    ]
 
 
 def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:

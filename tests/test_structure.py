@@ -99,6 +99,7 @@ FLOORS = [
         "still",
         "animate",
         "in_between",
+        "notebook",
         "camera",
         "film",
         "framing",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .drawings import curves
-from .systems import of_how_many_parts
+from .systems import in_words
 from .tables import box, counted, facts, listed, note, table
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def of_result(result: Result) -> str:
     """Return how a run went, how well it kept energy and constraints, and its energies over time."""
     cost, options = result.statistics, result.options
     entries: dict[str, object] = {
-        "system": of_how_many_parts(result.system),
+        "system": in_words(result.system),
         "times": f"{len(result.time)} from {result.time[0]:g} to {result.time[-1]:g} s",
         "method": ", ".join(dict.fromkeys(str(each.get("method", "kinematics")) for each in options)) or "unknown",
         "steps": f"{cost.steps}, {cost.rejected} rejected, {cost.evaluations} evaluations, in {cost.wall_time:.2g} s",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ def of_system(system: System) -> str:
     rows = system.model.rows
     start = system.initial_state()
     return box(
-        f"System: {of_how_many_parts(system)}",
+        f"System: {in_words(system)}",
         facts(
             {
                 "gravity": f"{written(system.gravity)} m/s²",
@@ -64,9 +64,9 @@ def of_system(system: System) -> str:
     )
 
 
-def of_how_many_parts(system: System) -> str:
+def in_words(system: System) -> str:
     """Return the numbers of parts, in words."""
-    kinds = [
+    kinds: list[tuple[Sequence[object], str, str]] = [
         (system.bodies, "body", "bodies"),
         (system.constraints, "constraint", "constraints"),
         (system.forces, "force", "forces"),

@@ -240,7 +240,7 @@ def test_work_is_the_integral_of_power():
 
 
 def test_dense_and_compiled_do_the_same_work():
-    both = [quirk.simulate(books(), 0.02, output=0.01, solver=s, rtol=1e-8, atol=1e-12) for s in ("dense", "sparse")]
+    both = [quirk.simulate(books(), 0.02, output=0.01, solver=s, method="RK4", step=1e-3) for s in ("dense", "sparse")]
     for name in both[0].power:
         np.testing.assert_allclose(both[0].power.work[name], both[1].power.work[name], atol=1e-8, err_msg=name)
 

@@ -13,6 +13,7 @@ from quirk.body import GROUND, Body, Ground, checked_body
 from quirk.errors import InputError
 from quirk.expression import function_of
 from quirk.frame import Frame
+from quirk.interpolated import in_directions
 from quirk.jets import Jet
 from quirk.traceable import on_jets
 
@@ -202,6 +203,19 @@ class GivenRows(Relation):
         gradient[:, self.skipped :, :6] = A[part]
         outputs[: layout.first_gradient] = derivatives.ravel()
         outputs[layout.first_gradient :] = gradient.ravel()
+
+    def fill_dual(self, layout: Layout, t: Any, inputs: Any, outputs: Any) -> None:
+        """Differentiate what the function returns by interpolation, as it takes floats alone."""
+
+        def filled(t: float, given: np.ndarray) -> np.ndarray:
+            found = np.zeros(layout.outputs)
+            self.fill(layout, False, t, given, found)
+            return found
+
+        value, derivative = in_directions(
+            filled, t, [np.array([inputs[k] for k in range(layout.inputs)], dtype=object)]
+        )
+        outputs.values[:] = np.concatenate([value, derivative.ravel()])
 
     def call(self, layout: Layout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
         """A (m, k, 6) over velocities and angular velocities in N, b, and Phi and Phi_dot (m,) or None for both."""

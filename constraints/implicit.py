@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from quirk.duals import Dual
 from quirk.jets import Jet
 
 # equations(unknowns, bare) -> residuals and their derivatives by each unknown, rows of residuals; with `bare` it leaves
@@ -15,10 +16,11 @@ def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
     """Return the one or two jets that make residuals zero, from such whose values do.
 
     Each step of Newton's method doubles the number of derivatives in time that are known. The gradient takes one
-    step, the last, as the residuals are linear in it.
+    step, the last, as the residuals are linear in it. Directions of dual numbers count as one derivative more.
     """
     unknowns, known = list(start), 1
-    while known < len(start[0].taylor):
+    wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)
+    while known < wanted:
         unknowns, known = _stepped(unknowns, *equations(unknowns, True)), 2 * known
     residuals, _ = equations(unknowns, False)
     return _stepped(unknowns, residuals, equations(unknowns, True)[1])

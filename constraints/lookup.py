@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from quirk.compiled import entry
+from quirk.duals import DualArray, of_values
 from quirk.traced import Traced
 
 
@@ -21,6 +22,8 @@ class Lookup:
 
     def __call__(self, array: Any, *arguments: Any) -> tuple[Any, ...]:
         """Call it, from Python or from the code of a kernel that is being compiled."""
+        if isinstance(array, DualArray):
+            return of_values(self, array, arguments)
         if isinstance(array, Traced):
             return tuple(array.computed(self._function, arguments, self._count))
         return tuple(self._compiled(array, *arguments))

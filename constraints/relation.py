@@ -25,7 +25,7 @@ from quirk.frame import Frame
 from quirk.jets import Jet
 from quirk.lanes import at, put, replaced, splat, store
 from quirk.motion import Motion
-from quirk.traced import Traced
+from quirk.scalar import Scalar
 
 from .numbers import Numbers
 
@@ -147,6 +147,10 @@ class Relation:
         taken as zero and not read, so that Phi's second derivative is -b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
+
+    def fill_dual(self, layout: Layout, t: Any, inputs: Any, outputs: Any) -> None:
+        """Fill `outputs`, with accelerations that are read, from arrays and a time of dual numbers."""
+        differentiate(self, layout, False, t, inputs, outputs)
 
 
 @dataclass(frozen=True)
@@ -272,7 +276,7 @@ def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, input
 
 def zeros(inputs: Any) -> Any:
     """Eight lanes of zeros: floats, or of the kernel to which the inputs belong."""
-    return splat(inputs.zero) if isinstance(inputs, Traced) else np.zeros(LANES)
+    return splat(inputs.zero) if isinstance(inputs, Scalar) else np.zeros(LANES)
 
 
 def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from .breaks import Breaks
 from .dop853 import DOP853
 from .fixed import fixed_steps
 from .recorder import Recorder
+from .rosenbrock import RODAS5P, Rosenbrock
 from .step import IntegrationError, Sampled, Statistics, Step, guarded, rk_step
 from .stiff import STIFF_METHODS, stiff_steps
 from .tableau import Tableau
@@ -17,11 +18,14 @@ from .tsitouras import TSIT5
 from .verner98 import VERN9
 
 TABLEAUX = {tableau.name: tableau for tableau in (RK4, RK45, TSIT5, DOP853, VERN9)}
+ROSENBROCK_METHODS = {method.name: method for method in (RODAS5P,)}
 
 __all__ = [
     "DOP853",
     "RK4",
     "RK45",
+    "RODAS5P",
+    "ROSENBROCK_METHODS",
     "STIFF_METHODS",
     "TABLEAUX",
     "TSIT5",
@@ -29,6 +33,7 @@ __all__ = [
     "Breaks",
     "IntegrationError",
     "Recorder",
+    "Rosenbrock",
     "Sampled",
     "Statistics",
     "Step",

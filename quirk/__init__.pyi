@@ -10,6 +10,7 @@ from .errors import (
     InputError,
     QuirkError,
     SimulationError,
+    StiffnessWarning,
     UnknownNameError,
 )
 from .events import *  # noqa: F403
@@ -41,6 +42,7 @@ __all__ = [
     "QuirkError",
     "Result",
     "SimulationError",
+    "StiffnessWarning",
     "State",
     "System",
     "UnknownNameError",

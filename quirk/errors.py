@@ -30,6 +30,10 @@ class InconsistentStateError(InputError):
     """Poses or velocities violate a constraint."""
 
 
+class StiffnessWarning(UserWarning):
+    """The steps of a run are limited by stability, not by accuracy; another method would take longer ones."""
+
+
 class AssemblyError(QuirkError, RuntimeError):
     """No nearby pose satisfies all constraints."""
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .scalar import Scalar, is_zero, plus, times
 from .traced import Traced
 
 
@@ -45,12 +46,12 @@ class Jet:
     @property
     def rate(self) -> Jet:
         """Derivative with respect to time: a jet of one order less, without gradient."""
-        coefficients = [_times(k, c) for k, c in enumerate(self.taylor)][1:]
+        coefficients = [times(k, c) for k, c in enumerate(self.taylor)][1:]
         return Jet(coefficients, [None] * len(self.gradient))
 
     def shifted(self, x: Any) -> Jet:
         """Return this plus a constant number."""
-        return Jet([_plus(self.value, x), *self.taylor[1:]], self.gradient)
+        return Jet([plus(self.value, x), *self.taylor[1:]], self.gradient)
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
         """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
@@ -90,7 +91,7 @@ class Jet:
             return NotImplemented
         if not isinstance(other, Jet):
             return self.shifted(other)
-        taylor = [_plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
+        taylor = [plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
         ungraded = self._ungraded and other._ungraded
         return Jet(taylor, self.gradient if ungraded else _added(self.gradient, other.gradient))
 
@@ -106,13 +107,12 @@ class Jet:
         if isinstance(other, np.ndarray):
             return NotImplemented
         if not isinstance(other, Jet):
-            return self._chain([_times(c, other) for c in self.taylor], [other])
+            return self._chain([times(c, other) for c in self.taylor], [other])
         order = min(len(self.taylor), len(other.taylor))
         taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
         if self._ungraded and other._ungraded:
             return Jet(taylor, self.gradient)
-        by_self, by_other = self._times_slope(other.taylor), other._times_slope(self.taylor)
-        return Jet(taylor, _added(by_self, by_other))
+        return Jet(taylor, _added(self._times_slope(other.taylor), other._times_slope(self.taylor)))
 
     __rmul__ = __mul__
 
@@ -128,7 +128,7 @@ class Jet:
         if isinstance(exponent, Jet):
             power = (self.log() * exponent).exp()
             # Of negative numbers there are some powers, of which logarithms know nothing.
-            return Jet([_apply("pow", self.value, exponent.value), *power.taylor[1:]], power.gradient)
+            return Jet([apply("pow", self.value, exponent.value), *power.taylor[1:]], power.gradient)
         if isinstance(exponent, int | float | np.integer) and float(exponent).is_integer():
             exponent = int(exponent)  # by products, which are defined for negative numbers too
         if isinstance(exponent, int) and exponent < 0:
@@ -139,27 +139,27 @@ class Jet:
                 power = power * self
             return power
         exponent = float(exponent)
-        slope = [_times(c, exponent) for c in _powers(self.taylor, exponent - 1.0, self._slopes)]
+        slope = [times(c, exponent) for c in _powers(self.taylor, exponent - 1.0, self._slopes)]
         return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
 
     def reciprocal(self) -> Jet:
         """1 / x."""
         taylor = _reciprocal(self.taylor, len(self.taylor))
-        slope = [_times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
+        slope = [times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
         return self._chain(taylor, slope)
 
     def sqrt(self) -> Jet:
         """Square root."""
-        taylor = [_apply("sqrt", self.value)]
+        taylor = [apply("sqrt", self.value)]
         half = 0.5 * _inverse(taylor[0])
         for k in range(1, len(self.taylor)):
-            inner = _total([_times(taylor[m], taylor[k - m]) for m in range(1, k)])
-            taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), half))
-        return self._chain(taylor, [_times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
+            inner = _total([times(taylor[m], taylor[k - m]) for m in range(1, k)])
+            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), half))
+        return self._chain(taylor, [times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
 
     def exp(self) -> Jet:
         """e^x."""
-        taylor = [_apply("exp", self.value)]
+        taylor = [apply("exp", self.value)]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
         return self._chain(taylor, taylor)
@@ -167,20 +167,20 @@ class Jet:
     def log(self) -> Jet:
         """Natural logarithm."""
         inverse = _inverse(self.value)
-        taylor = [_apply("log", self.value)]
+        taylor = [apply("log", self.value)]
         for k in range(1, len(self.taylor)):
-            inner = _total([_times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
-            taylor.append(_times(_plus(self.taylor[k], _times(inner, -1.0)), inverse))
+            inner = _total([times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
+            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), inverse))
         return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
 
     def sine_and_cosine(self) -> tuple[Jet, Jet]:
         """Sine and cosine, whose recurrences need each other."""
-        sine, cosine = [_apply("sin", self.value)], [_apply("cos", self.value)]
+        sine, cosine = [apply("sin", self.value)], [apply("cos", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
             sine.append(_convolution(weights, cosine, 1, k))
-            cosine.append(_times(_convolution(weights, sine, 1, k), -1.0))
-        slope = [_times(c, -1.0) for c in sine[: self._slopes]]
+            cosine.append(times(_convolution(weights, sine, 1, k), -1.0))
+        slope = [times(c, -1.0) for c in sine[: self._slopes]]
         return self._chain(sine, cosine), self._chain(cosine, slope)
 
     def sin(self) -> Jet:
@@ -198,7 +198,7 @@ class Jet:
 
     def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
         """Hyperbolic sine and cosine, whose recurrences need each other."""
-        sine, cosine = [_apply("sinh", self.value)], [_apply("cosh", self.value)]
+        sine, cosine = [apply("sinh", self.value)], [apply("cosh", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
             sine.append(_convolution(weights, cosine, 1, k))
@@ -215,11 +215,11 @@ class Jet:
 
     def tanh(self) -> Jet:
         """Hyperbolic tangent."""
-        taylor = [_apply("tanh", self.value)]
+        taylor = [apply("tanh", self.value)]
         slope = [1.0 - taylor[0] * taylor[0]]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), slope, 1, k))
-            slope.append(_times(_convolution(taylor, taylor, 0, k), -1.0))
+            slope.append(times(_convolution(taylor, taylor, 0, k), -1.0))
         return self._chain(taylor, slope)
 
     def hypot(self, other: Any) -> Jet:
@@ -234,7 +234,7 @@ class Jet:
         scale = (across * across + along * along).reciprocal()
         by_y, by_x = along * scale, -across * scale
         rate = by_y * self.rate + by_x * x.rate
-        taylor = [_apply("atan2", self.value, x.value), *(_times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
+        taylor = [apply("atan2", self.value, x.value), *(times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
         return Jet(taylor, _added(self._times_slope(by_y.taylor), x._times_slope(by_x.taylor)))
 
     def arctan(self) -> Jet:
@@ -252,7 +252,7 @@ class Jet:
     def wrapped(self, period: Any) -> Jet:
         """Return this minus the whole number of periods that brings its value closest to zero."""
         period = period.value if isinstance(period, Jet) else period
-        turns = _apply("rint", self.value * _inverse(period))
+        turns = apply("rint", self.value * _inverse(period))
         return self.shifted(-period * turns)
 
     def __float__(self) -> float:
@@ -340,15 +340,17 @@ class Condition:
 def _compared(operator: str, one: Any, two: Any) -> Any:
     """A comparison of two values: True or False, or a condition."""
     a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
-    if isinstance(a, Traced):
-        return Condition(a.compared(operator, b), one)
-    if isinstance(b, Traced):
-        return Condition(b.compared(_MIRRORED[operator], a), two)
-    return _COMPARISONS[operator](float(a), float(b))
+    if isinstance(a, Scalar):
+        truth, of = a.compared(operator, b), one
+    elif isinstance(b, Scalar):
+        truth, of = b.compared(_MIRRORED[operator], a), two
+    else:
+        return COMPARISONS[operator](float(a), float(b))
+    return Condition(truth, of) if isinstance(truth, Traced) else truth
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-_COMPARISONS = {
+COMPARISONS = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 
@@ -362,7 +364,10 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     one, two = (x if isinstance(x, Jet) else condition.of.constant(x) for x in (a, b))
 
     def selected(x: Any, y: Any) -> Any:
-        return 0 if _is_zero(x) and _is_zero(y) else condition.value.selected(x, y)
+        if is_zero(x) and is_zero(y):
+            return 0
+        kind = next((type(z) for z in (x, y) if isinstance(z, Scalar)), Traced)
+        return kind.chosen(condition.value, x, y)
 
     def of_gradients(g: Any, h: Any) -> Any:
         if g is None and h is None:
@@ -375,42 +380,15 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     )
 
 
-def _is_zero(x: Any) -> bool:
-    return type(x) is int and x == 0
-
-
-# The next three are what functions on jets spend their time in: they ask for zeros themselves, without a call.
-
-
-def _plus(a: Any, b: Any) -> Any:
-    if type(a) is int and a == 0:
-        return b
-    return a if type(b) is int and b == 0 else a + b
-
-
-def _times(a: Any, b: Any) -> Any:
-    return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b
-
-
-def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
-    """Sum of a_m b_(k-m) over m from `first` to k."""
-    total: Any = 0
-    for m in range(first, min(k + 1, len(a))):
-        x, y = a[m], b[k - m]
-        if not ((type(x) is int and x == 0) or (type(y) is int and y == 0)):
-            total = x * y if type(total) is int and total == 0 else total + x * y
-    return total
-
-
 def _inverse(x: Any) -> Any:
     """1 / x, not a number where that is not defined: as in compiled code, without exceptions."""
-    return 1.0 / x if isinstance(x, Traced) or x != 0 else math.nan
+    return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan
 
 
 def _total(parts: Sequence[Any]) -> Any:
     result: Any = 0
     for part in parts:
-        result = _plus(result, part)
+        result = plus(result, part)
     return result
 
 
@@ -419,19 +397,30 @@ def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
     first = _inverse(taylor[0])
     result = [first][:terms]
     for k in range(1, terms):
-        result.append(_times(_convolution(taylor, result, 1, k), -first))
+        result.append(times(_convolution(taylor, result, 1, k), -first))
     return result
+
+
+def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
+    """Sum of a_m b_(k-m) over m from `first` to k."""
+    total: Any = 0
+    for m in range(first, min(k + 1, len(a))):
+        x, y = a[m], b[k - m]
+        # Functions on jets spend their time here: zeros are asked for without a call.
+        if not ((type(x) is int and x == 0) or (type(y) is int and y == 0)):
+            total = plus(total, x * y)
+    return total
 
 
 def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
     """Coefficients 0 to k of a series, each times m / k: those of x' in recurrences for functions of x."""
-    return [_times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
+    return [times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
 
 
 def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
     """The gradients of the sum of two jets."""
     return [
-        b if a is None else a if b is None else [_plus(x, y) for x, y in zip(a, b, strict=True)]
+        b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
         for a, b in zip(one, two, strict=True)
     ]
 
@@ -443,17 +432,20 @@ def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
     """
     if count == 0:
         return []
-    y, slope = [_apply("pow", x[0], exponent)], _powers(x, exponent - 1.0, count - 1)
+    y, slope = [apply("pow", x[0], exponent)], _powers(x, exponent - 1.0, count - 1)
     for k in range(1, count):
-        terms = [_times(_times(slope[k - m], m), x[m]) for m in range(1, min(k, len(x) - 1) + 1)]
-        y.append(_times(_total(terms), exponent / k))
+        terms = [times(times(slope[k - m], m), x[m]) for m in range(1, min(k, len(x) - 1) + 1)]
+        y.append(times(_total(terms), exponent / k))
     return y
 
 
-def _apply(name: str, *numbers: Any) -> Any:
-    """Apply a function, by name, to floats or to numbers of a kernel; nan where it is not defined."""
-    if any(isinstance(x, Traced) for x in numbers):
-        return next(x for x in numbers if isinstance(x, Traced)).function(name, *numbers)
+def apply(name: str, *numbers: Any) -> Any:
+    """Apply a function, by name, to floats or to what stands for them; nan where it is not defined."""
+    scalars = [x for x in numbers if isinstance(x, Scalar)]
+    if scalars:
+        # What has directions may take constants of machine code, but not the other way round.
+        first = next((x for x in scalars if not isinstance(x, Traced)), scalars[0])
+        return first.function(name, *numbers)
     return float(np.rint(numbers[0])) if name == "rint" else _FUNCTIONS[name](*map(float, numbers))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk.scalar import Scalar
 from quirk.traced import WIDTH, Traced, traced
 
 # A cache line: lanes that lie across two of them load at half speed.
@@ -28,13 +29,13 @@ def aligned(size: int) -> np.ndarray:
 @traced
 def load(array: Any, at: Any) -> Any:
     """Eight neighbours of a flat array, from element `at` on."""
-    return array.load(at) if isinstance(array, Traced) else array[at : at + WIDTH].copy()
+    return array.load(at) if isinstance(array, Scalar) else array[at : at + WIDTH].copy()
 
 
 @traced
 def store(array: Any, at: Any, lanes: Any) -> None:
     """Write eight neighbours of a flat array."""
-    if isinstance(array, Traced):
+    if isinstance(array, Scalar):
         array.store(at, lanes)
     else:
         array[at : at + WIDTH] = lanes
@@ -61,7 +62,7 @@ def add(array: Any, index: Any, x: Any) -> None:
 @traced
 def splat(x: Any) -> Any:
     """One number in all lanes."""
-    return x.splat() if isinstance(x, Traced) else np.full(WIDTH, x)
+    return x.splat() if isinstance(x, Scalar) else np.full(WIDTH, x)
 
 
 @traced
@@ -107,7 +108,7 @@ def lane_of(lanes: Any, lane: int) -> Any:
 
 def replaced(lanes: Any, lane: int, x: Any) -> Any:
     """The same lanes but for one, a constant, which is `x`."""
-    if isinstance(lanes, Traced):
+    if isinstance(lanes, Scalar):
         return lanes.replaced(lane, x)
     lanes = lanes.copy()
     lanes[lane] = x

@@ -211,6 +211,10 @@ class Motion(Sealed):
 
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
         """Return c and its first `order` derivatives at time t, (order + 1,)."""
+        if isinstance(t, np.ndarray | list | tuple) and np.ndim(t):
+            raise InputError(
+                f"{self!r}: t must be one time, s; got {t!r}: ask for each, as in [motion(t) for t in times]"
+            )
         if not self.start <= t <= self.end:
             raise InputError(f"{self!r}: is defined from {self.start:g} to {self.end:g} s; asked for at {t:g} s")
         return np.sum([part._own_derivatives(t, order) for part in self.parts], axis=0)

@@ -20,6 +20,8 @@ from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
 from .events import Event
 from .integrators import (
+    RODAS5P,
+    ROSENBROCK_METHODS,
     STIFF_METHODS,
     TABLEAUX,
     Breaks,
@@ -35,6 +37,9 @@ from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from .state import State
 from .system import System
 from .watching import guards_of
+
+# What method="auto" begins with.
+EXPLICIT = "Vern9"
 
 
 @dataclass
@@ -67,7 +72,7 @@ class Phases:
     @property
     def compiled(self) -> bool:
         """Whether whole runs are in compiled code."""
-        return self.solver == "sparse" and self.method in TABLEAUX
+        return self.solver == "sparse" and self.method not in STIFF_METHODS
 
     def solver_of(self, plant: Plant) -> Solver:
         """Return the compiled solver of a plant, made once."""
@@ -99,10 +104,12 @@ class Phases:
         """Return the run of a plant that watches events, and these guards."""
         guards = [*self.guards, *guards]
         if self.compiled:
-            tableau = TABLEAUX[self.method]
+            switching = self.method == "auto"
+            method = {**TABLEAUX, **ROSENBROCK_METHODS}[EXPLICIT if switching else self.method]
             return CompiledRun(
-                self.solver_of(plant), tableau, self.settings, self.breaks, self.asked, self.statistics, guards
-            )
+                self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
+                RODAS5P if switching else None,
+            )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 
     def enter(

@@ -12,7 +12,7 @@ from .at_state import SOLVERS
 from .dynamics.sparse.march.run import Settings
 from .errors import InputError
 from .events import Event
-from .integrators import STIFF_METHODS, TABLEAUX, Statistics
+from .integrators import ROSENBROCK_METHODS, STIFF_METHODS, TABLEAUX, Statistics
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .phases import Phases
@@ -22,7 +22,7 @@ from .schedule import checked_breaks, checked_step, output_times
 from .state import State
 from .system import System
 
-METHODS = (*TABLEAUX, *STIFF_METHODS)
+METHODS = (*TABLEAUX, *ROSENBROCK_METHODS, *STIFF_METHODS, "auto")
 STABILIZATIONS = ("projection", "baumgarte", None)
 
 
@@ -56,7 +56,8 @@ def simulate(
         s, positive.
     method : str
         "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); for stiff systems
-        SciPy's "Radau", "BDF" or "LSODA".
+        "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
+        "auto" begins with "Vern9" and goes on with "Rodas5P" once steps are limited by stability.
     rtol, atol : float
         Bounds on the error of a step, relative and absolute (SI units), for each body's position,
         orientation, velocity and angular velocity; default 1e-9 and 1e-12.
@@ -121,6 +122,8 @@ def simulate(
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
     if alpha < 0 or beta < 0:
         raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
+    if solver == "dense" and method in (*ROSENBROCK_METHODS, "auto"):
+        raise InputError(f'{owner}: method="{method}" is compiled: leave out solver="dense", or take another method')
     step = checked_step(method, step, rtol, atol, duration)
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
     atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)

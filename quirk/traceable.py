@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.traced import Traced
+from quirk.scalar import is_written
 
 from .fingerprint import GENERATES, names_in
 from .jets import Jet
@@ -81,7 +81,7 @@ def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
     While machine code is written a copy is run; else the function itself, or a copy if it uses what takes floats alone.
     """
     function = getattr(function, "py_func", function)
-    if isinstance(t.value, Traced):
+    if is_written(t.value):
         return traceable(function)(t, *arguments)
     try:
         return function(t, *arguments)

@@ -24,6 +24,8 @@ from numba.core.registry import cpu_target
 from numba.extending import lower_builtin, models, register_model, type_callable
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
+from .scalar import Scalar
+
 WIDTH = 8
 # Stands for the length of arrays that are given by an address; nobody asks for it.
 LONGEST = 1 << 40
@@ -66,7 +68,7 @@ def bounded(instructions: int) -> Iterator[None]:
         Traced.limit = before
 
 
-class Traced:
+class Traced(Scalar):
     """A value of a kernel: operations on it become instructions.
 
     Attributes
@@ -84,6 +86,16 @@ class Traced:
         Traced.made += 1
         if Traced.made > Traced.limit:
             raise TooLongError("it comes to more instructions than are worth writing down")
+
+    @property
+    def written(self) -> bool:
+        """Yes: operations become instructions."""
+        return True
+
+    @classmethod
+    def chosen(cls, truth: Traced, a: Any, b: Any) -> Traced:
+        """Return `a` where a truth holds and `b` where not, numbers or lanes."""
+        return truth.selected(a, b)
 
     def like(self, kind: Any, value: Any) -> Traced:
         """Return another value of the same kernel."""

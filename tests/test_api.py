@@ -78,6 +78,7 @@ NAMES = [
     "SimulationError",
     "Spherical",
     "Spring",
+    "StiffnessWarning",
     "State",
     "Stop",
     "System",

@@ -24,6 +24,7 @@ PAGES = {
         "planar",
         "plots",
         "results",
+        "stiff",
         "sweeps",
         "viewing",
         "whole-system",

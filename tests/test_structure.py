@@ -11,10 +11,10 @@ import quirk.integrators
 import quirk
 
 FLOORS = [
-    {"compiled", "machine_code", "native", "files", "record", "traced"},
-    {"lanes", "pointers", "interruption", "jets"},
+    {"compiled", "machine_code", "native", "files", "record", "traced", "scalar"},
+    {"lanes", "pointers", "interruption", "jets", "duals"},
     {"integrators"},
-    {"errors", "made", "sealed", "validate", "rotation", "euler", "progress", "interpolation"},
+    {"errors", "made", "sealed", "validate", "rotation", "euler", "progress", "interpolation", "interpolated"},
     {
         "expression",
         "frame",

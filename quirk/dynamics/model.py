@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from quirk.body import Body, Ground
 from quirk.constraints import Constraint
 from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
 from quirk.constraints.relation import TORQUE, Layout, Relation, frame_numbers
+from quirk.duals import Dual, DualArray
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 
@@ -43,8 +45,18 @@ class PlacedRelation:
 
     def fill(self, layout: Layout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
         """Fill `outputs` as `Relation.fill` does; raise InputError if the function of a user fails."""
-        try:
+        with self._named(t):
             self.relation.fill(layout, resting, t, inputs, outputs)
+
+    def fill_dual(self, layout: Layout, t: Dual, inputs: DualArray, outputs: DualArray) -> None:
+        """Fill `outputs` with their derivatives in eight directions; raise InputError if a user's function fails."""
+        with self._named(t.value):
+            self.relation.fill_dual(layout, t, inputs, outputs)
+
+    @contextmanager
+    def _named(self, t: float) -> Iterator[None]:
+        try:
+            yield
         except InputError:
             raise
         except Exception as error:

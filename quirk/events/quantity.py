@@ -16,8 +16,8 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.frame import Frame
 from quirk.jets import Jet
+from quirk.scalar import is_written
 from quirk.traceable import traceable
-from quirk.traced import Traced
 
 from .view import Plain, StateView
 
@@ -72,7 +72,7 @@ class Quantity(ForceElement):
     def coordinate(self, t: Any, *frames: Any) -> Any:
         """Return the value less the level."""
         view = StateView(self.parts, dict(zip(self.places, frames, strict=True)))
-        if isinstance(t.value, Traced):
+        if is_written(t.value):
             value = traceable(self.function)(t, view) if self.written_by_user else self.function(t, view)
         else:
             value = self._of_numbers(t, view)

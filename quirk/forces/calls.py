@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from quirk.duals import Dual
+from quirk.interpolated import in_directions
 from quirk.jets import BranchingError, Jet
 from quirk.lanes import at, put
 from quirk.native import call_address
+from quirk.scalar import is_written
 from quirk.traceable import traceable
 from quirk.traced import DOUBLE, Traced, bounded
 
@@ -141,6 +144,38 @@ class NumberCall:
     def __call__(self, t: Jet, *arguments: Any) -> Any:
         """Return the function's value, as a jet with derivatives if the law is run for loads with derivatives."""
         return self.value.along(self.order, t, *arguments)
+
+
+class DualCall:
+    """A user's function in a law that is run on dual numbers: run on them too or, where it takes floats, interpolated.
+
+    Machine code cannot interpolate, and so is not written where that is needed.
+    """
+
+    takes_jets = True
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __call__(self, t: Jet, *arguments: Any) -> Any:
+        """Return the function's value, with its derivatives in all directions."""
+        try:
+            with bounded(MOST_INSTRUCTIONS):
+                given = [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
+                found = self.value.shaped(traceable(self.value.function)(t, *given))
+        except Exception as error:  # of whatever kind: then it is run on floats
+            if is_written(t.value) or any(g is not None for x in arguments for j in np.ravel(x) for g in j.gradient):
+                raise BranchingError(str(error)) from error
+            found = self._interpolated(t, arguments)
+        return found if self.value.shape else np.ravel(found)[0]
+
+    def _interpolated(self, t: Jet, arguments: Sequence[Any]) -> np.ndarray:
+        bare = [np.vectorize(lambda jet: jet.value, otypes=[object])(x) for x in arguments]
+        value, derivative = in_directions(self.value, t.value, bare)
+        found = np.empty(value.shape, dtype=object)
+        for place in np.ndindex(*found.shape):
+            found[place] = Jet([Dual(float(value[place]), derivative[place])], [None] * len(t.gradient))
+        return found
 
 
 def written_calls(

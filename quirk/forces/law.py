@@ -16,7 +16,7 @@ import numpy as np
 from quirk.constraints.relation import LANES, TRANSLATION, TURN, zeros
 from quirk.jets import Jet
 from quirk.lanes import at, put, replaced, store
-from quirk.traced import Traced
+from quirk.scalar import is_written
 
 from .place import PLACEMENT, Place
 from .value import Value
@@ -190,7 +190,7 @@ def _bare(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
 
 def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
     """The element with these values in place of its parameters."""
-    return element.with_values(values).as_law(isinstance(inputs, Traced))
+    return element.with_values(values).as_law(is_written(inputs))
 
 
 def _with_rates(
@@ -208,7 +208,7 @@ def _with_rates(
     """
     unknown = _law(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
     rates = _internal_rates(element, unknown, layout, time, frames, inputs)
-    if not isinstance(inputs, Traced):
+    if not is_written(inputs):
         at_rest = _law(element, values, inputs)
         _check_rates(rates, _internal_rates(element, at_rest, layout, time, frames, inputs))
     terms = layout.order + 1

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from quirk import validate
 from quirk.errors import InputError
 from quirk.expression import function_of
+from quirk.interpolated import by_interpolation
 from quirk.jets import Jet
 from quirk.motion import Motion, as_motion
 from quirk.traceable import traceable
-
-# Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
-# good as this: its last coefficients are this part of the largest.
-INTERVALS, RESOLVED = 0.25 ** np.arange(17), 1e-11
-# Nodes of an interpolation beyond the derivatives that are asked for.
-MORE_NODES = 10
-
 
 # What a call leaves: three numbers at most, and whether a function compiled by numba has failed.
 RETURNS, FAILED = 4, 3
@@ -145,50 +137,6 @@ def _truncated(x: Any, order: int) -> Any:
     if isinstance(x, np.ndarray):
         return np.array([_truncated(entry, order) for entry in x], dtype=object)
     return Jet(x.taylor[: order + 1], x.gradient)
-
-
-def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-    """Return jets of a function of floats along a motion, by interpolation in time.
-
-    The function is called along the Taylor polynomials of its arguments and interpolated by Chebyshev polynomials, over
-    the longest interval over which these are accurate; shorter intervals leave fewer digits. Intervals in which the
-    function fails are skipped.
-    """
-    terms = len(t.taylor)
-
-    def at(x: Any, h: float) -> Any:
-        if isinstance(x, np.ndarray):
-            return np.array([at(entry, h) for entry in x])
-        return float(np.polyval(x.taylor[::-1], h)) if isinstance(x, Jet) else float(x)
-
-    def value(h: float) -> np.ndarray:
-        return np.asarray(function(at(t, h), *(at(x, h) for x in arguments)), dtype=float)
-
-    start = value(0.0)
-    nodes = np.cos(np.pi * (np.arange(terms + MORE_NODES) + 0.5) / (terms + MORE_NODES))
-    best, least, trouble = np.empty((terms, *start.shape)), np.inf, None
-    for interval in INTERVALS:
-        try:
-            values = np.array([value(h) for h in interval * nodes])
-        except InputError as error:
-            trouble = error
-            continue
-        series = chebyshev.chebfit(nodes, values.reshape(len(nodes), -1), len(nodes) - 1)
-        missing = np.abs(series[-3:]).max() / max(np.abs(series).max(), np.finfo(float).tiny)
-        if missing < least:
-            least = missing
-            slopes = [chebyshev.chebval(0.0, chebyshev.chebder(series, k)) for k in range(terms)]
-            scale = interval ** np.arange(terms) * np.cumprod([1.0, *range(1, terms)])
-            best = (np.array(slopes) / scale[:, None]).reshape(terms, *start.shape)
-        if missing < RESOLVED:
-            break
-    if trouble is not None and least == np.inf:
-        raise trouble
-    best[0] = start
-    jets = np.empty(start.shape, dtype=object)
-    for place in np.ndindex(*start.shape):
-        jets[place] = Jet([float(c[place]) for c in best], [])
-    return jets
 
 
 def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:

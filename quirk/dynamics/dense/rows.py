@@ -79,14 +79,14 @@ def relation_rows(
     order = max(motion.order, gradient_order, 1)
     layout = layout_of(relation, len(placed.bodies), order, gradient_order)
     outputs = np.zeros(layout.outputs)
-    placed.fill(layout, False, t, _inputs(placed, layout, motion, t), outputs)
+    placed.fill(layout, False, t, relation_inputs(placed, layout, motion, t), outputs)
     rows, terms = layout.rows, gradient_order + 1
     derivatives = outputs[: layout.first_gradient].reshape(rows, order + 1)
     gradients = outputs[layout.first_gradient :].reshape(rows, layout.frames, terms, 8)[..., :6]
     return derivatives[:, : motion.order + 1], gradients * factorials(gradient_order)[:, None]
 
 
-def _inputs(placed: PlacedRelation, layout: Layout, motion: MotionTower, t: float) -> np.ndarray:
+def relation_inputs(placed: PlacedRelation, layout: Layout, motion: MotionTower, t: float) -> np.ndarray:
     """Return the inputs of a relation along a motion, as `Layout` has them."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]

@@ -26,17 +26,17 @@ def law_code(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> 
     if None in prints or not element.built_in:
         # What a user wrote may do something else than the last time.
         return _written(element, layout, refused, keep=False)
-    return _shared(element.structure, tuple(prints), layout, tuple(refused), _Alike(element))
+    return _shared(element.structure, tuple(prints), layout, tuple(refused), Alike(element))
 
 
-class _Alike:
+class Alike:
     """An element that is equal to any other, so that it takes no part in the key of the cache below."""
 
     def __init__(self, element: ForceElement) -> None:
         self.element = element
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Alike)
+        return isinstance(other, Alike)
 
     def __hash__(self) -> int:
         return 0
@@ -44,7 +44,7 @@ class _Alike:
 
 @functools.lru_cache(MOST_COMPILED)
 def _shared(
-    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, refused: tuple[bool, ...], one: _Alike
+    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: Layout, refused: tuple[bool, ...], one: Alike
 ) -> Made:
     return _written(one.element, layout, refused, keep=not one.element.of_user)
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from quirk.integrators import Breaks, Statistics, Tableau, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
-from quirk.integrators.combinations import weights_of
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
+from quirk.integrators.rosenbrock import Rosenbrock
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.interruption import Held
 from quirk.lanes import aligned
@@ -62,12 +62,13 @@ from ..march.run import (
     Settings,
     T,
 )
-from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
 from ..march.watched import AT_ZERO, NOTED, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
+from .pacing import Pacing
 from .probed import Functions, Stretch
 from .solver import Solver
+from .steppers import stepper_of
 from .watch import Guard, Sides, Watch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
@@ -104,11 +105,12 @@ class CompiledRun:
     Parameters
     ----------
     solver : Solver
-    tableau, settings : how to go on
+    method, settings : how to go on
     breaks : at which steps end; those found on the way are added
     asked : times to keep, or None for all steps
     statistics : filled while the run goes on
     guards : what to watch
+    switch : the method to go on with where the steps of an explicit one are limited by stability
 
     Attributes
     ----------
@@ -120,28 +122,24 @@ class CompiledRun:
     def __init__(
         self,
         solver: Solver,
-        tableau: Tableau,
+        method: Tableau | Rosenbrock,
         settings: Settings,
         breaks: Breaks,
         asked: np.ndarray | None,
         statistics: Statistics,
         guards: Sequence[Guard],
+        switch: Rosenbrock | None = None,
     ) -> None:
-        self._tableau, weights = tableau, weights_of(tableau)
+        self._method = method
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self._breaks, self._asked = breaks, asked
-        self._functions = Functions(solver, tableau, settings.fixed > 0)
+        self._functions = Functions(solver, method, settings.fixed > 0)
         if not self._functions.count:
             self.settings = settings._replace(gap=np.inf)
         self._room = max(1, min(ROOM // solver.size, MOST_ROOM))
-        self.stepper = RungeKutta(
-            weights=weights,
-            exponent=weights.exponent,
-            k=aligned(solver.size * tableau.buffers),
-            stage=aligned(solver.size),
-            change=aligned(solver.size),
-        )
+        self.stepper = stepper_of(solver, method)
         self.watch = Watch(guards, solver)
+        self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
         self._entry_steps = FIRST_ENTRY_STEPS
 
@@ -171,6 +169,7 @@ class CompiledRun:
         self.kept, self.whole = Kept(), solver.model.joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._begun, self._rest = False, LEAST_REST
+        self._pacing.start(t)
         clock = self.run.clock
         clock[CLEARED], clock[CAP] = -np.inf, np.inf
         clock[T] = clock[MARK] = t
@@ -248,7 +247,7 @@ class CompiledRun:
         solver.applied.refer(t, self._angles)
         slope = flow(piece.low, y)
         solver.applied.refer(t, self._angles, rates)
-        self.stepper.k[: solver.size] = solver.slots.state_to_lanes(slope)
+        self.stepper.begin(solver.slots.state_to_lanes(slope))
         self._functions.note()
         if settings.fixed == 0:
             carried = solver.model.carried
@@ -257,9 +256,14 @@ class CompiledRun:
             h = float(self.run.clock[H])
             if h <= 0:
                 tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
-                h = starting_step(flow, piece.low, y, slope, piece.high, self._tableau, tolerance)
+                h = starting_step(flow, piece.low, y, slope, piece.high, self._method, tolerance)
             self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(t)), piece.first)
         self._begun = True
+
+    @property
+    def _tried(self) -> int:
+        """Steps tried since the run was entered."""
+        return int(self.run.counts[STEPS] + self.run.counts[REJECTED])
 
     @property
     def between(self) -> bool:
@@ -279,11 +283,14 @@ class CompiledRun:
         applied = self.solver.applied
         # What was computed is written down before anything is raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), Held(applied.stop):
-            outcome = self._enter(self._entry_steps if most is None else min(most, self._entry_steps))
+            due = self._pacing.due(self._tried)
+            outcome = self._enter(min(self._entry_steps, due, self._entry_steps if most is None else most))
             if outcome == SUSPECT:
                 self._look_closer()
         if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
             raise self._error(outcome)
+        if outcome == AGAIN and self.between:
+            self._look_at_pace()
         table = self.watch.table
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_zero[:] = table.hit == AT_ZERO
@@ -296,8 +303,8 @@ class CompiledRun:
         run, started = self.run, time.perf_counter()
         run.counts[KEPT] = 0
         before = run.counts[STEPS] + run.counts[REJECTED]
-        march = march_runge_kutta_watching if self.watch.guards else march_runge_kutta
-        outcome = march(self.solver.mechanism, self.stepper, self.settings, run, most)
+        march = self.stepper.watching if self.watch.guards else self.stepper.march
+        outcome = march(self.solver.mechanism, self.stepper.record, self.settings, run, most)
         kept = run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
@@ -307,6 +314,17 @@ class CompiledRun:
         pace = steps / max(elapsed, 1e-6)
         self._entry_steps = int(min(max(1, ENTRY_TIME * pace), 10 * self._entry_steps))
         return int(outcome)
+
+    def _look_at_pace(self) -> None:
+        """Where steps are limited by stability go on with the other method, or say so."""
+        counts = self.run.counts
+        other = self._pacing.other(self.run.y, self.reached, self._tried)
+        if other is not None:
+            self._method, self.stepper = other, stepper_of(self.solver, other)
+            self._functions = Functions(self.solver, other, fixed=False)
+            self.run = self.run._replace(functions=self._functions.asked)
+            counts[FRESH], counts[WAS_REJECTED] = 1, 0
+            self.run.clock[PREVIOUS] = SMALLEST_ERROR
 
     def _look_closer(self) -> None:
         """Look at the functions of the step just computed; if one changes abruptly, it is taken again, up to there."""
@@ -350,9 +368,8 @@ class CompiledRun:
         run, clock = self.run, self.run.clock
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
         if outcome == COLLAPSED:
-            stages = self.stepper.k[: self.solver.size * (self.stepper.weights.stages + 1)]
             counted = self.solver.model.carried.counted
-            return collapsed(t, y[:counted], self._rows(stages)[:, :counted], self._breaks)
+            return collapsed(t, y[:counted], self._rows(self.stepper.slopes)[:, :counted], self._breaks)
         if outcome == STALLED:
             return stalled(t, t - float(clock[MARK]))
         if outcome == UNDEFINED:

@@ -1,0 +1,134 @@
+"""Laws and relations run on dual numbers, in machine code, or in Python where that cannot be written."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import plain_python
+from quirk.constraints.relation import Function, Layout, Relation
+from quirk.duals import Dual, DualArray
+from quirk.fingerprint import fingerprint
+from quirk.forces import ForceElement
+from quirk.forces import law as laws
+from quirk.forces.calls import DualCall
+from quirk.jets import BranchingError
+from quirk.lanes import WIDTH, load
+from quirk.native import MOST_COMPILED, Native, native
+from quirk.pointers import pointer_to_python
+
+from ...model import PlacedRelation
+from .law_code import Alike
+
+# Fills outputs from a time and inputs, all of dual numbers.
+Fill = Callable[[Any, Any, Any], None]
+Watch = Callable[..., Callable[[float], Any]]
+
+
+def law_pointer(
+    element: ForceElement,
+    layout: laws.Layout,
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    watch: Watch,
+    refuse: Callable[[Any], bool],
+) -> Any:
+    """Return a C function that fills `outputs` of a law, with eight derivatives, from `inputs`."""
+
+    def fill(t: Any, given: Any, found: Any) -> None:
+        laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
+
+    prints = tuple(fingerprint(value.function) for value in element.functions)
+    if not plain_python() and not any(refuse(value.function) for value in element.functions):
+        try:
+            if _known(prints) and element.built_in:
+                return _shared_law(element.structure, prints, layout, Alike(element))
+            return _written(fill, layout.inputs, layout.outputs, keep=False)
+        except BranchingError:
+            pass  # its way depends on numbers, or a function takes floats alone
+        except Exception:
+            if element.built_in and not element.functions:
+                raise
+    return _in_python(fill, inputs, outputs, layout.inputs, layout.outputs, watch, f"{element}")
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared_law(structure: Any, prints: Any, layout: laws.Layout, one: Alike) -> Native:
+    element = one.element
+
+    def fill(t: Any, given: Any, found: Any) -> None:
+        laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
+
+    return _written(fill, layout.inputs, layout.outputs, keep=not element.of_user)
+
+
+def relation_pointer(
+    placed: PlacedRelation,
+    layout: Layout,
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    watch: Watch,
+    refuse: Callable[[Any], bool],
+) -> Any:
+    """Return a C function that fills `outputs` of a relation, with eight derivatives, from `inputs`."""
+    relation = placed.relation
+    refused = relation.source is not None and refuse(relation.source)
+    if relation.compilable and not refused and not plain_python():
+        prints = None if relation.source is None else fingerprint(relation.source)
+        try:
+            if relation.of_user and prints is None:
+                return _relation_code(relation, layout, keep=False)
+            return _shared_relation(relation.function, prints, relation.of_velocities, layout, not relation.of_user)
+        except BranchingError:
+            pass  # its way depends on numbers
+
+    def fill(t: Any, given: Any, found: Any) -> None:
+        placed.fill_dual(layout, t, given, found)
+
+    return _in_python(fill, inputs, outputs, layout.inputs, layout.outputs, watch, placed.owner)
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared_relation(function: Function, prints: Any, of_velocities: bool, layout: Layout, keep: bool) -> Native:
+    return _relation_code(Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities), layout, keep)
+
+
+def _relation_code(relation: Relation, layout: Layout, keep: bool) -> Native:
+    def fill(t: Any, given: Any, found: Any) -> None:
+        relation.fill_dual(layout, t, given, found)
+
+    return _written(fill, layout.inputs, layout.outputs, keep)
+
+
+def _known(prints: Sequence[Any]) -> bool:
+    """Whether what functions do cannot change."""
+    try:
+        hash(tuple(prints))
+    except TypeError:
+        return False
+    return None not in prints
+
+
+def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
+    """Machine code of a function of dual numbers; the derivatives of time stand behind those of the inputs."""
+
+    def write(t: Any, given: Any, found: Any) -> None:
+        fill(Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs), DualArray(found, outputs))
+
+    return native(write, keep=keep)
+
+
+def _in_python(
+    fill: Fill, inputs: np.ndarray, outputs: np.ndarray, count: int, returned: int, watch: Watch, who: str
+) -> Any:
+    def run(t: float) -> bool:
+        if not np.isfinite(inputs[:count]).all():
+            return False
+        time = Dual(t, inputs[DualArray.size(count) : DualArray.size(count) + WIDTH].copy())
+        fill(time, DualArray(inputs, count), DualArray(outputs, returned))
+        return True
+
+    return pointer_to_python(watch(run, who))

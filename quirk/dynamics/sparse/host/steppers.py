@@ -1,0 +1,96 @@
+"""Steppers of the compiled march, made ready for one run: of Runge-Kutta and of Rosenbrock methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.integrators import Tableau
+from quirk.integrators.combinations import weights_of
+from quirk.integrators.rosenbrock import Rosenbrock
+from quirk.lanes import aligned
+
+from ..march.rosenbrock import Method, march_rosenbrock, march_rosenbrock_watching
+from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
+from .implicit import ImplicitSystem
+from .solver import Solver
+
+
+class RungeKuttaStepper:
+    """The stepper of a Runge-Kutta method.
+
+    Attributes
+    ----------
+    record : what the march is handed
+    march, watching : the march without events, and with them
+    """
+
+    march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
+
+    def __init__(self, solver: Solver, tableau: Tableau) -> None:
+        weights, self._size = weights_of(tableau), solver.size
+        self.record = RungeKutta(
+            weights=weights,
+            exponent=weights.exponent,
+            k=aligned(solver.size * tableau.buffers),
+            stage=aligned(solver.size),
+            change=aligned(solver.size),
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run."""
+        self.record.k[: self._size] = slope
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slopes at the stages of the last step, one after the other, for messages."""
+        return self.record.k[: self._size * (self.record.weights.stages + 1)]
+
+
+class RosenbrockStepper:
+    """The stepper of a Rosenbrock method; see `RungeKuttaStepper`."""
+
+    march, watching = staticmethod(march_rosenbrock), staticmethod(march_rosenbrock_watching)
+
+    def __init__(self, solver: Solver, method: Rosenbrock) -> None:
+        self._implicit = ImplicitSystem(solver)
+        size, carried = solver.size, solver.slots.state_size - solver.slots.first_carried
+        self.record = Method(
+            stages=method.stages,
+            gamma=method.gamma,
+            exponent=1 / (method.error_order + 1),
+            a=method.a.ravel().copy(),
+            C=method.C.ravel().copy(),
+            c=method.c.copy(),
+            d=method.d.copy(),
+            m=method.m.copy(),
+            e=method.e.copy(),
+            dense=method.dense.ravel().copy(),
+            interpolants=len(method.dense),
+            timed=self._implicit.timed,
+            implicit=self._implicit.tables,
+            u=aligned(method.stages * size),
+            slope=aligned(size),
+            drift=aligned(size),
+            stage=aligned(size),
+            rest=aligned(size),
+            change=aligned(size),
+            known=np.full(2, np.nan),
+            power=aligned(3 * carried),
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run: it is found anew, with all derivatives."""
+        self.record.slope[:] = slope
+        self.record.known[:] = np.nan
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Stages of the last step, one after the other, for messages."""
+        return self.record.u
+
+
+def stepper_of(solver: Solver, method: Tableau | Rosenbrock) -> Any:
+    """Return the stepper of a method."""
+    return RosenbrockStepper(solver, method) if isinstance(method, Rosenbrock) else RungeKuttaStepper(solver, method)

@@ -1,0 +1,235 @@
+"""The compiled tangent of the accelerations of one model, as Python asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.constraints.relation import layout_of
+from quirk.duals import DualArray
+from quirk.errors import InputError
+from quirk.forces import Friction
+from quirk.lanes import WIDTH, aligned
+from quirk.motion import Motion
+from quirk.motion_table import MotionTable
+from quirk.pointers import address_of
+
+from ...as_relations import as_relations
+from ...directions import FREEDOMS, Directions
+from ...layout import WRENCH_SIZE
+from ...metric import inverse_root
+from ...tangents import Tangent
+from ..kernels.applied import ELEMENT_SIZE
+from ..kernels.applied import INPUT as LAW_INPUT
+from ..tangent.elements import OF_LAWS, OF_RELATIONS
+from ..tangent.find import find_tangents
+from ..tangent.tables import ADDRESS, ELEMENT, INERTIA, LEVELS, LOAD, MASS, MASSES, MOVING, SEED, Elements, Tangents
+from .dual_code import law_pointer, relation_pointer
+from .motion_functions import place_functions
+from .solver import Solver
+
+# Behind the inputs of an element and their derivatives: those of the time.
+TIME = WIDTH
+
+
+class Differential:
+    """Finds the tangent of a model with a solver that nothing else may use meanwhile."""
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+        self._pointers: list[Any] = []
+        self._seeded: dict[int, list[int]] = {}
+        model, slots = solver.model, solver.slots
+        for element, _ in model.forces:
+            if isinstance(element, Friction):
+                raise InputError(f"{element}: there is no tangent while it slides: its load is not differentiated")
+        self.relations = as_relations(model)
+        self._internal = sum(s.stop - s.start for s in model.carried.internal.values())
+        S, K = slots.lanes, len(solver.work.x) // WIDTH
+        self._laws, self._rows = self._of_laws(), self._of_relations()
+        self.tangents = Tangents(
+            laws=self._laws,
+            relations=self._rows,
+            lanes=solver.tables.row_lane,
+            seeds=aligned(SEED * S),
+            masses=aligned(MASSES * S),
+            gravity=aligned(3 * WIDTH),
+            time=aligned(WIDTH),
+            internal=aligned(WIDTH * self._internal),
+            moving=aligned(MOVING * S),
+            accelerations=aligned(6 * S),
+            loads=aligned(LOAD * S),
+            levels=aligned(WIDTH * LEVELS * WIDTH * K),
+            rates=aligned(WIDTH * self._internal),
+            multipliers=aligned(WIDTH * K),
+            wrenches=aligned(WIDTH * slots.lanes * WRENCH_SIZE),
+            changes=aligned(WIDTH * WIDTH * K),
+        )
+        self._inverse_root = inverse_root(model.inertia)
+
+    def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
+        """Return the tangent at a state (size,) whose rows have been chosen; `quirk.dynamics.tangents` says what."""
+        solver = self.solver
+        timed = bool(directions.time.any())
+        if timed:
+            self.require_motions()
+        ydot = solver.rates(t, y)
+        solver.applied.check(t)
+        parts = [self._eight(y, ydot, t, directions, first, timed) for first in range(0, directions.count, WIDTH)]
+        return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
+
+    def _eight(
+        self, y: np.ndarray, ydot: np.ndarray, t: float, directions: Directions, first: int, timed: bool
+    ) -> tuple[np.ndarray, ...]:
+        solver, model, given = self.solver, self.solver.model, self.tangents
+        slots, n = solver.slots, len(model.mass)
+
+        def eight(x: np.ndarray) -> np.ndarray:
+            taken = x[..., first : first + WIDTH]
+            return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
+
+        own = slots.slot[:n]
+        given.seeds.reshape(-1, FREEDOMS, WIDTH)[own] = eight(directions.bodies)
+        masses = given.masses.reshape(-1, 10, WIDTH)
+        masses[own, MASS] = eight(directions.mass)
+        masses[own, INERTIA // WIDTH :] = eight(directions.inertia).reshape(n, 9, WIDTH)
+        given.gravity.reshape(3, WIDTH)[:] = eight(directions.gravity)
+        given.time[:] = eight(directions.time)
+        given.internal.reshape(-1, WIDTH)[:] = eight(directions.internal[: self._internal])
+        for elements, changes in ((given.laws, directions.laws), (given.relations, directions.relations)):
+            self._seed(elements, changes, eight)
+        with solver.applied.calling():
+            find_tangents(solver.mechanism, given, float(t), y, ydot, timed)
+        solver.applied.check(t)
+        wrenches = slots.from_lanes(given.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
+        linear = wrenches[..., :3] / model.mass[:, None]
+        angular = np.einsum("nij,dnj->dni", self._inverse_root, wrenches[..., 3:])
+        x = given.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane]
+        levels = given.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
+        rates = np.zeros((model.carried.size, WIDTH))
+        rates[: self._internal] = given.rates.reshape(-1, WIDTH)
+        return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0)
+
+    def _seed(self, elements: Elements, changes: Any, eight: Any) -> None:
+        """Write changes of parameters, and zero where there were some before."""
+        entries = elements.entries.reshape(-1, ELEMENT)
+        for place in self._seeded.get(id(elements), []):
+            elements.inputs[place : place + WIDTH] = 0.0
+        self._seeded[id(elements)] = []
+        for e, inputs in changes.items():
+            first = int(entries[e, 1] + entries[e, 3])
+            for place, change in inputs.items():
+                o = first + WIDTH * place
+                elements.inputs[o : o + WIDTH] = eight(change)
+                self._seeded[id(elements)].append(o)
+
+    def require_motions(self) -> None:
+        """Raise InputError if a motion lacks the derivative that a change of time asks for."""
+        of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
+        of_laws = [
+            (str(element), element.motion(name), OF_LAWS)
+            for element, _ in self.solver.model.forces
+            for name in element.motions
+        ]
+        for owner, motion, order in of_relations + of_laws:
+            if motion.known <= order:
+                missing = "f_" + "t" * (order + 1)
+                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no tangent in time: give it")
+
+    def _of_laws(self) -> Elements:
+        model, slots, applied = self.solver.model, self.solver.slots, self.solver.applied
+        table, entries, sides, motions, names = _Table(), [], [], [], []
+        for e, (element, rows) in enumerate(model.forces):
+            layout = element.layout()
+            variables = model.carried.internal.get(element.name, slice(0, 0))
+            first, out = table.take(layout.inputs, layout.outputs)
+            entries.append((
+                0, first, out, layout.inputs, layout.outputs, layout.first_frame, layout.first_motion,
+                layout.first_internal, len(motions), len(motions) + layout.motions, len(sides),
+                len(sides) + layout.frames, applied.table.entries[ELEMENT_SIZE * e + LAW_INPUT], layout.first_rate,
+                variables.start, layout.internal,
+            ))  # fmt: skip
+            sides += [slots.slot[body] for body in rows]
+            motions += [element.motion(name) for name in element.motions]
+            names += [f"{element}, {name}" for name in element.motions]
+        made = self._elements(table, entries, sides, motions, names, OF_LAWS)
+        for e, (element, _) in enumerate(model.forces):
+            parts = _parts(made, e)
+            pointer = law_pointer(element, element.layout(), *parts, applied.watched, self.solver.refuse)
+            made.entries[ELEMENT * e + ADDRESS] = self._keep(pointer)
+        return made
+
+    def _of_relations(self) -> Elements:
+        slots, applied = self.solver.slots, self.solver.applied
+        table, entries, sides, motions, names, fixed = _Table(), [], [], [], [], []
+        layouts = [layout_of(placed.relation, len(placed.bodies), OF_RELATIONS) for placed in self.relations]
+        for placed, layout in zip(self.relations, layouts, strict=True):
+            first, out = table.take(layout.inputs, layout.outputs)
+            fixed.append((first, placed, layout))
+            entries.append((
+                0, first, out, layout.inputs, layout.outputs, layout.first_frame, layout.numbers, 0, len(motions),
+                len(motions) + layout.motions, len(sides), len(sides) + layout.frames, layout.rows,
+                placed.rows.start, layout.first_gradient, 0,
+            ))  # fmt: skip
+            sides += [slots.slot[body] for body in placed.bodies]
+            motions += list(placed.relation.motions)
+            names += [f"{placed.owner}, motion"] * layout.motions
+        made = self._elements(table, entries, sides, motions, names, OF_RELATIONS)
+        for first, placed, layout in fixed:
+            made.inputs[first : first + layout.numbers] = placed.relation.numbers
+            for f, frame in enumerate(placed.frames):
+                o = first + layout.first_frame + f * layout.frame_size
+                made.inputs[o : o + frame.size] = frame
+        for r, (placed, layout) in enumerate(zip(self.relations, layouts, strict=True)):
+            pointer = relation_pointer(placed, layout, *_parts(made, r), applied.watched, self.solver.refuse)
+            made.entries[ELEMENT * r + ADDRESS] = self._keep(pointer)
+        return made
+
+    def _elements(
+        self,
+        table: _Table,
+        entries: Sequence[Any],
+        sides: Sequence[int],
+        motions: Sequence[Motion],
+        names: Sequence[str],
+        order: int,
+    ) -> Elements:
+        made = Elements(
+            entries=np.array(entries, dtype=np.int64).ravel(),
+            sides=np.array(sides, dtype=np.int64),
+            inputs=aligned(table.inputs),
+            outputs=aligned(table.outputs),
+            motions=MotionTable.of(motions),
+            taylor=np.zeros(order + 2),
+        )
+        watch, refuse = self.solver.applied.watched, self.solver.refuse
+        kept, _ = place_functions(made.motions, list(zip(names, motions, strict=True)), order + 1, watch, refuse)
+        self._pointers += kept
+        return made
+
+    def _keep(self, pointer: Any) -> int:
+        self._pointers.append(pointer)
+        return address_of(pointer)
+
+
+class _Table:
+    """Flat arrays that are laid out one element after the other."""
+
+    def __init__(self) -> None:
+        self.inputs = self.outputs = 0
+
+    def take(self, inputs: int, outputs: int) -> tuple[int, int]:
+        """Return where the inputs and outputs of an element begin, all of dual numbers."""
+        first = self.inputs, self.outputs
+        self.inputs += DualArray.size(inputs) + TIME
+        self.outputs += DualArray.size(outputs)
+        return first
+
+
+def _parts(elements: Elements, e: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and outputs of an element."""
+    _, first, out, inputs, outputs = elements.entries[ELEMENT * e : ELEMENT * e + 5]
+    given = elements.inputs[first : first + DualArray.size(inputs) + TIME]
+    return given, elements.outputs[out : out + DualArray.size(outputs)]

@@ -1,0 +1,1 @@
+"""The linear systems of implicit steps: exact Jacobians by blocks, factorised at linear cost."""

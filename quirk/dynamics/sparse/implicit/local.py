@@ -1,0 +1,273 @@
+"""Derivatives of loads and rows by the poses and velocities of bodies, element by element, in kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.constraints.relation import LANES
+from quirk.forces.place import PLACEMENT
+from quirk.jets import apply
+from quirk.lanes import at, load, put, splat, store, total
+from quirk.traced import traced
+
+from ...layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, OMEGA, UNLIKE
+from ...vectors import back, cross, load3, plus, three, times
+from ..kernels.applied import Forces
+from ..kernels.bodies import CON, KIN, STATE
+from ..kernels.mechanism import Mechanism
+from ..tangent.bodies import SPINNING, TURN, accelerate, columns_of, matrix_times, move
+from ..tangent.elements import OF_LAWS, OF_RELATIONS, hand_over_frames, hand_over_inputs, hand_over_time, run_dual
+from ..tangent.tables import (
+    ELEMENT,
+    FRAMES,
+    GRADIENT,
+    INPUT,
+    INPUTS,
+    LEVELS,
+    MOVING,
+    OUTPUT,
+    OUTPUTS,
+    POSITION,
+    ROTATION,
+    ROW,
+    ROWS,
+    SEED,
+    SIDE,
+    SIDE_END,
+    SPIN,
+    SPIN_RATE,
+    VELOCITY,
+    Elements,
+)
+from .tables import BLOCK, PAIR, Implicit
+
+# Which of both: changes of poses, or of velocities.
+POSES, VELOCITIES = range(2)
+
+
+@kernel
+def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill all derivatives at a state that was evaluated last; `ydot` is what that gave."""
+    work, tangents = mechanism.work, implicit.tangents
+    for o in range(0, work.x.shape[0], 8):
+        store(tangents.multipliers, o, load(work.x, o))
+    for o in range(0, implicit.by_pose.shape[0], 8):
+        store(implicit.by_pose, o, splat(0.0))
+        store(implicit.by_velocity, o, splat(0.0))
+    accelerate(tangents.accelerations, work.kin, ydot)
+    seeds, moving = implicit.seeds.shape[0] // 2, implicit.moving.shape[0] // 2
+    for level in range(2):
+        move(
+            implicit.seeds[level * seeds : (level + 1) * seeds], implicit.moving[level * moving : (level + 1) * moving],
+            y, work.kin, ydot,
+        )  # fmt: skip
+    store(tangents.time, 0, splat(0.0))
+    laws(implicit, mechanism.forces, mechanism.constants, work.kin, t)
+    relations(mechanism, implicit, y, t)
+    inertia(implicit, mechanism.constants, y, work.kin, ydot)
+
+
+@kernel
+def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
+    """Add the derivatives of applied loads."""
+    elements, blocks = implicit.tangents.laws, implicit.blocks
+    for e in range(elements.entries.shape[0] // ELEMENT):
+        o = ELEMENT * e
+        hand_over_inputs(elements, o, forces)
+        hand_over_time(implicit.tangents.time, elements, o, t, OF_LAWS, False)
+        begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
+        deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
+        for g in range(end - begin):
+            if blocks.body_node[elements.sides[begin + g]] < 0:
+                continue
+            for level in range(2):
+                seed_law(implicit, elements, o, g, level)
+                run_dual(elements, o, t, LANES * (end - begin))
+                for f in range(end - begin):
+                    pair = blocks.law_pair[blocks.law_first[e] + f * (end - begin) + g]
+                    if pair >= 0:
+                        add_loads(implicit, constants, kin, pair, level, elements.outputs, deltas + 8 * LANES * f, 1.0)
+
+
+@kernel
+def seed_law(implicit: Implicit, elements: Elements, o: int, g: int, level: int) -> None:
+    """Let frame g of a law move, and no other."""
+    begin, half = elements.entries[o + SIDE], implicit.moving.shape[0] // 2
+    place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
+    for f in range(elements.entries[o + SIDE_END] - begin):
+        place += 8 * PLACEMENT
+        m = level * half + MOVING * elements.sides[begin + f]
+        for c in range(0, SPIN_RATE, 8):
+            store(elements.inputs, place + c, load(implicit.moving, m + c) if f == g else splat(0.0))
+        place += SPIN_RATE
+
+
+@kernel
+def relations(mechanism: Mechanism, implicit: Implicit, y: np.ndarray, t: float) -> None:
+    """Fill rows and derivatives of their second derivatives, and add those of what their multipliers exert."""
+    tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
+    elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
+    for r in range(elements.entries.shape[0] // ELEMENT):
+        o = ELEMENT * r
+        hand_over_frames(elements, o, y, work.kin, tangents.accelerations)
+        hand_over_time(tangents.time, elements, o, t, OF_RELATIONS, False)
+        begin, end, rows = elements.entries[o + SIDE], elements.entries[o + SIDE_END], elements.entries[o + ROWS]
+        out = elements.entries[o + OUTPUT]
+        deltas, gradient = out + elements.entries[o + OUTPUTS], elements.entries[o + GRADIENT]
+        for row in range(rows):
+            lane = lanes[elements.entries[o + ROW] + row]
+            put(implicit.kept, 8 * r + row, 1.0 if at(work.floor, lane) < np.inf else 0.0)
+        for g in range(end - begin):
+            if blocks.side_slot[begin + g] < 0:
+                continue
+            for level in range(2):
+                seed_relation(implicit, elements, o, g, level * half)
+                run_dual(elements, o, t, LEVELS * rows)
+                keep_bends(implicit, begin + g, level, rows, elements.outputs, deltas)
+                for f in range(end - begin):
+                    pair = blocks.relation_pair[blocks.relation_first[r] + f * (end - begin) + g]
+                    if pair < 0:
+                        continue
+                    for row in range(rows):
+                        x = at(tangents.multipliers, lanes[elements.entries[o + ROW] + row])
+                        place = deltas + 8 * (gradient + LANES * (row * (end - begin) + f))
+                        add_loads(implicit, mechanism.constants, work.kin, pair, level, elements.outputs, place, x)
+        keep_rows(implicit, mechanism.constants, work.kin, r, begin, end, rows, elements.outputs, out + gradient)
+
+
+@kernel
+def seed_relation(implicit: Implicit, elements: Elements, o: int, g: int, moving: int) -> None:
+    """Let frame g of a relation move, and no other."""
+    begin = elements.entries[o + SIDE]
+    place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
+    for f in range(elements.entries[o + SIDE_END] - begin):
+        d = place + 8 * PLACEMENT
+        m = moving + MOVING * elements.sides[begin + f]
+        for c in range(0, 24, 8):
+            store(elements.inputs, d + c, load(implicit.moving, m + POSITION + c) if f == g else splat(0.0))
+            store(elements.inputs, d + 24 + c, load(implicit.moving, m + VELOCITY + c) if f == g else splat(0.0))
+            store(elements.inputs, d + 144 + c, load(implicit.moving, m + SPIN + c) if f == g else splat(0.0))
+            store(elements.inputs, d + 168 + c, load(implicit.moving, m + SPIN_RATE + c) if f == g else splat(0.0))
+        for c in range(0, 72, 8):
+            store(elements.inputs, d + 72 + c, load(implicit.moving, m + ROTATION + c) if f == g else splat(0.0))
+        place += 8 * (PLACEMENT + 24)
+
+
+@kernel
+def keep_bends(implicit: Implicit, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
+    """Keep how the second derivatives of Phi change."""
+    for row in range(rows):
+        change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))
+        if level == POSES:
+            store(implicit.row_by_pose, BLOCK * side + 8 * row, change)
+        else:
+            store(implicit.row_by_velocity, BLOCK * side + 8 * row, change)
+
+
+@kernel
+def keep_rows(
+    implicit: Implicit,
+    constants: np.ndarray,
+    kin: np.ndarray,
+    r: int,
+    begin: int,
+    end: int,
+    rows: int,
+    outputs: np.ndarray,
+    gradient: int,
+) -> None:
+    """Keep the rows of a relation, scaled: by bodies so that masses are one, and to unit length."""
+    for row in range(rows):
+        square = 0.0
+        for side in range(begin, end):
+            slot = implicit.blocks.side_slot[side]
+            if slot < 0:
+                continue
+            o = BLOCK * side + 8 * row
+            store(implicit.rows, o, splat(0.0))
+            g = gradient + LANES * (row * (end - begin) + side - begin)
+            force = at(outputs, g), at(outputs, g + 1), at(outputs, g + 2)
+            moment = at(outputs, g + 3), at(outputs, g + 4), at(outputs, g + 5)
+            c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
+            put3(implicit.rows, o, scaled_force(constants, c, force))
+            put3(implicit.rows, o + 3, scaled_moment(constants, c, kin, k, moment))
+            square += total(load(implicit.rows, o) * load(implicit.rows, o))
+        scale = at(implicit.kept, 8 * r + row) / square**0.5 if square > 0.0 else 0.0
+        put(implicit.scale, 8 * r + row, scale)
+        for side in range(begin, end):
+            if implicit.blocks.side_slot[side] >= 0:
+                o = BLOCK * side + 8 * row
+                store(implicit.rows, o, scale * load(implicit.rows, o))
+                store(implicit.row_by_pose, o, scale * load(implicit.row_by_pose, o))
+                store(implicit.row_by_velocity, o, scale * load(implicit.row_by_velocity, o))
+
+
+@kernel
+def add_loads(
+    implicit: Implicit,
+    constants: np.ndarray,
+    kin: np.ndarray,
+    pair: int,
+    level: int,
+    outputs: np.ndarray,
+    place: int,
+    factor: float,
+) -> None:
+    """Add changes of a load in N, times a factor, to the derivatives of a pair, scaled as accelerations are."""
+    force = load(outputs, place) * factor, load(outputs, place + 8) * factor, load(outputs, place + 16) * factor
+    moment = load(outputs, place + 24) * factor, load(outputs, place + 32) * factor, load(outputs, place + 40) * factor
+    slot = implicit.blocks.pair_row[pair]
+    c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
+    array = implicit.by_pose if level == POSES else implicit.by_velocity
+    add3(array, PAIR * pair, scaled_force(constants, c, force))
+    add3(array, PAIR * pair + 24, scaled_moment(constants, c, kin, k, moment))
+
+
+@kernel
+def inertia(implicit: Implicit, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+    """Add what turns and angular velocities of the bodies themselves change: loads are seen from turned axes."""
+    half = implicit.seeds.shape[0] // 2
+    for slot in range(implicit.blocks.own.shape[0]):
+        pair = implicit.blocks.own[slot]
+        if pair < 0:
+            continue
+        s, c, seed = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, SEED * slot
+        omega, alpha = three(y, s + 8 * OMEGA), three(ydot, s + 8 * OMEGA)
+        momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
+        inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
+        torque = plus(inertial, cross(omega, momentum))
+        turn, spinning = load3(implicit.seeds, seed + TURN), load3(implicit.seeds, half + seed + SPINNING)
+        by_pose = columns_of(constants, c + 8 * FACTOR, cross(torque, turn))
+        by_velocity = plus(cross(spinning, momentum), cross(omega, matrix_times(constants, c + 8 * UNLIKE, spinning)))
+        by_velocity = columns_of(constants, c + 8 * FACTOR, by_velocity)
+        add3(implicit.by_pose, PAIR * pair + 24, by_pose)
+        add3(implicit.by_velocity, PAIR * pair + 24, times(by_velocity, -1.0))
+
+
+@traced
+def scaled_force(constants: Any, c: Any, force: Any) -> Any:
+    """A force in N, numbers or lanes, as the acceleration of a body of unit mass."""
+    return times(force, apply("sqrt", at(constants, c + 8 * INVERSE_MASS)))
+
+
+@traced
+def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
+    """A moment in N likewise."""
+    return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
+
+
+@traced
+def add3(array: Any, o: Any, lanes: Any) -> None:
+    """Add three lanes to three rows."""
+    for c in range(3):
+        store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
+
+
+@traced
+def put3(array: Any, o: Any, numbers: Any) -> None:
+    """Write three numbers."""
+    for c in range(3):
+        put(array, o + c, numbers[c])

@@ -1,0 +1,104 @@
+"""Arrays of the linear systems of implicit steps.
+
+A Rosenbrock method solves (I - e J) u = e r with e = gamma h and J the Jacobian of y' = f(y). Written out with the
+accelerations da and multipliers dlambda that the change u causes, it is a sparse system over bodies and relations,
+
+    [ M - e V - e^2 P E    -A^T ] [ da      ]   [ P dq + V dv      ]
+    [ A + e C_v + e^2 C_p E   0 ] [ dlambda ] = [ -C_p dq - C_v dv ]
+
+where P, V are derivatives of all loads on bodies by poses and velocities, C_p, C_v those of the second derivative of
+Phi, E says how a turn follows from an angular velocity, and dq, dv follow from r. Bodies are scaled so that M is the
+unit matrix, and rows to unit length.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.record import record
+
+from ..tangent.tables import Tangents
+
+# Numbers of a block, rows of eight lanes; of a pair of bodies six rows count, of a vector of one node eight lanes.
+BLOCK = 64
+PAIR = 48
+NODE = 8
+
+
+@record
+class Coupling(NamedTuple):
+    """Which nodes are coupled, and in which order they are eliminated: bodies and relations, N nodes.
+
+    size (N,): rows of each node · first (N + 1,): its couplings with later nodes · column: the later node of each
+    coupling · upper, lower: elements at which its blocks begin, in the row and in the column of the earlier node ·
+    diagonal (N,) · target: of each two couplings of a node the block from which its elimination takes something
+    """
+
+    size: np.ndarray
+    first: np.ndarray
+    column: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+    diagonal: np.ndarray
+    target: np.ndarray
+
+
+@record
+class Blocks(NamedTuple):
+    """Where derivatives of loads and rows are kept, and where they go; Q pairs of bodies, S sides of relations.
+
+    body_node (slots,): node of each body, -1 of the ground · relation_node (R,) · pair_row, pair_column (Q,): slots of
+    the bodies of each pair · pair_block (Q,): its element in the factorisation · law_pair, relation_pair: of each
+    element, each frame on which it acts and each frame that moves the pair, or -1; law_first, relation_first: where
+    those of an element begin · own (slots,): the pair of each body with itself, -1 of the ground · side_row (S,): the
+    relation of each side · side_slot, side_upper, side_lower (S,): its body, or -1 for the ground, and its blocks.
+    """
+
+    body_node: np.ndarray
+    relation_node: np.ndarray
+    pair_row: np.ndarray
+    pair_column: np.ndarray
+    pair_block: np.ndarray
+    law_pair: np.ndarray
+    law_first: np.ndarray
+    relation_pair: np.ndarray
+    relation_first: np.ndarray
+    own: np.ndarray
+    side_row: np.ndarray
+    side_slot: np.ndarray
+    side_upper: np.ndarray
+    side_lower: np.ndarray
+
+
+@record
+class Implicit(NamedTuple):
+    """All of it, with what is written.
+
+    seeds (2 * SEED slots,): unit changes of poses and of velocities · moving (2 * MOVING slots,): what follows ·
+    by_pose, by_velocity (PAIR Q,): derivatives of scaled loads · rows, row_by_pose, row_by_velocity (BLOCK S,): rows A
+    and derivatives of Phi'', scaled · kept (8 R,): which rows count · scale (8 R,): one over their lengths · turn
+    (2 * PAIR slots,): how poses and velocities of each body follow from its scaled acceleration · factor: the
+    factorisation · vector (NODE N,): right-hand side and solution · pose, speed (NODE slots,): dq, dv of each body ·
+    scratch (2 * BLOCK,)
+    """
+
+    tangents: Tangents
+    coupling: Coupling
+    blocks: Blocks
+    seeds: np.ndarray
+    moving: np.ndarray
+    by_pose: np.ndarray
+    by_velocity: np.ndarray
+    rows: np.ndarray
+    row_by_pose: np.ndarray
+    row_by_velocity: np.ndarray
+    kept: np.ndarray
+    scale: np.ndarray
+    turn: np.ndarray
+    factor: np.ndarray
+    vector: np.ndarray
+    pose: np.ndarray
+    speed: np.ndarray
+    scratch: np.ndarray

@@ -1,0 +1,258 @@
+"""Rosenbrock methods as steppers of the march: for stiff systems, with exact Jacobians, at linear cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.lanes import load, splat, store
+from quirk.record import record
+
+from ..implicit.assemble import assemble, solve
+from ..implicit.local import differentiate
+from ..implicit.tables import Implicit
+from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.evaluate import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..tangent.find import time_derivative
+from .control import in_piece, keeps_to_constraints
+from .march import carry_functions_on, land, march_of, projects, slope_at
+from .run import FRESH, T_NEW, Run, Settings, T
+from .suspicion import note_all
+
+
+@record
+class Method(NamedTuple):
+    """A Rosenbrock method with the arrays of its steps; see `quirk.integrators.rosenbrock`.
+
+    stages s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,) ·
+    interpolants k · timed: whether anything depends on time · implicit: the linear systems · u (s size,): stages ·
+    slope, drift (size,): y' and its derivative by time at the start · stage, rest, change (size,): scratch · known
+    (2,): time at which derivatives were found, and e of the last factorisation · power (3 k,): rates of the k numbers
+    carried beside the motion, at the start, in the middle and at the end of the step
+    """
+
+    stages: int
+    gamma: float
+    exponent: float
+    a: np.ndarray
+    C: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+    m: np.ndarray
+    e: np.ndarray
+    dense: np.ndarray
+    interpolants: int
+    timed: bool
+    implicit: Implicit
+    u: np.ndarray
+    slope: np.ndarray
+    drift: np.ndarray
+    stage: np.ndarray
+    rest: np.ndarray
+    change: np.ndarray
+    known: np.ndarray
+    power: np.ndarray
+
+
+# Integrals of the parabola through the rates at the start, in the middle and at the end of a step up to a part x of it,
+# as weights of x, x^2 and x^3.
+INTEGRALS = np.array([[1.0, -1.5, 2.0 / 3.0], [0.0, 2.0, -4.0 / 3.0], [0.0, -0.5, 2.0 / 3.0]])
+
+# Entries of Method.known.
+SINCE, STEP = range(2)
+
+
+@kernel
+def take(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> float:
+    """Take a step; returns its error over the tolerance."""
+    e, constants = stepper.gamma * h, mechanism.constants
+    if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
+        slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
+        run.counts[FRESH] = 0
+        if run.stop[0] != 0:
+            return np.inf
+        note_all(mechanism, settings, run, 0)
+        keep_power(stepper, stepper.slope, mechanism.constants.shape[0] // CON * STATE, 0)
+        learn(mechanism, stepper, run, run.clock[T], run.y)
+    if stepper.known[STEP] != e:
+        assemble(stepper.implicit, constants, run.y, e)
+        stepper.known[STEP] = e
+    if not stages(mechanism, stepper, settings, run, h):
+        return np.inf
+    copy(run.y, run.y_new)
+    add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
+    if not land(mechanism, settings, run):
+        return np.inf
+    begin_work(mechanism, stepper, settings, run)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope,
+             projects(mechanism, settings, run))  # fmt: skip
+    if run.stop[0] != 0:
+        return np.inf
+    note_all(mechanism, settings, run, stepper.stages)
+    end_work(mechanism, stepper, run)
+    # What the next step begins with; where this one is rejected, it is found again.
+    learn(mechanism, stepper, run, run.clock[T_NEW], run.y_new)
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run)
+
+
+@kernel
+def stages(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> bool:
+    """Find all stages; False if the run is to stop."""
+    size, e = run.y.shape[0], stepper.gamma * h
+    for i in range(stepper.stages):
+        if i == 0:
+            copy(stepper.slope, stepper.rest)
+        else:
+            copy(run.y, stepper.stage)
+            add_stages(stepper.a, i * stepper.stages, i, stepper.u, 1.0, stepper.stage)
+            t = in_piece(run, run.clock[T] + stepper.c[i] * h)
+            slope_at(mechanism, settings, run, t, stepper.stage, stepper.rest, False)
+            if run.stop[0] != 0:
+                return False
+            note_all(mechanism, settings, run, i)
+        add_stages(stepper.C, i * stepper.stages, i, stepper.u, 1.0 / h, stepper.rest)
+        for o in range(0, size, 8):
+            store(stepper.rest, o, e * (load(stepper.rest, o) + stepper.d[i] * h * load(stepper.drift, o)))
+        u = stepper.u[i * size : (i + 1) * size]
+        solve(stepper.implicit, mechanism.constants, run.y, e, stepper.rest, u)
+    return True
+
+
+@kernel
+def learn(mechanism: Mechanism, stepper: Method, run: Run, t: float, y: np.ndarray) -> None:
+    """Find all derivatives at the start of a step, a state that was evaluated last, with its slope."""
+    for o in range(0, stepper.drift.shape[0], 8):
+        store(stepper.drift, o, splat(0.0))
+    at = in_piece(run, t)
+    differentiate(mechanism, stepper.implicit, at, y, stepper.slope)
+    if stepper.timed:
+        time_derivative(mechanism, stepper.implicit.tangents, at, y, stepper.slope, stepper.drift)
+    stepper.known[SINCE], stepper.known[STEP] = t, 0.0
+
+
+@kernel
+def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
+    """Add to `out` so many stages, times a factor and their weights."""
+    size = out.shape[0]
+    for j in range(count):
+        weight = factor * weights[first + j]
+        if weight != 0.0:
+            for o in range(0, size, 8):
+                store(out, o, load(out, o) + weight * load(u, j * size + o))
+
+
+@kernel
+def between(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, t: float, state: np.ndarray) -> bool:
+    """Fill a state within the step by the continuous extension."""
+    size = run.y.shape[0]
+    x = (t - run.clock[T]) / (run.clock[T_NEW] - run.clock[T])
+    for o in range(0, size, 8):
+        store(state, o, (1.0 - x) * load(run.y, o) + x * load(run.y_new, o))
+    power = x * (1.0 - x)
+    for k in range(stepper.interpolants):
+        add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
+        power *= x
+    carry(mechanism, stepper, run, x, state)
+    normalise(mechanism.constants, state)
+    return finite(state)
+
+
+@kernel
+def begin_work(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> None:
+    """Find the rates of what is carried beside the motion, such as work, in the middle of the step."""
+    first = mechanism.constants.shape[0] // CON * STATE
+    if run.y.shape[0] > first:
+        t = 0.5 * (run.clock[T] + run.clock[T_NEW])
+        between(mechanism, stepper, settings, run, t, stepper.stage)
+        slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
+        keep_power(stepper, stepper.rest, first, 1)
+
+
+@kernel
+def end_work(mechanism: Mechanism, stepper: Method, run: Run) -> None:
+    """Find what is carried beside the motion at the end of the step, by Simpson's rule."""
+    first = mechanism.constants.shape[0] // CON * STATE
+    if run.y.shape[0] > first:
+        keep_power(stepper, stepper.slope, first, 2)
+        carry(mechanism, stepper, run, 1.0, run.y_new)
+
+
+@kernel
+def keep_power(stepper: Method, slope: np.ndarray, first: int, node: int) -> None:
+    """Keep the rates of what is carried, at one of the three nodes."""
+    count = slope.shape[0] - first
+    for o in range(0, count, 8):
+        store(stepper.power, node * count + o, load(slope, first + o))
+
+
+@kernel
+def carry(mechanism: Mechanism, stepper: Method, run: Run, x: float, state: np.ndarray) -> None:
+    """Fill what is carried beside the motion at a part x of the step."""
+    first, h = mechanism.constants.shape[0] // CON * STATE, run.clock[T_NEW] - run.clock[T]
+    count = run.y.shape[0] - first
+    for o in range(0, count, 8):
+        lanes = load(run.y, first + o)
+        for n in range(3):
+            weight = x * (INTEGRALS[n, 0] + x * (INTEGRALS[n, 1] + x * INTEGRALS[n, 2]))
+            lanes = lanes + (h * weight) * load(stepper.power, n * count + o)
+        store(state, first + o, lanes)
+
+
+@kernel
+def middle(stepper: Method, run: Run, h: float, state: np.ndarray) -> None:
+    """Fill the middle of the step, by the continuous extension."""
+    for o in range(0, run.y.shape[0], 8):
+        store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)))
+    power = 0.25
+    for k in range(stepper.interpolants):
+        add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
+        power *= 0.5
+
+
+@kernel
+def close(stepper: Method, settings: Settings, run: Run) -> None:
+    """Let what is known of the end of a step stand for the start of the next."""
+    count = stepper.power.shape[0] // 3
+    copy(stepper.power[2 * count :], stepper.power[:count])
+    carry_functions_on(settings, run, stepper.stages)
+
+
+@kernel
+def step_error(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> float:
+    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
+    constrained = keeps_to_constraints(mechanism, settings)
+    for o in range(0, size, 8):
+        store(change, o, splat(0.0))
+    add_stages(stepper.e, 0, stepper.stages, stepper.u, 1.0, change)
+    if not finite(change):
+        return np.inf
+    worst = 0.0
+    for level in (POSES, VELOCITIES):
+        tangential(mechanism, run.y_new, change, level, constrained)
+        motion = mechanism.work.motion
+        ratio = error_ratio(constants, motion, run.y, run.y_new, level, settings.rtol, settings.atol)
+        worst = max(worst, ratio) if ratio == ratio else np.inf
+    return worst
+
+
+march = march_of(take, between, middle, close, watching=False)
+watching_march = march_of(take, between, middle, close, watching=True)
+
+
+@entry(notice="compiling what stiff runs need, usually for 10 to 30 s")
+def march_rosenbrock(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, most_steps: int) -> int:
+    """March by a Rosenbrock method; see `march_of`."""
+    return march(mechanism, stepper, settings, run, most_steps)
+
+
+@entry(notice="compiling what stiff runs with events need, usually for 10 to 40 s")
+def march_rosenbrock_watching(
+    mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, most_steps: int
+) -> int:
+    """March by a Rosenbrock method and look for events; see `march_of`."""
+    return watching_march(mechanism, stepper, settings, run, most_steps)

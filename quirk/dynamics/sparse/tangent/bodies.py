@@ -1,0 +1,139 @@
+"""How bodies move along eight directions, and what changed loads do to them, in kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, store
+from quirk.traced import traced
+
+from ... import layout
+from ...layout import GRAVITY, INVERSE_FACTOR, MOMENT, OMEGA, ORIENTATION, UNLIKE
+from ...vectors import back, cross, load3, minus, plus, store3, three, times, turned
+from ..kernels.bodies import CON, KIN, STATE, WRENCH
+from .tables import (
+    ACCELERATION,
+    INERTIA,
+    LOAD,
+    MASS,
+    MASSES,
+    MOVING,
+    POSITION,
+    QUATERNION,
+    ROTATION,
+    SEED,
+    SPIN,
+    SPIN_RATE,
+    VELOCITY,
+    Tangents,
+)
+
+# Where the parts of a seed begin.
+SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
+
+
+@kernel
+def accelerate(accelerations: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill accelerations and rates of spins in N, from y'."""
+    for slot in range(accelerations.shape[0] // ACCELERATION):
+        s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
+        rate = turned(kin, k, three(ydot, s + 8 * OMEGA))
+        for c in range(3):
+            put(accelerations, ACCELERATION * slot + c, at(ydot, s + 8 * (layout.VELOCITY + c)))
+            put(accelerations, ACCELERATION * slot + 3 + c, rate[c])
+
+
+@kernel
+def move(seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill how all that moves with the bodies changes along the directions."""
+    for slot in range(seeds.shape[0] // SEED):
+        s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
+        o, m = SEED * slot, MOVING * slot
+        turn = turned(kin, k, load3(seeds, o + TURN))
+        omega = turned(kin, k, load3(seeds, o + SPINNING))
+        spin = three(kin, k + 8 * layout.SPIN)
+        store3(moving, m + POSITION, load3(seeds, o + SHIFT))
+        store3(moving, m + VELOCITY, load3(seeds, o + SPEED))
+        store3(moving, m + SPIN, plus(cross(turn, spin), omega))
+        store3(moving, m + SPIN_RATE, cross(turn, turned(kin, k, three(ydot, s + 8 * OMEGA))))
+        for c in range(3):
+            a = k + 8 * (layout.ROTATION + c)
+            column = cross(turn, (at(kin, a), at(kin, a + 24), at(kin, a + 48)))
+            for row in range(3):
+                store(moving, m + ROTATION + 8 * (3 * row + c), column[row])
+        q = s + 8 * ORIENTATION
+        w, v = 0.5 * at(y, q), times(three(y, q + 8), 0.5)
+        store(moving, m + QUATERNION, -(turn[0] * v[0] + turn[1] * v[1] + turn[2] * v[2]))
+        store3(moving, m + QUATERNION + 8, plus(times(turn, w), cross(turn, v)))
+
+
+@kernel
+def share_out(tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill wrenches with the change of all that accelerates the bodies, while multipliers stay.
+
+    That is of loads, of gravity, and of what bodies need for the accelerations that they have.
+    """
+    size = constants.shape[0] // CON * WRENCH
+    for slot in range(tangents.seeds.shape[0] // SEED):
+        b, lane = slot // 8, slot % 8
+        s, k, c = b * STATE + lane, b * KIN + lane, b * CON + lane
+        seed, masses = SEED * slot, MASSES * slot
+        a, alpha = three(ydot, s + 8 * layout.VELOCITY), three(ydot, s + 8 * OMEGA)
+        omega = three(y, s + 8 * OMEGA)
+        weight = minus(three(constants, c + 8 * GRAVITY), a)
+        more = load(tangents.masses, masses + MASS)
+        mass = at(constants, c + 8 * layout.MASS)
+        force = plus(load3(tangents.loads, LOAD * slot), (more * weight[0], more * weight[1], more * weight[2]))
+        force = plus(force, times(load3(tangents.gravity, 0), mass))
+        # Torques in body axes: J alpha = tau - omega x J omega.
+        momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
+        inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
+        torque = plus(inertial, cross(omega, momentum))
+        turn, spinning = load3(tangents.seeds, seed + TURN), load3(tangents.seeds, seed + SPINNING)
+        moment = minus(back(kin, k, load3(tangents.loads, LOAD * slot + 24)), cross(turn, torque))
+        moment = minus(moment, cross(spinning, momentum))
+        moment = minus(moment, cross(omega, matrix_times(constants, c + 8 * UNLIKE, spinning)))
+        moment = minus(moment, changed(tangents.masses, masses + INERTIA, alpha))
+        moment = minus(moment, cross(omega, changed(tangents.masses, masses + INERTIA, omega)))
+        moment = columns_of(constants, c + 8 * layout.FACTOR, moment)
+        place, scratch = b * WRENCH + lane, LOAD * slot
+        store3(tangents.loads, scratch, force)
+        store3(tangents.loads, scratch + 24, moment)
+        for d in range(8):
+            for part in range(3):
+                put(tangents.wrenches, d * size + place + 8 * part, at(tangents.loads, scratch + 8 * part + d))
+                on = at(tangents.loads, scratch + 24 + 8 * part + d)
+                put(tangents.wrenches, d * size + place + MOMENT + 8 * part, on)
+
+
+@traced
+def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
+    """A matrix (3, 3) of one body, by rows in arrays in blocks of eight, times a vector of numbers or lanes."""
+    return (
+        v[0] * at(array, o) + v[1] * at(array, o + 8) + v[2] * at(array, o + 16),
+        v[0] * at(array, o + 24) + v[1] * at(array, o + 32) + v[2] * at(array, o + 40),
+        v[0] * at(array, o + 48) + v[1] * at(array, o + 56) + v[2] * at(array, o + 64),
+    )
+
+
+@traced
+def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
+    """The transpose of such a matrix times a vector."""
+    return (
+        v[0] * at(array, o) + v[1] * at(array, o + 24) + v[2] * at(array, o + 48),
+        v[0] * at(array, o + 8) + v[1] * at(array, o + 32) + v[2] * at(array, o + 56),
+        v[0] * at(array, o + 16) + v[1] * at(array, o + 40) + v[2] * at(array, o + 64),
+    )
+
+
+@traced
+def changed(array: np.ndarray, o: int, v: Any) -> Any:
+    """A matrix (3, 3) of eight lanes each, by rows, times a vector of numbers."""
+    return (
+        load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],
+        load(array, o + 24) * v[0] + load(array, o + 32) * v[1] + load(array, o + 40) * v[2],
+        load(array, o + 48) * v[0] + load(array, o + 56) * v[1] + load(array, o + 64) * v[2],
+    )

@@ -1,0 +1,190 @@
+"""What laws and relations change along eight directions, in kernels: their functions of dual numbers are called."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.constraints.relation import LANES
+from quirk.forces.place import PLACEMENT
+from quirk.lanes import at, load, put, splat, store
+from quirk.motion_table import motion_taylor
+from quirk.pointers import call
+from quirk.traced import traced
+
+from ... import layout
+from ..kernels.applied import Forces
+from ..kernels.bodies import KIN, STATE
+from .tables import (
+    ACCELERATION,
+    ADDRESS,
+    ELEMENT,
+    FRAMES,
+    GRADIENT,
+    INPUT,
+    INPUTS,
+    LEVELS,
+    LOAD,
+    MOTION,
+    MOTION_END,
+    MOVING,
+    OUTPUT,
+    OUTPUTS,
+    POSITION,
+    PROFILES,
+    RATES,
+    ROTATION,
+    ROW,
+    ROWS,
+    SIDE,
+    SIDE_END,
+    SOURCE,
+    SPIN,
+    SPIN_RATE,
+    VARIABLE,
+    VARIABLE_COUNT,
+    VARIABLES,
+    VELOCITY,
+    Elements,
+    Tangents,
+)
+
+# Derivatives of motions that relations and laws get.
+OF_RELATIONS, OF_LAWS = 2, 1
+
+
+@kernel
+def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
+    """Add the changes of all applied loads, and fill those of the rates of internal variables."""
+    laws = tangents.laws
+    for e in range(laws.entries.shape[0] // ELEMENT):
+        o = ELEMENT * e
+        hand_over_inputs(laws, o, forces)
+        deltas = laws.entries[o + INPUT] + laws.entries[o + INPUTS]
+        hand_over_time(tangents.time, laws, o, t, OF_LAWS, timed)
+        for n in range(laws.entries[o + VARIABLE_COUNT]):
+            change = load(tangents.internal, 8 * (laws.entries[o + VARIABLE] + n))
+            store(laws.inputs, deltas + 8 * (laws.entries[o + VARIABLES] + 2 * n), change)
+        place = deltas + 8 * laws.entries[o + FRAMES]
+        for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
+            # Position, velocity, rotation, spin and quaternion, one behind the other.
+            place, m = place + 8 * PLACEMENT, MOVING * laws.sides[side]
+            for c in range(0, SPIN_RATE, 8):
+                store(laws.inputs, place + c, load(tangents.moving, m + c))
+            place += SPIN_RATE
+        out, outputs = laws.entries[o + OUTPUT], laws.entries[o + OUTPUTS]
+        run_dual(laws, o, t, LANES * (laws.entries[o + SIDE_END] - laws.entries[o + SIDE]))
+        loads = out + outputs
+        for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
+            body = LOAD * laws.sides[side]
+            for c in range(6):
+                add_lanes(tangents.loads, body + 8 * c, load(laws.outputs, loads + 8 * c))
+            loads += 8 * LANES
+        for n in range(laws.entries[o + VARIABLE_COUNT]):
+            rate = load(laws.outputs, out + outputs + 8 * (laws.entries[o + RATES] + n))
+            store(tangents.rates, 8 * (laws.entries[o + VARIABLE] + n), rate)
+
+
+@kernel
+def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
+    """Fill the changes of all rows, and add those of the loads that their multipliers exert."""
+    relations, lanes = tangents.relations, tangents.lanes
+    for r in range(relations.entries.shape[0] // ELEMENT):
+        o = ELEMENT * r
+        hand_over_frames(relations, o, y, kin, tangents.accelerations)
+        move_frames(relations, o, tangents.moving)
+        hand_over_time(tangents.time, relations, o, t, OF_RELATIONS, timed)
+        rows, row, out = relations.entries[o + ROWS], relations.entries[o + ROW], relations.entries[o + OUTPUT]
+        run_dual(relations, o, t, LEVELS * rows)
+        deltas = out + relations.entries[o + OUTPUTS]
+        begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]
+        for n in range(rows):
+            for level in range(LEVELS):
+                change = load(relations.outputs, deltas + 8 * (LEVELS * n + level))
+                store(tangents.levels, 8 * (LEVELS * lanes[row + n] + level), change)
+            multiplier = at(tangents.multipliers, lanes[row + n])
+            gradient = deltas + 8 * (relations.entries[o + GRADIENT] + LANES * n * (end - begin))
+            for side in range(begin, end):
+                for c in range(6):
+                    change = load(relations.outputs, gradient + 8 * c) * multiplier
+                    add_lanes(tangents.loads, LOAD * relations.sides[side] + 8 * c, change)
+                gradient += 8 * LANES
+
+
+@kernel
+def hand_over_inputs(laws: Elements, o: int, forces: Forces) -> None:
+    """Write the inputs of a law: all that the evaluation at this state has handed over."""
+    first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
+    for c in range(laws.entries[o + INPUTS]):
+        put(laws.inputs, first + c, at(forces.inputs, source + c))
+
+
+@kernel
+def hand_over_frames(relations: Elements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray) -> None:
+    """Write how the bodies of a relation move, with their accelerations."""
+    i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
+    for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
+        slot = relations.sides[side]
+        s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
+        i += PLACEMENT
+        for c in range(3):
+            acceleration = ACCELERATION * slot + c
+            put(relations.inputs, i + c, at(y, s + 8 * (layout.POSITION + c)))
+            put(relations.inputs, i + 3 + c, at(y, s + 8 * (layout.VELOCITY + c)))
+            put(relations.inputs, i + 6 + c, 0.5 * at(accelerations, acceleration))
+            put(relations.inputs, i + 18 + c, at(kin, k + 8 * (layout.SPIN + c)))
+            put(relations.inputs, i + 21 + c, at(accelerations, acceleration + 3))
+        for c in range(9):
+            put(relations.inputs, i + 9 + c, at(kin, k + 8 * (layout.ROTATION + c)))
+        i += 24
+
+
+@kernel
+def move_frames(relations: Elements, o: int, moving: np.ndarray) -> None:
+    """Write what changes of that."""
+    d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
+    for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
+        m = MOVING * relations.sides[side]
+        d += 8 * PLACEMENT
+        for c in range(0, 24, 8):
+            store(relations.inputs, d + c, load(moving, m + POSITION + c))
+            store(relations.inputs, d + 24 + c, load(moving, m + VELOCITY + c))
+            store(relations.inputs, d + 144 + c, load(moving, m + SPIN + c))
+            store(relations.inputs, d + 168 + c, load(moving, m + SPIN_RATE + c))
+        for c in range(0, 72, 8):
+            store(relations.inputs, d + 72 + c, load(moving, m + ROTATION + c))
+        d += 192
+
+
+@kernel
+def hand_over_time(time: np.ndarray, elements: Elements, o: int, t: float, order: int, timed: bool) -> None:
+    """Write the change of time, and motions of an element with theirs; without change they are zero."""
+    first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
+    store(elements.inputs, first + 9 * count, load(time, 0))
+    place = elements.entries[o + PROFILES]
+    for m in range(elements.entries[o + MOTION], elements.entries[o + MOTION_END]):
+        motion_taylor(elements.motions, m, t, order + 1 if timed else order, elements.taylor, 0)
+        for k in range(order + 1):
+            put(elements.inputs, first + place + k, at(elements.taylor, k))
+            change = load(time, 0) * ((k + 1) * at(elements.taylor, k + 1)) if timed else splat(0.0)
+            store(elements.inputs, first + count + 8 * (place + k), change)
+        place += order + 1
+
+
+@kernel
+def run_dual(elements: Elements, o: int, t: float, leading: int) -> None:
+    """Fill the outputs of an element; so many leading ones are not numbers if its function fails."""
+    first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
+    deltas = out + elements.entries[o + OUTPUTS]
+    for c in range(leading):
+        store(elements.outputs, deltas + 8 * c, splat(math.nan))
+    call(elements.entries[o + ADDRESS], t, elements.inputs, first, elements.outputs, out)
+
+
+@traced
+def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
+    """Add eight numbers to eight neighbours."""
+    store(array, o, load(array, o) + lanes)

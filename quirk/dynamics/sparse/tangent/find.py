@@ -1,0 +1,84 @@
+"""The tangent of constrained motion in eight directions, with the factorisation of the accelerations.
+
+Differentiated in any direction, of the state or of a parameter, the equations of motion are the same linear system with
+the matrix of the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs what
+elements and bodies need for an eighth of eight, and a solve.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.lanes import at, load, put, splat, store
+
+from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, VELOCITY
+from ...vectors import load3, rows_times, store3, times
+from ..kernels.bodies import CON, STATE, WRENCH
+from ..kernels.evaluate import copy
+from ..kernels.impose import impose
+from ..kernels.mechanism import Mechanism
+from ..kernels.work import PASSES
+from .bodies import accelerate, move, share_out
+from .elements import law_tangents, relation_tangents
+from .tables import LEVELS, Tangents
+
+
+@entry(notice="compiling what tangents need, usually for 5 to 15 s")
+def find_tangents(
+    mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
+) -> None:
+    """Fill wrenches and multipliers along eight directions at a state that was evaluated last.
+
+    `ydot` is what the evaluation gave, and work.x its multipliers. `timed` says whether the time changes in any of the
+    directions, for which motions need one derivative more.
+    """
+    constants, work = mechanism.constants, mechanism.work
+    copy(work.x, tangents.multipliers)
+    accelerate(tangents.accelerations, work.kin, ydot)
+    move(tangents.seeds, tangents.moving, y, work.kin, ydot)
+    for o in range(0, tangents.loads.shape[0], 8):
+        store(tangents.loads, o, splat(0.0))
+    law_tangents(tangents, mechanism.forces, t, timed)
+    relation_tangents(tangents, t, y, work.kin, timed)
+    share_out(tangents, constants, y, work.kin, ydot)
+    size, count = work.wrench.shape[0], work.x.shape[0]
+    for d in range(8):
+        wrench = tangents.wrenches[d * size : (d + 1) * size]
+        if count == 0:
+            continue
+        copy(wrench, work.wrench)
+        for lane in range(count):
+            put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1) + d))
+        # Refined once in any case: derivatives multiply errors.
+        impose(mechanism, max(2, int(work.summary[PASSES])))
+        copy(work.wrench, wrench)
+        copy(work.x, tangents.changes[d * count : (d + 1) * count])
+
+
+@kernel
+def time_derivative(
+    mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, drift: np.ndarray
+) -> None:
+    """Fill the velocities of `drift` with the derivative of accelerations by time, at a state evaluated last."""
+    constants, work = mechanism.constants, mechanism.work
+    for array in (tangents.seeds, tangents.masses, tangents.gravity, tangents.internal, tangents.moving,
+                  tangents.loads, tangents.time):  # fmt: skip
+        for o in range(0, array.shape[0], 8):
+            store(array, o, splat(0.0))
+    put(tangents.time, 0, 1.0)
+    copy(work.x, tangents.multipliers)
+    accelerate(tangents.accelerations, work.kin, ydot)
+    law_tangents(tangents, mechanism.forces, t, True)
+    relation_tangents(tangents, t, y, work.kin, True)
+    share_out(tangents, constants, y, work.kin, ydot)
+    copy(tangents.wrenches[: work.wrench.shape[0]], work.wrench)
+    for lane in range(work.x.shape[0]):
+        put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1)))
+    if work.x.shape[0] > 0:
+        impose(mechanism, max(2, int(work.summary[PASSES])))
+    for block in range(constants.shape[0] // CON):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        linear = times(load3(work.wrench, f), load(constants, c + 8 * INVERSE_MASS))
+        store3(drift, s + 8 * VELOCITY, linear)
+        store3(drift, s + 8 * OMEGA, rows_times(constants, c + 8 * FACTOR, load3(work.wrench, f + MOMENT)))

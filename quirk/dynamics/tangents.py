@@ -1,0 +1,27 @@
+"""How accelerations and multipliers change along directions, as both the dense and the compiled side return it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """How accelerations and multipliers change along D directions.
+
+    Attributes
+    ----------
+    linear : (D, n, 3) accelerations of the centres of mass in N
+    angular : (D, n, 3) derivatives of the angular velocities, in body axes
+    multipliers : (D, m); where rows are redundant those of least norm in the model's row scale
+    internal : (D, k) rates of the internal variables
+    levels : (D, m, 3) Phi, its rate, and its second derivative at constant accelerations
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+    multipliers: np.ndarray
+    internal: np.ndarray
+    levels: np.ndarray

@@ -1,0 +1,52 @@
+"""What takes the place of floats in jets and lanes: instructions of machine code, and numbers with directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Scalar:
+    """A number, lanes or an array of numbers that jets and laws compute with as if they were floats.
+
+    Besides arithmetic it has `function`, `compared` and `chosen`; lanes have `replaced`, arrays `load` and `store`.
+    """
+
+    @property
+    def written(self) -> bool:
+        """Whether operations become instructions of machine code, so that no value is known."""
+        raise NotImplementedError
+
+    @classmethod
+    def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
+        """Return `a` where a truth, known when machine code runs, holds, and `b` where it does not."""
+        raise NotImplementedError
+
+    def function(self, name: str, *numbers: Any) -> Any:
+        """Return a function of numbers, one of those of `math` or "rint"."""
+        raise NotImplementedError
+
+    def compared(self, operator: str, other: Any) -> Any:
+        """Return whether this number is less than another, or in what relation else."""
+        raise NotImplementedError
+
+
+def is_written(x: Any) -> bool:
+    """Whether x is part of machine code that is being written."""
+    return isinstance(x, Scalar) and x.written
+
+
+def is_zero(x: Any) -> bool:
+    """Whether x is the integer 0, which stands for what is zero whatever the numbers are."""
+    return type(x) is int and x == 0
+
+
+def plus(a: Any, b: Any) -> Any:
+    """Return a sum in which the integer 0 costs nothing."""
+    if type(a) is int and a == 0:  # as `is_zero` says, without the calls, which take longer than the sum
+        return b
+    return a if type(b) is int and b == 0 else a + b
+
+
+def times(a: Any, b: Any) -> Any:
+    """Return a product in which the integer 0 costs nothing."""
+    return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b

@@ -1,0 +1,94 @@
+"""The tangent of accelerations and loads, against extrapolated differences, for every constraint and force."""
+
+import numpy as np
+import pytest
+from differences import extrapolated, moved_along
+from mechanisms import random_system
+from pairs import KINDS, pair
+from test_force_contract import VARIANTS, system_with
+
+import quirk
+from quirk.dynamics.constrained_motion import angular_acceleration
+from quirk.dynamics.dense import equations
+from quirk.dynamics.dense.rows import tangent_rows
+from quirk.dynamics.dense.tangent import tangent as dense_tangent
+from quirk.dynamics.directions import Directions
+from quirk.dynamics.sparse.host.tangent import Differential
+from quirk.state import Kinematics
+
+T = 0.3
+
+
+def of_solver(solver):
+    return {"dense": dense, "sparse": sparse}[solver]
+
+
+def sparse(system, state, t, directions):
+    solver = system.plant.solver()
+    solver.settle_state(state, t)
+    return Differential(solver).at(solver.slots.state_to_lanes(system.model.carried.flat(state)), t, directions)
+
+
+def dense(system, state, t, directions):
+    kept = system.plant.solver().verdict(state, t).kept
+    return dense_tangent(system.model, system.plant.metric, state, t, directions, kept)
+
+
+def random_directions(system, seed, count=3):
+    rng = np.random.default_rng(seed)
+    directions = Directions.none(system.model, count)
+    directions.bodies[:] = rng.normal(size=directions.bodies.shape)
+    directions.time[:] = rng.normal(size=count)
+    return directions
+
+
+def along_constraints(system, state, directions, solver):
+    """The nearest directions along which the constraints hold, as those must be where rows are redundant."""
+    inverse = np.linalg.pinv(tangent_rows(system.model, Kinematics.of(state), T), rcond=1e-9)
+    for level, part in ((0, slice(0, 6)), (1, slice(6, 12))):
+        missing = of_solver(solver)(system, state, T, directions).levels[..., level]
+        change = (inverse @ missing.T).reshape(-1, 6, directions.count)
+        directions.bodies[:, part] -= change
+    return directions
+
+
+def motion_at(system, state, t, kept):
+    """Accelerations (n, 6) by the rows that are kept: states that differences are taken at are off the constraints."""
+    kin = Kinematics.of(state)
+    found = equations.motion(system.model, t, kin, kept=kept)
+    return np.concatenate([found.acceleration[:, :3], angular_acceleration(found, kin)], axis=1)
+
+
+def check(system, state, directions, solver, tolerance=1e-9):
+    found = of_solver(solver)(system, state, T, directions)
+    kept = system.plant.solver().verdict(state, T).kept
+    for d in range(directions.count):
+        change, dt = directions.bodies[..., d], directions.time[d]
+        want = extrapolated(lambda h, c=change, dt=dt: motion_at(system, moved_along(state, h * c), T + h * dt, kept))
+        got = np.concatenate([found.linear[d], found.angular[d]], axis=1)
+        scale = np.abs(want).max() + np.abs(motion_at(system, state, T, kept)).max()
+        np.testing.assert_allclose(got, want, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_of_every_constraint(kind, solver):
+    system, _ = pair(kind, 6)
+    system = quirk.System(list(system), gravity=[1.0, 2.0, -3.0])
+    check(system, system.assemble(t=T), random_directions(system, 1), solver)
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+@pytest.mark.parametrize(("kind", "variant"), VARIANTS)
+def test_of_every_force(kind, variant, solver):
+    system = system_with(kind, variant)
+    check(system, system.initial_state(), random_directions(system, 2), solver)
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+def test_of_loops(solver):
+    for seed in range(3):
+        system = random_system(np.random.default_rng(seed), loops=2)
+        state = system.initial_state()
+        directions = along_constraints(system, state, random_directions(system, seed), solver)
+        check(system, state, directions, solver)

@@ -4,7 +4,6 @@ Nothing acts from outside: linear and angular momentum stay what they were, thro
 """
 
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,15 +14,9 @@ FOLDED = np.radians(80)
 NEAR = 0.02  # m, at which the latch catches
 
 
-def attraction(t: float, displacement: Any, velocity: Any, rotation: Any, angular_velocity: Any) -> Any:
-    """Return the force of the magnets on the visitor, N."""
-    apart = displacement @ displacement + 0.1
-    return -6.0 * displacement / apart - 8.0 * velocity
-
-
-def alignment(t: float, displacement: Any, velocity: Any, rotation: Any, angular_velocity: Any) -> Any:
-    """Return the torque of the magnets on the visitor, N m."""
-    return -4.0 * rotation - 6.0 * angular_velocity
+# Force, N, and torque, N m, of the magnets on the visitor.
+ATTRACTION = "-6*displacement/(dot(displacement, displacement) + 0.1) - 8*velocity"
+ALIGNMENT = "-4*rotation - 6*angular_velocity"
 
 
 def build() -> quirk.System:
@@ -48,7 +41,7 @@ def build() -> quirk.System:
         frame_j=quirk.Frame(plug, turned),
         active=False,
     )
-    magnets = quirk.Interaction("magnets", station, visitor, port, plug, force=attraction, torque=alignment, frame="i")
+    magnets = quirk.Interaction("magnets", station, visitor, port, plug, force=ATTRACTION, torque=ALIGNMENT, frame="i")
     idle, motor = (quirk.JointTorque("motor", hinge, torque) for torque in (0.0, 1.5))
     latched = quirk.Event(
         "latch",

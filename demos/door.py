@@ -21,7 +21,7 @@ def build() -> quirk.System:
         quirk.Revolute(name, quirk.GROUND, leaf, point=[0, 0, height], axis=[0, 0, 1])
         for name, height in HEIGHTS.items()
     ]
-    closer = quirk.JointTorque("closer", hinges[0], lambda t, angle, rate: -6.0 * angle - 8.0 * rate)
+    closer = quirk.JointTorque("closer", hinges[0], "-6*angle - 8*rate")
     return quirk.System([leaf, *hinges, closer], gravity=[0, 0, -9.81])
 
 

@@ -11,11 +11,7 @@ import numpy as np
 import quirk
 
 ARM, LINK, COLLAR, HANG = 0.30, 0.24, 0.03, np.radians(20)
-
-
-def motor(t: float, angle: float, rate: float) -> float:
-    """Return a torque, N m, that brings the spindle towards 12 rad/s."""
-    return 0.5 * (12.0 - rate)
+MOTOR = "0.5*(12 - rate)"  # N m: it brings the spindle towards 12 rad/s
 
 
 def build() -> quirk.System:
@@ -48,7 +44,7 @@ def build() -> quirk.System:
             quirk.Revolute(f"{name} foot", sleeve, link, point=foot, axis=[0, 1, 0]),
         ]
     items += [
-        quirk.JointTorque("motor", bearing, motor),
+        quirk.JointTorque("motor", bearing, MOTOR),
         quirk.Spring("spring", spindle, sleeve, [0, 0, 0.30], stiffness=150.0, damping=4.0),
     ]
     return quirk.System(items, gravity=[0, 0, -9.81])

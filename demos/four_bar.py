@@ -12,6 +12,7 @@ import quirk
 
 # Joint points in the plane z = 0 at the start; crank 0.2 m, coupler 0.6 m, rocker 0.5 m, base 0.7 m.
 BASE, CRANK, COUPLER, ROCKER = 0.7, 0.2, 0.6, 0.5
+MOTOR = "6*(1 - rate/10)"  # N m: it falls with speed and reaches zero at 10 rad/s
 
 
 def corners() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -40,11 +41,6 @@ def bar(name: str, start: np.ndarray, end: np.ndarray) -> quirk.Body:
     )
 
 
-def motor(t: float, angle: float, rate: float) -> float:
-    """Return a motor torque, N m, that falls with speed and reaches zero at 10 rad/s."""
-    return 6.0 * (1 - rate / 10.0)
-
-
 def build() -> quirk.System:
     """Three bars, four hinges about z, and a motor on the crank."""
     a, b, c, d = corners()
@@ -59,7 +55,7 @@ def build() -> quirk.System:
         quirk.Revolute("B", crank, coupler, point=b, axis=z),
         quirk.Revolute("C", coupler, rocker, point=c, axis=z),
         quirk.Revolute("rocker pin", quirk.GROUND, rocker, point=d, axis=z),
-        quirk.JointTorque("motor", crank_pin, motor),
+        quirk.JointTorque("motor", crank_pin, MOTOR),
     ]
     return quirk.System(items, gravity=[0, -9.81, 0])
 

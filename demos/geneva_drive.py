@@ -4,7 +4,6 @@ The pin of the crank enters a slot along it and leaves it so, at times at which 
 """
 
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,30 +39,25 @@ def build() -> quirk.System:
             planar.PinInSlot(names[0], wheel, crank, vector_i=along, point_j=[RADIUS / 2, 0], active=False),
             planar.ParallelVectors(names[1], quirk.GROUND, wheel, vector_i=(1, 1), vector_j=along, active=line == 0),
         ]
-    system = quirk.System([*items, *pin_events()])
+        items += pin_events(line)
+    system = quirk.System(items)
     system.assemble()  # which gives the crank its velocity
     return system
 
 
-def pin_events() -> tuple[quirk.Event, quirk.Event]:
-    """The pin enters a slot where the crank comes within 45 degrees of the wheel, and leaves it where it goes away."""
+def pin_events(line: int) -> list[quirk.Event]:
+    """The pin enters a slot where the crank comes within 45 degrees of the wheel, and leaves it where it goes away.
 
-    def facing(t: Any, state: Any) -> Any:
-        return np.cos(state["crank bearing"].angle)
-
-    def line(state: quirk.State) -> int:
-        return round(state.angles["crank bearing"][2] / (2 * np.pi)) % 2
-
-    def enter(t: float, state: quirk.State) -> list:
-        return [quirk.release(f"lock {line(state)}"), quirk.engage(f"slot {line(state)}")]
-
-    def leave(t: float, state: quirk.State) -> list:
-        return [quirk.release(f"slot {line(state)}"), quirk.engage(f"lock {1 - line(state)}")]
-
-    return (
-        quirk.Event("pin enters", facing, direction=1, level=np.sqrt(0.5), action=enter),
-        quirk.Event("pin leaves", facing, direction=-1, level=np.sqrt(0.5), action=leave),
-    )
+    Each line of slots has its turn in every other turn of the crank, whose angle the motor prescribes.
+    """
+    sign, within = "+-"[line], np.cos(np.radians(45) / 2)
+    facing = quirk.Expression(f"{sign}cos(({RATE}*t - pi)/2)")
+    enter = [quirk.release(f"lock {line}"), quirk.engage(f"slot {line}")]
+    leave = [quirk.release(f"slot {line}"), quirk.engage(f"lock {1 - line}")]
+    return [
+        quirk.Event(f"pin enters slot {line}", facing, direction=1, level=within, action=enter),
+        quirk.Event(f"pin leaves slot {line}", facing, direction=-1, level=within, action=leave),
+    ]
 
 
 def run(out: Path) -> quirk.Result:

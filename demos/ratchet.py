@@ -4,7 +4,6 @@ A torque to and fro drives the wheel forward from tooth to tooth; on the way bac
 """
 
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,15 +17,17 @@ STEEPNESS = 0.9  # of the teeth's flanks: the larger, the steeper the one behind
 PAWL = 0.08  # m
 
 
-def height(angle: Any) -> Any:
-    """Return the height of the teeth, m, where the wheel has turned by an angle: a smooth saw."""
-    return HEIGHT / 2 * np.arctan2(STEEPNESS * np.sin(TEETH * angle), 1 - STEEPNESS * np.cos(TEETH * angle))
+def height(angle: str) -> str:
+    """Return an expression for the height of the teeth, m, at an angle of the wheel: a smooth saw."""
+    turned = f"{TEETH}*{angle}"
+    return f"{HEIGHT / 2}*atan2({STEEPNESS}*sin({turned}), 1 - {STEEPNESS}*cos({turned}))"
 
 
-def tooth_gap(t: Any, wheel: Any, pawl: Any) -> Any:
-    """Return how far the pawl's tip is above the teeth, m."""
-    x, y = (wheel.rotation.T @ (pawl.point([PAWL / 2, 0, 0]) - wheel.position))[:2]
-    return np.sqrt(x * x + y * y) - RADIUS - height(np.arctan2(y, x))
+def tooth_gap() -> str:
+    """Return an expression for how far the tip of the pawl, b, is above the teeth of the wheel, a, m."""
+    tip = f"(b.point([{PAWL / 2}, 0, 0]) - a.position)"
+    x, y = (f"dot({tip}, a.direction({axis}))" for axis in ([1, 0, 0], [0, 1, 0]))
+    return f"hypot({x}, {y}) - {RADIUS} - {height(f'atan2({y}, {x})')}"
 
 
 def saw_tooth(number: int) -> Cylinder:
@@ -40,7 +41,8 @@ def build() -> quirk.System:
     """A wheel with a torque and some friction, and a pawl that a spring presses on its teeth."""
     spokes = [saw_tooth(k) for k in range(TEETH)]
     wheel = planar.PlanarBody("wheel", 1.0, 0.5 * RADIUS**2, shape=[Cylinder(RADIUS - HEIGHT, 0.01), *spokes])
-    tip = np.array([0.0, RADIUS + 1.01 * height(np.pi / 2)])
+    top = quirk.Expression(height("angle"), "angle")(np.pi / 2)
+    tip = np.array([0.0, RADIUS + 1.01 * top])
     foot = tip + PAWL * np.array([np.cos(np.radians(10)), np.sin(np.radians(10))])
     pawl = planar.PlanarBody.bar("pawl", foot, tip, mass=0.02, width=0.006)
     axle = planar.Revolute("axle", quirk.GROUND, wheel, point=[0, 0])
@@ -51,8 +53,8 @@ def build() -> quirk.System:
             pawl,
             axle,
             pivot,
-            quirk.OneSided("teeth", [wheel, pawl], tooth_gap),
-            quirk.JointTorque("drive", axle, lambda t, angle, rate: 0.2 * np.sin(2 * np.pi * t) - 0.02 * rate),
+            quirk.OneSided("teeth", [wheel, pawl], tooth_gap()),
+            quirk.JointTorque("drive", axle, "0.2*sin(tau*t) - 0.02*rate"),
             quirk.TorsionSpring("spring", pivot, stiffness=0.05, damping=1e-4, rest_angle=1.0),
         ]
     )

@@ -17,14 +17,8 @@ from quirk import planar
 CRANK, ROD = 0.045, 0.15  # m
 RATE = 2 * np.pi * 50  # rad/s: 3000 turns a minute
 CYCLE = 4 * np.pi / RATE  # s: two turns
-# The gas pushes the piston in a pulse: its height, N, and where it is and how wide, rad.
-PEAK, FIRED, WIDTH = 25e3, np.radians(375), np.radians(30)
-
-
-def gas(t: float, *state: np.ndarray) -> np.ndarray:
-    """Return the force of the gas on the piston, N: a pulse that peaks 15 deg after the second top dead centre."""
-    after = (RATE * t - FIRED) / WIDTH
-    return np.array([0.0, -PEAK * np.exp(-(after**2)), 0.0])
+# N, along y: the gas pushes the piston in a pulse that peaks 15 deg after the second top dead centre.
+GAS = "-25e3 * exp(-((tau*50*t - radians(375)) / radians(30))**2)"
 
 
 def build() -> quirk.System:
@@ -44,7 +38,7 @@ def build() -> quirk.System:
         planar.PinInSlot("cylinder wall", quirk.GROUND, piston, vector_i=up),
         planar.ParallelVectors("upright", quirk.GROUND, piston, vector_i=up, vector_j=up),
         planar.AngleDriver("driver", quirk.GROUND, crank, quirk.Motion.constant_rate(RATE), offset=np.pi / 2),
-        quirk.Force("gas", piston, gas),
+        quirk.Force("gas", piston, [0, GAS, 0]),
     ]
     return quirk.System(items, gravity=[0, -9.81, 0])
 

@@ -34,6 +34,9 @@ class CentreOfMass:
         self.mass = float(self._share.sum())
         self._share = self._share / self.mass
 
+    def __repr__(self) -> str:
+        return f"<CentreOfMass: of {len(self._rows)} bodies, {self.mass:g} kg>"
+
     @cached_property
     def position(self) -> np.ndarray:
         """Mean of the bodies' centres of mass, weighed by mass (nt, 3) in N, m."""

@@ -63,6 +63,11 @@ class Happenings(Sequence[Happening]):
     def __repr__(self) -> str:
         return f"<{len(self)} events>"
 
+    def _repr_html_(self) -> str:
+        from .notebook.results import of_happenings
+
+        return of_happenings(self)
+
     def __str__(self) -> str:
         return "\n".join(str(row) for row in self._rows) or "no events"
 

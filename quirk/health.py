@@ -52,6 +52,14 @@ class Health:
     power: np.ndarray
     power_balance: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<Health: of the constraints at {len(self.time)} times; print it>"
+
+    def _repr_html_(self) -> str:
+        from .notebook.results import of_health
+
+        return of_health(self)
+
     def __str__(self) -> str:
         low = int(np.argmin(self.smallest_singular_value)) if len(self.time) else 0
         near = [said_nearly(self.nearly_dependent)] if self.nearly_dependent else []

@@ -55,8 +55,11 @@ class Jet:
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
         """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
-        gradient = [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
-        return Jet(taylor, gradient)
+        return Jet(taylor, self._times_slope(slope))
+
+    def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
+        """Return the gradient times a series."""
+        return [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
@@ -89,7 +92,8 @@ class Jet:
         if not isinstance(other, Jet):
             return self.shifted(other)
         taylor = [plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
-        return Jet(taylor, self.gradient if self._ungraded and other._ungraded else _added(self, other))
+        ungraded = self._ungraded and other._ungraded
+        return Jet(taylor, self.gradient if ungraded else _added(self.gradient, other.gradient))
 
     __radd__ = __add__
 
@@ -108,7 +112,7 @@ class Jet:
         taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
         if self._ungraded and other._ungraded:
             return Jet(taylor, self.gradient)
-        return Jet(taylor, _added(self._chain(taylor, other.taylor), other._chain(taylor, self.taylor)))
+        return Jet(taylor, _added(self._times_slope(other.taylor), other._times_slope(self.taylor)))
 
     __rmul__ = __mul__
 
@@ -231,7 +235,7 @@ class Jet:
         by_y, by_x = along * scale, -across * scale
         rate = by_y * self.rate + by_x * x.rate
         taylor = [apply("atan2", self.value, x.value), *(times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
-        return Jet(taylor, _added(self._chain(taylor, by_y.taylor), x._chain(taylor, by_x.taylor)))
+        return Jet(taylor, _added(self._times_slope(by_y.taylor), x._times_slope(by_x.taylor)))
 
     def arctan(self) -> Jet:
         """Arc tangent."""
@@ -399,7 +403,13 @@ def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
 
 def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
     """Sum of a_m b_(k-m) over m from `first` to k."""
-    return _total([times(a[m], b[k - m]) for m in range(first, min(k + 1, len(a)))])
+    total: Any = 0
+    for m in range(first, min(k + 1, len(a))):
+        x, y = a[m], b[k - m]
+        # Functions on jets spend their time here: zeros are asked for without a call.
+        if not ((type(x) is int and x == 0) or (type(y) is int and y == 0)):
+            total = plus(total, x * y)
+    return total
 
 
 def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
@@ -407,13 +417,12 @@ def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
     return [times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
 
 
-def _added(one: Jet, two: Jet) -> list[Any]:
+def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
     """The gradients of the sum of two jets."""
-
-    def sum_of(a: Any, b: Any) -> Any:
-        return b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
-
-    return [sum_of(a, b) for a, b in zip(one.gradient, two.gradient, strict=True)]
+    return [
+        b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
+        for a, b in zip(one, two, strict=True)
+    ]
 
 
 def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:

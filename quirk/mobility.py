@@ -91,6 +91,14 @@ class Mobility:
         """Names of the constraints whose loads are not unique."""
         return [name for name, load in self.loads.items() if load != Uniqueness(UNIQUE, UNIQUE)]
 
+    def __repr__(self) -> str:
+        return f"<Mobility: {self.degrees_of_freedom} degrees of freedom, rank {self.rank} of {self.rows} rows>"
+
+    def _repr_html_(self) -> str:
+        from .notebook.systems import of_mobility
+
+        return of_mobility(self)
+
     def __str__(self) -> str:
         smallest = ", ".join(f"{value:.3g}" for value in self.singular_values)
         lines = [

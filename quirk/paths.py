@@ -53,6 +53,9 @@ class PointPath(Path):
     def __init__(self, body: BodyView, local: np.ndarray) -> None:
         self._body, self._local = body, local
 
+    def __repr__(self) -> str:
+        return f"<PointPath: ({', '.join(f'{x:g}' for x in self._local)}) m of {self._body.of}>"
+
     def derivative(self, order: int) -> np.ndarray:
         """Return a derivative (nt, 3) of the position in N."""
         return self._body.tower(order).points(self._local)[:, order]
@@ -63,6 +66,9 @@ class PlanarPath(Path):
 
     def __init__(self, plane: Plane, path: PointPath) -> None:
         self._plane, self._path = plane, path
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: in a plane, {self._path!r}>"
 
     def derivative(self, order: int) -> np.ndarray:
         """Return a derivative (nt, 2) of the coordinates in the plane."""

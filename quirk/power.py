@@ -48,6 +48,9 @@ class Power(Mapping[str, np.ndarray]):
         self.of, self._done = of, done
         self._kinetic, self._stored = kinetic, stored
 
+    def __repr__(self) -> str:
+        return f"<Power: of {', '.join(self.of) if len(self.of) <= 8 else f'{len(self.of)} names'}>"
+
     @cached_property
     def _work(self) -> tuple[dict[str, np.ndarray], float]:
         return self._done()

@@ -64,6 +64,9 @@ class Energy:
         largest = max(float(self.kinetic.max()), 1e-15 * float(np.abs(self.potential).max()))
         return float(np.abs(self.total - self.total[0]).max()) / largest if largest > 0 else 0.0
 
+    def __repr__(self) -> str:
+        return f"<Energy: {self.total[0]:.6g} J at the start, {self.total[-1]:.6g} J at the end>"
+
 
 @dataclass(frozen=True)
 class Momentum:
@@ -72,6 +75,9 @@ class Momentum:
     linear: np.ndarray
     angular: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<Momentum: linear and angular, at {len(self.linear)} times>"
+
 
 @dataclass(frozen=True)
 class Residual:
@@ -79,6 +85,9 @@ class Residual:
 
     position: np.ndarray
     velocity: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<Residual: up to {self.position.max():.1e} in position, {self.velocity.max():.1e} in velocity>"
 
 
 class Result:
@@ -165,6 +174,11 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from .notebook.results import of_result
+
+        return of_result(self)
 
     def state_at(self, row: int = -1) -> State:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""

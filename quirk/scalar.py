@@ -42,9 +42,11 @@ def is_zero(x: Any) -> bool:
 
 def plus(a: Any, b: Any) -> Any:
     """Return a sum in which the integer 0 costs nothing."""
-    return b if is_zero(a) else a if is_zero(b) else a + b
+    if type(a) is int and a == 0:  # as `is_zero` says, without the calls, which take longer than the sum
+        return b
+    return a if type(b) is int and b == 0 else a + b
 
 
 def times(a: Any, b: Any) -> Any:
     """Return a product in which the integer 0 costs nothing."""
-    return 0 if is_zero(a) or is_zero(b) else a * b
+    return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b

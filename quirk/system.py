@@ -164,6 +164,11 @@ class System:
     def __repr__(self) -> str:
         return f"<System: {len(self.bodies)} bodies, {len(self.constraints)} constraints, {len(self.forces)} forces>"
 
+    def _repr_html_(self) -> str:
+        from .notebook.systems import of_system
+
+        return of_system(self)
+
     def initial_state(self) -> State:
         """Return a copy of the state in which runs start: as the bodies were declared, or as assembled."""
         return self._initial.copy()

@@ -32,6 +32,14 @@ class ForceView:
     def __init__(self, result: Result, element: ForceElement) -> None:
         self._result, self.of = result, element
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.of} at {len(self._result.time)} times>"
+
+    def _repr_html_(self) -> str:
+        from .notebook.results import of_force
+
+        return of_force(self, self._result)
+
     @property
     def exerted(self) -> Exerted:
         """All that the law gives: loads about centres of mass, energy, coordinates; zero while it does not act."""

@@ -45,6 +45,14 @@ class BodyView:
         self.velocity = state.velocity[:, row]
         self.angular_velocity = state.angular_velocity[:, row]
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.of} at {len(self.position)} times>"
+
+    def _repr_html_(self) -> str:
+        from .notebook.results import of_body
+
+        return of_body(self)
+
     @property
     def quaternion(self) -> np.ndarray:
         """Orientations (nt,) as numpy-quaternion objects."""
@@ -153,6 +161,14 @@ class JointView:
 
     def __init__(self, result: Result, constraint: Constraint) -> None:
         self._result, self.constraint = result, constraint
+
+    def __repr__(self) -> str:
+        return f"<JointView: {self.of} at {len(self._result.time)} times>"
+
+    def _repr_html_(self) -> str:
+        from .notebook.results import of_joint
+
+        return of_joint(self, self._result)
 
     @property
     def of(self) -> Constraint:

@@ -24,7 +24,7 @@ class KilledError(Exception):
 @pytest.fixture
 def short_legs(monkeypatch):
     """Legs of a few steps."""
-    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 15 if compiled else 60)
+    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 15 if compiled else 120)
 
 
 def pendulum(length=1.0):
@@ -74,7 +74,7 @@ def killed_and_gone_on(monkeypatch, run, seed):
             pass
 
 
-OF_DEMOS = {"woodpecker": (0.5, {"output": 0.02}), "stick_slip": (2.0, {}), "docking": (15.0, {"output": 0.5})}
+OF_DEMOS = {"woodpecker": (0.3, {"output": 0.02}), "stick_slip": (2.0, {}), "docking": (15.0, {"output": 0.5})}
 
 
 @pytest.mark.parametrize("demo", OF_DEMOS)
@@ -130,7 +130,7 @@ def test_a_killed_process_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 50)
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     random, done = np.random.default_rng(5), 0.0
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "parts")], cwd=root)
         started = time.perf_counter()
         while not (tmp_path / "parts" / "journal").exists() and time.perf_counter() - started < 60:

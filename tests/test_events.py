@@ -37,11 +37,11 @@ VERTICAL = quirk.Event("vertical", "bob.position.x")
 def test_passages_of_a_pendulum(options, tolerance):
     """Through the vertical at T/4, 3T/4, ..., with T the complete elliptic integral."""
     system, period = pendulum(1.0, VERTICAL)
-    result = quirk.simulate(system, 5.0, output=0.5, **options)
-    np.testing.assert_allclose(result.events.time, period * np.array([0.25, 0.75, 1.25, 1.75, 2.25]), rtol=tolerance)
-    assert [event.direction for event in result.events] == [-1, 1, -1, 1, -1]
+    result = quirk.simulate(system, 1.5 * period, output=0.5, **options)
+    np.testing.assert_allclose(result.events.time, period * np.array([0.25, 0.75, 1.25]), rtol=tolerance)
+    assert [event.direction for event in result.events] == [-1, 1, -1]
     assert result.status == "completed"
-    assert len(result["vertical"]) == 5
+    assert len(result["vertical"]) == 3
 
 
 def test_recording_changes_nothing():

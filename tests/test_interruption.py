@@ -123,7 +123,7 @@ made = systems(hook)
 for name in made:
     quirk.simulate(made[name], 0.1)
 for name in made:
-    for options in [METHODS[k] for k in random.choice(len(METHODS), 4, replace=False)]:
+    for options in [METHODS[k] for k in random.choice(len(METHODS), 2, replace=False)]:
         timer = threading.Timer(random.uniform(0.002, 0.15), os.kill, (os.getpid(), signal.SIGINT))
         timers.append(timer)
         try:
@@ -138,13 +138,13 @@ for name in made:
 
 
 def test_at_any_time_the_result_so_far_comes_back():
-    """Twenty-eight runs, each with a signal at a time of its own."""
+    """Fourteen runs, each with a signal at a time of its own."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, "0"], cwd=str(__file__).rpartition("/")[0], capture_output=True, text=True,
         timeout=300, check=False,
     )  # fmt: skip
     runs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(runs) == 28, done.stderr
+    assert len(runs) == 14, done.stderr
     assert [run for run in runs if run[2] != ["interrupted", True, True]] == []
     assert done.stderr.replace("quirk: compiling, for about 15 s, once per installation\n", "") == ""
 

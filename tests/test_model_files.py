@@ -22,8 +22,6 @@ WITH_FUNCTIONS = {
     "force-Actuator-1", "force-Drag-1", "force-Force-1", "force-ForceField-0", "force-ForceField-1", "force-ForceField-2",
     "force-Interaction-0", "force-Interaction-1", "force-Interaction-2", "force-JointForce-1", "force-JointTorque-1",
     "force-Potential-0", "force-PotentialField-0", "force-PotentialField-1", "force-Spring-5", "force-Thruster-1",
-    "demo-four-bar", "demo-door", "demo-flyball-governor", "demo-slider-crank", "demo-cut-linkage",
-    "demo-docking", "demo-geneva-drive", "demo-ratchet",
 }  # fmt: skip
 # It takes seconds to compile what finds the nearest point of a curve.
 WITH_CURVES = {"pair-CurveOnCurve", "pair-PointOnCurve", "demo-quick-return", "demo-cam-follower"}

@@ -101,6 +101,7 @@ FLOORS = [
         "still",
         "animate",
         "in_between",
+        "notebook",
         "camera",
         "film",
         "framing",

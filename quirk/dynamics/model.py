@@ -148,15 +148,15 @@ class Arrangement:
     ) -> Arrangement:
         """Return the arrangement of a system with these parts."""
         working = [constraint.name for constraint in constraints if _works(constraint)]
-        number = {id(body): k for k, body in enumerate(bodies)}
-        ends = [_ends(number, constraint) for constraint in constraints]
+        ends = _ends(bodies, constraints)
         return cls(bodies, CountedJoints(constraints, ends), Carried.of(len(bodies), forces, working))
 
 
-def _ends(number: dict[int, int], constraint: Constraint) -> tuple[int, int]:
-    # The ground comes after all bodies.
-    i, j = (number.get(id(body), len(number)) for body in (constraint.body_i, constraint.body_j))
-    return i, j
+def _ends(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> list[tuple[int, int]]:
+    """Return the indices of bodies i and j of each constraint; the ground comes after all bodies."""
+    number = {id(body): k for k, body in enumerate(bodies)}
+    ground = len(bodies)
+    return [(number.get(id(each.body_i), ground), number.get(id(each.body_j), ground)) for each in constraints]
 
 
 def flatten(

@@ -33,6 +33,14 @@ class ConstraintRows:
     phi_dot: np.ndarray
     labels: list[str]
 
+    def __repr__(self) -> str:
+        return f"<ConstraintRows: {self.A.shape[0]} rows over {self.A.shape[1] // 7} bodies>"
+
+    def _repr_html_(self) -> str:
+        from quirk.notebook.systems import of_rows
+
+        return of_rows(self)
+
 
 def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
     """Evaluate all rows; A_q = A_omega T as in the ball-joint notes, where T's rate drops out."""

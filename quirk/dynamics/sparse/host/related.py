@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from .motion_functions import Watch, place_functions
 
 # So many functions are kept compiled for systems to come; those of present ones are kept by these.
 MOST_COMPILED = 256
+
+# Users' functions that branch on numbers, which each solver of a run would find out anew.
+BRANCHING: WeakSet[Any] = WeakSet()
 
 
 class Related:
@@ -90,11 +95,13 @@ class Related:
     def _pointer(self, r: int, placed: PlacedRelation, layout: Layout) -> Any:
         relation = placed.relation
         refused = relation.source is not None and self._refuse(relation.source)
-        if relation.compilable and not refused and not plain_python():
+        if relation.compilable and not refused and not _branches(relation.source) and not plain_python():
             try:
                 return _compiled(relation, layout, self._resting)
             except BranchingError:
-                pass  # its way depends on numbers, which machine code for all numbers cannot follow
+                # Its way depends on numbers, which machine code for all numbers cannot follow.
+                with contextlib.suppress(TypeError):  # what cannot be referred to weakly is tried again
+                    BRANCHING.add(relation.source)
         if relation.source is not None:
             self.called.append(relation.source)
         first_in, first_out = self.table.entry(r, INPUT), self.table.entry(r, OUTPUT)
@@ -109,6 +116,14 @@ class Related:
             return True
 
         return pointer_to_python(self._watch(fill, placed.owner))
+
+
+def _branches(source: Any) -> bool:
+    """Whether a user's function is known to branch on numbers."""
+    try:
+        return source in BRANCHING
+    except TypeError:
+        return False
 
 
 def _compiled(relation: Relation, layout: Layout, resting: bool) -> Native:

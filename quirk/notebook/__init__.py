@@ -1,0 +1,1 @@
+"""What notebooks show of systems, reports and results: small tables and drawings as HTML."""

@@ -1,0 +1,75 @@
+"""Small drawings for notebooks, as SVG in the colour of the text around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .tables import escaped
+
+# Size of a plot in pixels, and so many points of each line at most.
+WIDTH, HEIGHT, MOST_POINTS = 420, 120, 200
+# Readable on white and on black; the first is the colour of the page's text.
+COLOURS = ("currentColor", "#3b8bd0", "#e07b39", "#3fa567")
+
+# Rows of a matrix and bodies that are drawn, and pixels of an entry and of a row's label.
+MOST_DRAWN_ROWS, MOST_DRAWN_BODIES = 40, 12
+CELL, LABEL = 7, 230
+LABEL_CHARACTERS = 36
+
+
+def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
+    """Return lines over x (nt,), with their names and the range of their values; "" for less than two points."""
+    if len(x) < 2 or not x[-1] > x[0]:
+        return ""
+    kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
+    values = np.array([line[kept] for line in lines.values()])
+    low, high = float(values.min()), float(values.max())
+    across = WIDTH * (x[kept] - x[0]) / (x[-1] - x[0])
+    # A line that does not change lies in the middle.
+    up = HEIGHT * (0.5 + 0 * values if high == low else (high - values) / (high - low))
+    paths = "".join(
+        f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{_points(across, line)}"/>'
+        for colour, line in zip(COLOURS, up, strict=False)
+    )
+    names = "; ".join(
+        f'<span style="color: {colour}">{escaped(name)}</span>' for colour, name in zip(COLOURS, lines, strict=False)
+    )
+    ranges = escaped(f"from {low:.6g} to {high:.6g} {unit}, over {x[0]:g} to {x[-1]:g} s")
+    return (
+        f'<div><svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 -2 {WIDTH} {HEIGHT + 4}" '
+        f'xmlns="http://www.w3.org/2000/svg">{paths}</svg>'
+        f'<div style="font-size: 90%">{names} {ranges}</div></div>'
+    )
+
+
+def _points(across: np.ndarray, up: np.ndarray) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
+
+
+def pattern(A: np.ndarray, labels: Sequence[str]) -> str:
+    """Return which entries of the first rows of A (m, 7 n) are not zero, with labels, in columns of seven by body."""
+    m, n = min(len(A), MOST_DRAWN_ROWS), min(A.shape[1] // 7, MOST_DRAWN_BODIES)
+    width, height = LABEL + 7 * n * CELL, (m + 2) * CELL * 2
+    parts = [
+        f'<text x="{LABEL + 7 * CELL * k + 2}" y="10" font-size="10" fill="currentColor">body {k}</text>'
+        f'<line x1="{LABEL + 7 * CELL * k}" y1="0" x2="{LABEL + 7 * CELL * k}" y2="{height}" '
+        'stroke="currentColor" stroke-opacity="0.4"/>'
+        for k in range(n)
+    ]
+    for row in range(m):
+        y = (row + 1) * CELL * 2
+        label = labels[row] if len(labels[row]) <= LABEL_CHARACTERS else f"{labels[row][: LABEL_CHARACTERS - 1]}…"
+        parts.append(f'<text x="0" y="{y + 9}" font-size="10" fill="currentColor">{escaped(label)}</text>')
+        parts += [
+            f'<rect x="{LABEL + CELL * int(k)}" y="{y + 1}" width="{CELL - 1}" height="{CELL * 2 - 3}" '
+            f'fill="{COLOURS[1] if k % 7 < 3 else COLOURS[2]}"/>'
+            for k in np.flatnonzero(A[row, : 7 * n])
+        ]
+    left = f"; the first {m} rows and {n} bodies" if (m, 7 * n) != A.shape else ""
+    return (
+        f'<svg width="{width}" height="{height}" xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'<div style="font-size: 90%"><span style="color: {COLOURS[1]}">over accelerations of positions</span>, '
+        f'<span style="color: {COLOURS[2]}">of quaternions</span>{left}</div>'
+    )

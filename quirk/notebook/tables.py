@@ -1,0 +1,86 @@
+"""Tables as HTML: small, with nothing but inline style, readable on light and dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import islice
+
+import numpy as np
+
+# Rows of a table, and entries of a list in one cell; what comes after them is counted.
+MOST_ROWS, MOST_LISTED = 12, 8
+# Characters of one text; what is longer is cut.
+MOST_CHARACTERS = 200
+
+# The text has the colour of the page; lines are half transparent, so that they show on any background.
+LINE = "1px solid rgba(128, 128, 128, 0.4)"
+CELL = f"padding: 2px 10px 2px 0; text-align: left; vertical-align: top; border: none; border-bottom: {LINE}"
+TABLE = "border-collapse: collapse; margin: 4px 0 8px 0; background: none; color: inherit; font-size: 90%"
+QUIET = "opacity: 0.7; font-size: 90%"
+
+
+def box(title: str, *parts: str) -> str:
+    """Return a titled block of parts, each of them HTML."""
+    return f'<div><div style="font-weight: 600">{escaped(title)}</div>{"".join(parts)}</div>'
+
+
+def note(text: str) -> str:
+    """Return a line of text in small print."""
+    return f'<div style="{QUIET}">{escaped(text)}</div>'
+
+
+def facts(entries: Mapping[str, object]) -> str:
+    """Return a table of two columns: what is said, and of what."""
+    rows = (
+        f'<tr style="background: none"><th scope="row" style="{CELL}; font-weight: normal; opacity: 0.7">'
+        f'{escaped(name)}</th><td style="{CELL}">{escaped(value)}</td></tr>'
+        for name, value in entries.items()
+    )
+    return f'<table style="{TABLE}"><tbody>{"".join(rows)}</tbody></table>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, where: str) -> str:
+    """Return a table of the first rows of `count`, with a line that says where the others are; "" for no rows.
+
+    Rows after the first few are not asked for.
+    """
+    if not count:
+        return ""
+    titles = "".join(f'<th scope="col" style="{CELL}; font-weight: 600">{escaped(title)}</th>' for title in head)
+    lines = [
+        f'<tr style="background: none">{"".join(f"<td style={chr(34)}{CELL}{chr(34)}>{escaped(x)}</td>" for x in row)}'
+        "</tr>"
+        for row in islice(rows, MOST_ROWS)
+    ]
+    more = note(f"and {count - len(lines)} more in {where}") if count > len(lines) else ""
+    return (
+        f'<table style="{TABLE}"><thead><tr style="background: none">{titles}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>{more}"
+    )
+
+
+def escaped(value: object) -> str:
+    """Return a value as text that means nothing to HTML: numbers with six digits, long texts cut."""
+    text = written(value)
+    return escape(text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…")
+
+
+def written(value: object) -> str:
+    """Return a number with six digits, a vector in parentheses, anything else as its text."""
+    if isinstance(value, float | np.floating):
+        return f"{value + 0.0:.6g}"  # no minus before zero
+    if isinstance(value, np.ndarray):
+        return written(float(value)) if value.ndim == 0 else f"({', '.join(map(written, value))})"
+    return str(value)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a line, the first few of many; "none" for no names."""
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return (", ".join(names[:MOST_LISTED]) or "none") + more
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with what it counts."""
+    return f"{number} {one if number == 1 else many}"

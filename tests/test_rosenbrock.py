@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from mechanisms import random_system
 from quirk.integrators import RODAS5P, Rosenbrock
-from references import build, load
 
 import quirk
+from benchmarks.references import build, load
 
 FINE = {"rtol": 1e-13, "atol": 1e-15}
 

@@ -5,10 +5,10 @@ import pytest
 from differences import extrapolated, moved_along
 from mechanisms import random_system
 from pairs import KINDS, pair
-from references import build, load
 from test_force_contract import VARIANTS, system_with
 
 import quirk
+from benchmarks.references import build, load
 from quirk.dynamics.constrained_motion import angular_acceleration
 from quirk.dynamics.dense import equations
 from quirk.dynamics.dense.rows import tangent_rows

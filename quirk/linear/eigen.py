@@ -23,6 +23,8 @@ def eigenvalues(A: np.ndarray) -> np.ndarray:
 
 def eigenvectors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues (r,) and vectors (F, r) as columns, fewer than F where zeros are in Jordan blocks."""
+    if not A.size:
+        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
     null = _null(A)
     _, values, vectors = _split(A)
     values = np.concatenate([np.zeros(null.shape[1]), values])

@@ -89,7 +89,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
         stays = missing >= best
         if not stays:
             best, best_step, found = missing, number, state
-        if missing <= FOUND or (stays and missing < MISSED) or number > best_step + MOST_IN_VAIN:
+        if not len(g) or missing <= FOUND or (stays and missing < MISSED) or number > best_step + MOST_IN_VAIN:
             break
         largest = float(np.abs(K).max())
         slower = max(4.0 * slower, SLOWER * largest) if missing > previous else 0.25 * slower

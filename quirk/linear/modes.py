@@ -127,7 +127,9 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
     """Return the modes at a state; see `System.modes`."""
     if count is not None:
         count = validate.whole("System.modes", "count", count)
-        values, shapes, inside = sparse_modes(system, state, t, count)
+    found = None if count is None else sparse_modes(system, state, t, count)
+    if found is not None:
+        values, shapes, inside = found
         about = "equilibrium"
     else:
         linear = linearise(system, state, t)

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 SHIFT = 1e-3
 
 
-def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return so many modes of least |s| or a few more: eigenvalues (k,), shapes (k, n, 12) and internal variables."""
+def sparse_modes(
+    system: System, state: State, t: float, count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return so many modes of least |s| or a few more: eigenvalues (k,), shapes (k, n, 12) and internal variables.
+
+    None where there are hardly more modes than that, and all of them are found as easily.
+    """
     from scipy.sparse.linalg import LinearOperator, eigs, splu
 
     point = Point(system, state, t)
@@ -40,11 +45,12 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[np
             "System.modes: count is for equilibria, and here the state moves or accelerates: leave count out for all "
             "modes, or start from system.equilibrium()"
         )
+    wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal
+    if wanted >= finite:
+        return None
     local = Local.at(point)
     E, F = pencil(point, local)
-    wanted, size = 2 * count + 4, E.shape[0]
-    if wanted >= size - 1:
-        raise InputError(f"System.modes: count={count} is too many for {size} unknowns: leave count out for all modes")
+    size = E.shape[0]
     sigma = SHIFT * _rate(local)
     factors = splu((F - sigma * E).tocsc())
 

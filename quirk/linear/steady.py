@@ -199,7 +199,7 @@ def _stays(free: Free, variation: Variation, steady: Steady) -> bool:
     if not missing <= FITS * scale:
         return False
     there, moved = Free.at(later), steady.carried_later(variation.directions, tau)
-    same = there.coordinates(moved.bodies, moved.internal)
+    same = there.coordinates(moved.bodies, moved.internal[: point.internal])
     if same.shape[0] != same.shape[1] or np.abs(same.T @ same - np.eye(len(same))).max(initial=0.0) > SAME:
         return False
     one = _coefficients(free, steady.seen(variation))

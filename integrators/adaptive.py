@@ -86,7 +86,7 @@ def adaptive_steps(
             k[0], previous, rejected, fresh = within(t, y), SMALLEST_ERROR, False, False
             if not np.isfinite(k[0]).all():
                 raise collapsed(t, y[: tolerance.count], k[: tableau.stages + 1, : tolerance.count])
-            h = h or max(starting_step(within, t, y, k[0], end, tableau, tolerance), 2 * breaks.shortest(t))
+            h = h or max(starting_step(within, t, y, k[0], end, tableau.order, tolerance), 2 * breaks.shortest(t))
             h = min(h, piece.first)
         t_new, uncut = next_end(t, h, piece.end, breaks.max_step), 0.0
         if t_new >= piece.end:
@@ -144,14 +144,14 @@ def step_error(
 
 
 def starting_step(
-    f: Function, t: float, y: np.ndarray, slope: np.ndarray, end: float, tableau: Tableau, tolerance: Tolerance
+    f: Function, t: float, y: np.ndarray, slope: np.ndarray, end: float, order: int, tolerance: Tolerance
 ) -> float:
-    """Return a first step from the sizes of y, y' and y'' (Hairer, Norsett and Wanner, II.4)."""
+    """Return a first step of a method of an order from the sizes of y, y' and y'' (Hairer, Norsett, Wanner, II.4)."""
     size, speed = tolerance.norm(y, y, y), tolerance.norm(slope, y, y)
     h = min(1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed, end - t)
     bend = tolerance.norm(f(t + h, y + h * slope) - slope, y, y) / h if h > 0 else np.inf
     largest = max(speed, bend) if np.isfinite(bend) else speed
-    by_error = max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** (1 / (tableau.order + 1))
+    by_error = max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** (1 / (order + 1))
     return min(100 * h, by_error, end - t)
 
 

@@ -105,7 +105,8 @@ class Phases:
         guards = [*self.guards, *guards]
         if self.compiled:
             switching = self.method == "auto"
-            method = {**TABLEAUX, **ROSENBROCK_METHODS}[EXPLICIT if switching else self.method]
+            name = EXPLICIT if switching else self.method
+            method = TABLEAUX[name] if name in TABLEAUX else ROSENBROCK_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
                 RODAS5P if switching else None,

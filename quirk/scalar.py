@@ -8,8 +8,14 @@ from typing import Any
 class Scalar:
     """A number, lanes or an array of numbers that jets and laws compute with as if they were floats.
 
-    Besides arithmetic it has `function`, `compared` and `chosen`; lanes have `replaced`, arrays `load` and `store`.
+    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `replaced`, arrays `load`, `store` and `zero`.
     """
+
+    load: Any
+    store: Any
+    splat: Any
+    replaced: Any
+    zero: Any
 
     @property
     def written(self) -> bool:

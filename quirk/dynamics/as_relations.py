@@ -20,11 +20,12 @@ def as_relations(model: Model) -> list[PlacedRelation]:
     made = []
     for constraint, bodies in model.joint_bodies:
         first = model.joint_rows[constraint.name].start
-        for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
+        for _, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
             parts = list(group)
             count = sum(len(part.labels) for part in parts)
-            if of_primitives:
-                made.append(_placed(constraint, bodies, parts, slice(first, first + count)))
+            primitives = [part for part in parts if isinstance(part, Primitive)]
+            if primitives:
+                made.append(_placed(constraint, bodies, primitives, slice(first, first + count)))
             first += count
     return made + model.relations
 

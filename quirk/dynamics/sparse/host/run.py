@@ -256,7 +256,7 @@ class CompiledRun:
             h = float(self.run.clock[H])
             if h <= 0:
                 tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
-                h = starting_step(flow, piece.low, y, slope, piece.high, self._method, tolerance)
+                h = starting_step(flow, piece.low, y, slope, piece.high, self._method.order, tolerance)
             self.run.clock[H] = min(max(h, 2 * self._breaks.shortest(t)), piece.first)
         self._begun = True
 

@@ -161,7 +161,9 @@ class Differential:
 
     def _of_laws(self) -> Elements:
         model, slots, applied = self.solver.model, self.solver.slots, self.solver.applied
-        table, entries, sides, motions, names = _Table(), [], [], [], []
+        table, entries, names = _Table(), [], []
+        sides: list[int] = []
+        motions: list[Motion] = []
         for e, (element, rows) in enumerate(model.forces):
             layout = element.layout()
             variables = model.carried.internal.get(element.name, slice(0, 0))
@@ -172,7 +174,7 @@ class Differential:
                 len(sides) + layout.frames, applied.table.entries[ELEMENT_SIZE * e + LAW_INPUT], layout.first_rate,
                 variables.start, layout.internal,
             ))  # fmt: skip
-            sides += [slots.slot[body] for body in rows]
+            sides += [int(slots.slot[body]) for body in rows]
             motions += [element.motion(name) for name in element.motions]
             names += [f"{element}, {name}" for name in element.motions]
         made = self._elements(table, entries, sides, motions, names, OF_LAWS)
@@ -184,7 +186,9 @@ class Differential:
 
     def _of_relations(self) -> Elements:
         slots, applied = self.solver.slots, self.solver.applied
-        table, entries, sides, motions, names, fixed = _Table(), [], [], [], [], []
+        table, entries, names, fixed = _Table(), [], [], []
+        sides: list[int] = []
+        motions: list[Motion] = []
         layouts = [layout_of(placed.relation, len(placed.bodies), OF_RELATIONS) for placed in self.relations]
         for placed, layout in zip(self.relations, layouts, strict=True):
             first, out = table.take(layout.inputs, layout.outputs)
@@ -194,7 +198,7 @@ class Differential:
                 len(motions) + layout.motions, len(sides), len(sides) + layout.frames, layout.rows,
                 placed.rows.start, layout.first_gradient, 0,
             ))  # fmt: skip
-            sides += [slots.slot[body] for body in placed.bodies]
+            sides += [int(slots.slot[body]) for body in placed.bodies]
             motions += list(placed.relation.motions)
             names += [f"{placed.owner}, motion"] * layout.motions
         made = self._elements(table, entries, sides, motions, names, OF_RELATIONS)

@@ -21,6 +21,7 @@ PAGES = {
         "kinematics",
         "long-runs",
         "model-files",
+        "notebooks",
         "planar",
         "plots",
         "results",

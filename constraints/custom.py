@@ -87,7 +87,7 @@ class Implicit(OfBodies):
         self,
         name: str,
         bodies: Body | Ground | Iterable[Body | Ground],
-        phi: Callable[..., Any],
+        phi: Callable[..., Any] | str,
         *,
         level: str = "position",
         units: str = "force",

@@ -152,7 +152,7 @@ class OneSided(OfBodies, Unilateral):
     name : str
     bodies : Body or list of bodies
         GROUND may be among them. The load is that on the second of them, or on the only one, at its centre of mass.
-    gap : function
+    gap : function, or the text of an `Expression`
         ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; returns the quantity that is zero
         where the constraint closes, and positive where it is open.
     unit : "force" or "torque"
@@ -164,7 +164,7 @@ class OneSided(OfBodies, Unilateral):
         self,
         name: str,
         bodies: Body | Ground | Iterable[Body | Ground],
-        gap: Callable[..., Any],
+        gap: Callable[..., Any] | str,
         *,
         unit: str = "force",
         restitution: float = 0.0,

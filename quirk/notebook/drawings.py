@@ -19,8 +19,8 @@ CELL, LABEL = 7, 230
 LABEL_CHARACTERS = 36
 
 
-def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
-    """Return lines over x (nt,), with their names and the range of their values; "" for less than two points."""
+def curves(title: str, x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
+    """Return lines over x (nt,) with a title, their names and the range of their values; "" for less than two points."""
     if len(x) < 2 or not x[-1] > x[0]:
         return ""
     kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
@@ -33,14 +33,14 @@ def curves(x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
         f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{_points(across, line)}"/>'
         for colour, line in zip(COLOURS, up, strict=False)
     )
-    names = "; ".join(
+    names = ", ".join(
         f'<span style="color: {colour}">{escaped(name)}</span>' for colour, name in zip(COLOURS, lines, strict=False)
     )
     ranges = escaped(f"from {low:.6g} to {high:.6g} {unit}, over {x[0]:g} to {x[-1]:g} s")
     return (
         f'<div><svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 -2 {WIDTH} {HEIGHT + 4}" '
         f'xmlns="http://www.w3.org/2000/svg">{paths}</svg>'
-        f'<div style="font-size: 90%">{names} {ranges}</div></div>'
+        f'<div style="font-size: 90%">{escaped(title)}: {names}, {ranges}</div></div>'
     )
 
 

@@ -55,7 +55,9 @@ def of_result(result: Result) -> str:
         f"{residual.position.max():.1e} at position level, {residual.velocity.max():.1e} at velocity level"
     )
     energies = {"total": energy.total, "kinetic": energy.kinetic, "potential": energy.potential}
-    return box(_title(result), facts(entries), curves(result.time, energies, "J"))
+    # As the potential energy is zero anywhere, what there is at the start may be much more than what changes.
+    changes = {name: values - values[0] for name, values in energies.items()}
+    return box(_title(result), facts(entries), curves("energies less those at the start", result.time, changes, "J"))
 
 
 def _title(result: Result) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import socket
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from quirk.errors import InputError
@@ -28,8 +29,22 @@ def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
     except ImportError:
         raise InputError('pictures in a browser need viser: pip install "quirk-dynamics[viewer]"') from None
     _check_free(host, port)
-    with contextlib.redirect_stdout(io.StringIO()):
+    with _silence():
         return viser.ViserServer(host=host, port=port, verbose=False)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Let viser print nothing: by rich, which in notebooks does not write to the standard output."""
+    import rich
+
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        console.quiet = before
 
 
 def _check_free(host: str, port: int) -> None:
@@ -44,7 +59,7 @@ def _check_free(host: str, port: int) -> None:
 
 def stopped(server: Any) -> None:
     """End a server, which prints nothing."""
-    with contextlib.redirect_stdout(io.StringIO()):
+    with _silence():
         server.stop()
 
 

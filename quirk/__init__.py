@@ -31,6 +31,7 @@ _NAMES = {
     ],
     "expression": ["Expression"],
     "frame": ["Frame"],
+    "inverse_dynamics": ["inverse_dynamics"],
     "jets": ["where"],
     "join": ["join"],
     "kinematics": ["kinematics"],

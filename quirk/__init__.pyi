@@ -16,6 +16,7 @@ from .events import *  # noqa: F403
 from .expression import Expression
 from .forces import *  # noqa: F403
 from .frame import Frame
+from .inverse_dynamics import inverse_dynamics
 from .jets import where
 from .join import join
 from .kinematics import kinematics
@@ -44,6 +45,7 @@ __all__ = [
     "State",
     "System",
     "UnknownNameError",
+    "inverse_dynamics",
     "join",
     "kinematics",
     "load",

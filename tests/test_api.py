@@ -92,6 +92,7 @@ NAMES = [
     "distance_between",
     "engage",
     "follow",
+    "inverse_dynamics",
     "join",
     "kinematics",
     "load",

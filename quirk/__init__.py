@@ -32,6 +32,7 @@ _NAMES = {
     ],
     "expression": ["Expression"],
     "frame": ["Frame"],
+    "inverse_dynamics": ["inverse_dynamics"],
     "jets": ["where"],
     "join": ["join"],
     "kinematics": ["kinematics"],

@@ -17,6 +17,7 @@ from .events import *  # noqa: F403
 from .expression import Expression
 from .forces import *  # noqa: F403
 from .frame import Frame
+from .inverse_dynamics import inverse_dynamics
 from .jets import where
 from .join import join
 from .kinematics import kinematics
@@ -47,6 +48,7 @@ __all__ = [
     "StiffnessWarning",
     "System",
     "UnknownNameError",
+    "inverse_dynamics",
     "join",
     "kinematics",
     "load",

@@ -19,7 +19,7 @@ from .dynamics.turns import Turns, angles_at
 from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics
-from .mobility import mobility
+from .mobility import null_motions
 from .progress import ProgressLine
 from .result import Result
 from .segment import Segment
@@ -167,15 +167,18 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
         return 6 * n
     if system.model.rows > MOST_ROWS:
         raise InputError(f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; add drivers")
-    motions = mobility(solver, state, t).null_motions
-    sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
-    moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
-    named = ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
     raise InputError(
         f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; bodies that can still move: "
-        f"{named}: add a driver for each, or simulate the motion; should all be driven, the mechanism stands at a "
+        f"{said_moving(system, null_motions(solver, state, t))}: add a driver for each, or simulate the motion; should all be driven, the mechanism stands at a "
         f"branch point at t = {t:g} s: start at another time"
     )
+
+
+def said_moving(system: System, motions: np.ndarray) -> str:
+    """Return the names of the bodies that move in some of these velocities (f, n, 6), for messages."""
+    sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
+    moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
+    return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
 
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:

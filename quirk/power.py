@@ -109,7 +109,7 @@ def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], flo
         of[name] = np.einsum("tfc,tfc->t", exerted[name].loads[:, :, 0], spin[:, list(rows)])
     of.update(result.constraint_power)
     # What has held bodies all the time has done nothing.
-    of |= {name: np.zeros(nt) for name in result.work if name not in of}
+    of |= {name: np.zeros(nt) for name in (*result.work, *model.carried.work) if name not in of}
     stored = {name: exerted[name].energy for name in placed}
     kinetic = kinetic_energy(model, state)
 

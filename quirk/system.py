@@ -26,6 +26,7 @@ from .state import Kinematics, State, initial_state
 if TYPE_CHECKING:
     import numpy as np
 
+    from .joint_space import JointSpace
     from .linear.equilibrium import Equilibrium
     from .linear.linearisation import Linearisation
     from .linear.modes import Modes
@@ -336,6 +337,30 @@ class System:
         from .virtual_work import virtual_work
 
         return virtual_work(self, self.checked(state), self._time(t), displacement)
+
+    def joint_space(self, state: State, t: float = 0.0, *, coordinates: Any) -> JointSpace:
+        """Return the equation of motion in joint coordinates: mass matrix, bias, gravity and applied loads.
+
+        Parameters
+        ----------
+        state : State
+            Satisfies the constraints.
+        t : s
+        coordinates : names of joints, or pairs of a name and a coordinate as `Drive` has it, such as "translation z"
+            As many as the active constraints leave freedoms, and independent of each other.
+
+        Raises
+        ------
+        InputError
+            If they are not, or the state violates a constraint.
+        """
+        from .assembly import check_poses
+        from .joint_space import joint_space
+
+        checked, t = self.checked(state), self._time(t)
+        if self.model.rows:
+            check_poses(self, checked, t, "poses")
+        return joint_space(self, checked, t, coordinates)
 
     def remove_disallowed_velocity(self, state: State | None = None, t: float = 0.0) -> State:
         """Return the state with the nearest velocities that all active constraints allow, and the same poses.

@@ -93,6 +93,7 @@ NAMES = [
     "distance_between",
     "engage",
     "follow",
+    "inverse_dynamics",
     "join",
     "kinematics",
     "load",

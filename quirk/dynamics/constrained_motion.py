@@ -31,13 +31,13 @@ class ConstrainedMotion:
 
 
 def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
-    """Return omega x J omega (n, 3), body axes.
+    """Return omega x J omega (..., n, 3), body axes.
 
     The middle principal moment is taken from all three, which changes nothing but the round-off of slender bodies.
     """
     middle = np.median(np.linalg.eigvalsh(model.inertia), axis=1)
     unlike = model.inertia - middle[:, None, None] * np.eye(3)
-    return np.cross(omega, np.einsum("nij,nj->ni", unlike, omega))
+    return np.cross(omega, np.einsum("nij,...nj->...ni", unlike, omega))
 
 
 def quaternion_mass(

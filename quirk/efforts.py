@@ -1,0 +1,130 @@
+"""The least efforts of actuators with which a mechanism moves as prescribed.
+
+Of the loads on the bodies that a motion takes, M a - Q, the passive constraints A carry a part A^T lambda, and the
+actuators must exert the rest. In the mass metric the part that no constraint can carry is what the load accelerates: an
+impulse on the mechanism at rest changes its velocities by W z, with z the projection of W^T times it on what the
+constraints allow. So the efforts u solve Z u = z, with a column of Z for each actuator, of rank f where the actuators
+reach all f freedoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import rotation
+from .dynamics.applied import Exerted
+from .dynamics.constrained_motion import gyroscopic
+from .dynamics.model import Model
+from .dynamics.plant import Plant
+from .state import State
+
+
+class UnreachedFreedomsError(Exception):
+    """Raised where the actuators do not reach all freedoms.
+
+    Attributes
+    ----------
+    row : number of the time
+    reached, freedoms : how many they reach, and how many there are
+    """
+
+    def __init__(self, row: int, reached: int, freedoms: int) -> None:
+        self.row, self.reached, self.freedoms = row, reached, freedoms
+        super().__init__(f"{reached} of {freedoms} freedoms at row {row}")
+
+
+def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+    """Return the force in N, and the moment about the centre of mass in N, (nt, n, 6) that accelerations take.
+
+    From states, and accelerations `linear` in N and `angular` in body axes, (nt, n, 3).
+    """
+    turning = np.einsum("nij,tnj->tni", model.inertia, angular) + gyroscopic(model, state.angular_velocity)
+    moment = np.einsum("tnij,tnj->tni", rotation.matrix(state.orientation), turning)
+    return np.concatenate([model.mass[:, None] * linear, moment], axis=2)
+
+
+def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
+    """Return the sum (nt, n, 6), in N, of gravity and of all force elements but those named, at nt times."""
+    total = np.zeros((count, len(model.mass) + 1, 6))
+    total[:, :-1, :3] = model.mass[:, None] * model.gravity
+    for element, rows in model.forces:
+        if element.name not in but:
+            np.add.at(total, (slice(None), list(rows)), forces[element.name].loads[:, :, 0])
+    return total[:, :-1]
+
+
+class Push:
+    """What a unit effort of an actuator exerts: loads (nt, frames, 6) in N on bodies `rows`."""
+
+    def __init__(self, model: Model, forces: dict[str, Exerted], name: str) -> None:
+        (self.rows,) = (list(rows) for element, rows in model.forces if element.name == name)
+        self.loads, self._bodies = forces[name].loads[:, :, 0], len(model.mass)
+
+    def at(self, row: int) -> np.ndarray:
+        """Return the loads (n, 6) on all bodies at one of the times."""
+        found = np.zeros((self._bodies + 1, 6))
+        np.add.at(found, self.rows, self.loads[row])
+        return found[:-1]
+
+
+class Reach:
+    """The efforts that carry given loads, at states (nt, 13 n) along a motion.
+
+    Attributes
+    ----------
+    rank : number of independent rows of the passive constraints
+    """
+
+    def __init__(self, plant: Plant, times: np.ndarray, flat: np.ndarray) -> None:
+        self.model, self.metric, self.times, self.flat = plant.model, plant.metric, times, flat
+        self._solver = plant.solver()
+        self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
+
+    def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the efforts (nt, k) of least sum of weights times squares that do what loads (nt, n, 6) in N do.
+
+        The constraints carry the difference. Raises UnreachedFreedomsError.
+        """
+        found = np.zeros((len(self.times), len(pushes)))
+        freedoms = 6 * len(self.model.mass) - self.rank
+        for row in range(len(self.times)):
+            self._take(row)
+            Z = np.stack([self._seen(push.at(row)) for push in pushes], axis=1)
+            # What is left of a load that the constraints carry is round-off.
+            lengths = np.linalg.norm(Z, axis=0)
+            felt = lengths > self.model.rank_tolerance * np.array([self._size(push.at(row)) for push in pushes])
+            lengths, Z = np.where(felt, lengths, 1.0), np.where(felt, Z, 0.0)
+            U, s, _ = np.linalg.svd(Z / lengths, full_matrices=False)
+            reached = int((s > self.model.rank_tolerance * s[0]).sum()) if s[0] > 0 else 0
+            if reached < freedoms:
+                raise UnreachedFreedomsError(row, reached, freedoms)
+            basis = U[:, :freedoms]
+            # Where there is no choice, columns of unit length serve the digits.
+            scale = np.sqrt(weights) if len(pushes) > freedoms else lengths
+            found[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ self._seen(loads[row])) / scale
+        return found
+
+    def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
+        """Return what unit efforts accelerate at one of the times, (6 n, k) in coordinates of the mass metric."""
+        self._take(row)
+        return np.stack([self._seen(push.at(row)) for push in pushes], axis=1)
+
+    def _take(self, row: int) -> None:
+        """Go to one of the states."""
+        solver, t = self._solver, float(self.times[row])
+        state = State.unpack(self.flat[row][: 13 * len(self.model.mass)])
+        if solver.redundant:
+            solver.choose_state(state, t)
+        self._t, self._y, self._R = t, solver.slots.state_to_lanes(self.flat[row]), rotation.matrix(state.orientation)
+
+    def _seen(self, load: np.ndarray) -> np.ndarray:
+        """The part (6 n,) of a load (n, 6) in N that the constraints do not carry, in the mass metric."""
+        change, _ = self._solver.respond(self._y, self._t, np.zeros(self.model.rows), load)
+        return self.metric.coordinates(change[:, :3], change[:, 3:])
+
+    def _size(self, load: np.ndarray) -> float:
+        """How large that part were without constraints."""
+        turned = np.einsum("nij,ni->nj", self._R, load[:, 3:])
+        return float(np.linalg.norm(self.metric.rows(np.concatenate([load[:, :3], turned], axis=1))))

@@ -53,8 +53,8 @@ def inverse_dynamics(
 ) -> InverseDynamicsResult:
     """Find what actuators must exert so that a mechanism moves as its drivers prescribe.
 
-    The drivers leave the mechanism no freedom, as for `quirk.kinematics`, and may be anywhere. The actuators exert loads
-    in their place, through serial chains, loops and redundant constraints.
+    The drivers leave the mechanism no freedom, as for `quirk.kinematics`, and may be anywhere. The actuators exert
+    loads in their place, through serial chains, loops and redundant constraints.
 
     Parameters
     ----------
@@ -178,7 +178,8 @@ class _Problem:
             motions = null_motions(self.system.plant.solver(), self.motion.state_at(row), t)
             free = np.array([self.reach.metric.coordinates(m[:, :3], m[:, 3:]) for m in motions])
             unreached = np.linalg.svd(free @ self.reach.reached(pushes, row))[0][:, -left:]
-            said += f"; bodies that move in what they do not reach: {said_moving(self.system, np.tensordot(unreached.T, motions, 1))}"
+            moving = said_moving(self.system, np.tensordot(unreached.T, motions, 1))
+            said += f"; bodies that move in what they do not reach: {moving}"
         return f"{said}: name further actuators, or name in drivers only those that they are to replace"
 
 

@@ -167,9 +167,10 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
         return 6 * n
     if system.model.rows > MOST_ROWS:
         raise InputError(f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; add drivers")
+    moving = said_moving(system, null_motions(solver, state, t))
     raise InputError(
         f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; bodies that can still move: "
-        f"{said_moving(system, null_motions(solver, state, t))}: add a driver for each, or simulate the motion; should all be driven, the mechanism stands at a "
+        f"{moving}: add a driver for each, or simulate the motion; should all be driven, the mechanism stands at a "
         f"branch point at t = {t:g} s: start at another time"
     )
 

@@ -20,7 +20,7 @@ LABEL_CHARACTERS = 36
 
 
 def curves(title: str, x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
-    """Return lines over x (nt,) with a title, their names and the range of their values; "" for less than two points."""
+    """Return lines over x (nt,) with a title, names and the range of their values; "" for less than two points."""
     if len(x) < 2 or not x[-1] > x[0]:
         return ""
     kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))

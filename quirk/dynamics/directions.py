@@ -57,12 +57,3 @@ class Directions:
             inertia=np.zeros((n, 3, 3, count)),
             gravity=np.zeros((3, count)),
         )
-
-    @classmethod
-    def of_state(cls, model: Model) -> Directions:
-        """Return the 12 n directions of the bodies, body after body, then those of the internal variables."""
-        n, k = len(model.mass), sum(s.stop - s.start for s in model.carried.internal.values())
-        made = cls.none(model, FREEDOMS * n + k)
-        made.bodies.reshape(FREEDOMS * n, -1)[:, : FREEDOMS * n] = np.eye(FREEDOMS * n)
-        made.internal[:k, FREEDOMS * n :] = np.eye(k)
-        return made

@@ -55,7 +55,6 @@ class ImplicitSystem:
             row_by_pose=aligned(BLOCK * sides),
             row_by_velocity=aligned(BLOCK * sides),
             kept=aligned(8 * R),
-            scale=aligned(8 * R),
             turn=aligned(2 * PAIR * S),
             factor=aligned(numbers),
             vector=aligned(NODE * len(coupling.size)),

@@ -7,7 +7,7 @@ import numpy as np
 from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store, total
 
-from .tables import BLOCK, NODE, Coupling
+from .tables import NODE, Coupling
 
 
 @kernel
@@ -101,10 +101,3 @@ def solve_blocks(coupling: Coupling, factor: np.ndarray, vector: np.ndarray) -> 
         mine, d = load(vector, NODE * k), coupling.diagonal[k]
         for row in range(coupling.size[k]):
             put(vector, NODE * k + row, total(load(factor, d + 8 * row) * mine))
-
-
-@kernel
-def clear_block(factor: np.ndarray, o: int) -> None:
-    """Fill a block with zeros."""
-    for row in range(0, BLOCK, 8):
-        store(factor, o + row, splat(0.0))

@@ -196,7 +196,6 @@ def keep_rows(
             put3(implicit.rows, o + 3, scaled_moment(constants, c, kin, k, moment))
             square += total(load(implicit.rows, o) * load(implicit.rows, o))
         scale = at(implicit.kept, 8 * r + row) / square**0.5 if square > 0.0 else 0.0
-        put(implicit.scale, 8 * r + row, scale)
         for side in range(begin, end):
             if implicit.blocks.side_slot[side] >= 0:
                 o = BLOCK * side + 8 * row

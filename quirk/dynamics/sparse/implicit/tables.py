@@ -78,10 +78,9 @@ class Implicit(NamedTuple):
 
     seeds (2 * SEED slots,): unit changes of poses and of velocities · moving (2 * MOVING slots,): what follows ·
     by_pose, by_velocity (PAIR Q,): derivatives of scaled loads · rows, row_by_pose, row_by_velocity (BLOCK S,): rows A
-    and derivatives of Phi'', scaled · kept (8 R,): which rows count · scale (8 R,): one over their lengths · turn
-    (2 * PAIR slots,): how poses and velocities of each body follow from its scaled acceleration · factor: the
-    factorisation · vector (NODE N,): right-hand side and solution · pose, speed (NODE slots,): dq, dv of each body ·
-    scratch (2 * BLOCK,)
+    and derivatives of Phi'', scaled · kept (8 R,): which rows count · turn (2 * PAIR slots,): how poses and velocities
+    of each body follow from its scaled acceleration · factor: the factorisation · vector (NODE N,): right-hand side
+    and solution · pose, speed (NODE slots,): dq, dv of each body · scratch (2 * BLOCK,)
     """
 
     tangents: Tangents
@@ -95,7 +94,6 @@ class Implicit(NamedTuple):
     row_by_pose: np.ndarray
     row_by_velocity: np.ndarray
     kept: np.ndarray
-    scale: np.ndarray
     turn: np.ndarray
     factor: np.ndarray
     vector: np.ndarray

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import validate
-from .constraints import Drive, Joint
+from .constraints import Constraint, Drive, Joint
+from .constraints.relation import Relation
 from .errors import InputError
 from .forces import Actuator, Controller, Force, ForceElement, Thruster, Torque
 from .forces.joint_actuation import Actuated
@@ -58,6 +59,9 @@ def actuations(system: System, names: Any) -> list[Actuation]:
 
 def _actuation(system: System, name: Any) -> Actuation:
     part = system[name]
+    if isinstance(part, Constraint) and follows_motions(part):
+        hint = f"{part.joint}" if isinstance(part, Drive) else "the joint at which its motor is to act"
+        raise InputError(f"{OWNER}: actuators names {part}, which is a driver: name {hint} instead")
     if isinstance(part, Joint):
         return _at_joint(system, part)
     if isinstance(part, Actuated | Controller):
@@ -75,8 +79,12 @@ def _actuation(system: System, name: Any) -> Actuation:
         )  # fmt: skip
     if isinstance(part, Force | Torque):
         return _on_body(part)
-    hint = f": name its joint, {part.joint}, instead" if isinstance(part, Drive) else ""
-    raise InputError(f"{OWNER}: actuators must name {KINDS}; got {part}{hint}")
+    raise InputError(f"{OWNER}: actuators must name {KINDS}; got {part}")
+
+
+def follows_motions(constraint: Constraint) -> bool:
+    """Whether a constraint is a driver."""
+    return any(one.motions for one in constraint.primitives if isinstance(one, Relation))
 
 
 def _at_joint(system: System, joint: Joint) -> Actuation:

@@ -91,10 +91,11 @@ class Reach:
         freedoms = 6 * len(self.model.mass) - self.rank
         for row in range(len(self.times)):
             self._take(row)
-            Z = np.stack([self._seen(push.at(row)) for push in pushes], axis=1)
+            exerted = [push.at(row) for push in pushes]
+            Z = np.stack([self._seen(load) for load in exerted], axis=1)
             # What is left of a load that the constraints carry is round-off.
             lengths = np.linalg.norm(Z, axis=0)
-            felt = lengths > self.model.rank_tolerance * np.array([self._size(push.at(row)) for push in pushes])
+            felt = lengths > self.model.rank_tolerance * np.array([self._size(load) for load in exerted])
             lengths, Z = np.where(felt, lengths, 1.0), np.where(felt, Z, 0.0)
             U, s, _ = np.linalg.svd(Z / lengths, full_matrices=False)
             reached = int((s > self.model.rank_tolerance * s[0]).sum()) if s[0] > 0 else 0

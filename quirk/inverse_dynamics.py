@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .actuators import OWNER, Actuation, actuated, actuations, costs, over_time
+from .actuators import OWNER, Actuation, actuated, actuations, costs, follows_motions, over_time
 from .constraints import Constraint
-from .constraints.relation import Relation
 from .efforts import Push, Reach, UnreachedFreedomsError, applied_loads, inertia_loads
 from .errors import InputError, SimulationError
 from .forces import Friction
@@ -187,14 +186,10 @@ def _replaced(system: System, names: Any) -> list[str]:
     """Return the names of the drivers that actuators replace, by default of all that are active."""
     active = [constraint for constraint in system.constraints if constraint.name in system.model.joint_rows]
     if names is None:
-        return [constraint.name for constraint in active if _follows_motions(constraint)]
+        return [constraint.name for constraint in active if follows_motions(constraint)]
     listed = [names] if isinstance(names, str | Constraint) else list(names)
     parts = [system[name] for name in listed]
     for part in parts:
         if part not in active:
             raise InputError(f"{OWNER}: drivers must name constraints that are switched on; got {part}")
     return [part.name for part in parts]
-
-
-def _follows_motions(constraint: Constraint) -> bool:
-    return any(one.motions for one in constraint.primitives if isinstance(one, Relation))

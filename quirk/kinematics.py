@@ -22,7 +22,7 @@ from .integrators import Statistics
 from .mobility import null_motions
 from .progress import ProgressLine
 from .result import Result
-from .segment import Segment
+from .segment import Segment, joined
 from .state import Kinematics, State
 from .system import System
 
@@ -40,7 +40,8 @@ class KinematicResult(Result):
     @cached_property
     def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
-        return self.acceleration_derivative(1)
+        found = [segment.derivatives for segment in self.segments]
+        return joined([d.linear[:, 0] for d in found]), joined([d.angular[:, 0] for d in found])
 
     @property
     def work(self) -> dict[str, np.ndarray]:

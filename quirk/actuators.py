@@ -141,7 +141,7 @@ def costs(found: Sequence[Actuation], weights: Any, length: float) -> np.ndarray
     names = [one.name for one in found]
     if isinstance(weights, Mapping):
         given = {getattr(name, "name", name): weight for name, weight in weights.items()}
-        if sorted(given) != sorted(names):
+        if set(given) != set(names):
             raise InputError(f"{OWNER}: weights must name all actuators and no other; got {weights!r} for {names}")
         weights = [given[name] for name in names]
     numbers = validate.numbers(weights)

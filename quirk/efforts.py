@@ -51,7 +51,8 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
     total[:, :-1, :3] = model.mass[:, None] * model.gravity
     for element, rows in model.forces:
         if element.name not in but:
-            np.add.at(total, (slice(None), list(rows)), forces[element.name].loads[:, :, 0])
+            for end, body in enumerate(rows):
+                total[:, body] += forces[element.name].loads[:, end, 0]
     return total[:, :-1]
 
 

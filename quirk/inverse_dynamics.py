@@ -188,7 +188,7 @@ def _replaced(system: System, names: Any) -> list[str]:
     if names is None:
         return [constraint.name for constraint in active if follows_motions(constraint)]
     listed = [names] if isinstance(names, str | Constraint) else list(names)
-    parts = [system[name] for name in listed]
+    parts = [system[str(getattr(name, "name", name))] for name in listed]
     for part in parts:
         if part not in active:
             raise InputError(f"{OWNER}: drivers must name constraints that are switched on; got {part}")

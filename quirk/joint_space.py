@@ -110,7 +110,7 @@ def _drives(coordinates: Any, system: System) -> list[Drive]:
     found: list[Drive] = []
     for given in listed:
         name, part = given if isinstance(given, tuple | list) and len(given) == 2 else (given, None)
-        joint = system[name]
+        joint = system[str(getattr(name, "name", name))]
         if not isinstance(joint, Joint):
             raise InputError(f"{OWNER}: coordinates must name joints; got {joint}")
         kind, axis = driven_coordinate(f"{OWNER}: coordinates", joint, part)

@@ -1,6 +1,7 @@
 """Imports run one way, floor by floor."""
 
 import ast
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,16 @@ def test_dense_and_compiled_sides_do_not_know_each_other(side, other):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 assert other not in (node.module or "").split("."), f"{path.relative_to(folder)}, line {node.lineno}"
+
+
+def test_every_package_is_installed():
+    """A wheel has what `setup.cfg` lists, and nothing else; in place all is found, listed or not."""
+    config = ConfigParser()
+    config.read(Path(__file__).parents[1] / "setup.cfg")
+    listed = {line for line in config["options"]["packages"].split("\n") if line and not line.startswith("#")}
+    there = {
+        ".".join(["quirk", *([name] if name else []), *path.parent.relative_to(folder).parts])
+        for name, folder in FOLDERS.items()
+        for path in folder.rglob("__init__.py")
+    }
+    assert listed == there

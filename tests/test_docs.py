@@ -18,6 +18,7 @@ PAGES = {
         "events",
         "forces",
         "import",
+        "inverse-dynamics",
         "kinematics",
         "long-runs",
         "model-files",

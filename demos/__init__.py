@@ -12,6 +12,7 @@ DEMOS = {
     "quick-return": "the ram of a shaping machine cuts slowly and returns fast",
     "planetary-gears": "three planets between a driven sun and a fixed ring turn their carrier",
     "slider-crank": "torque and bearing loads of an engine at constant speed, by inverse dynamics",
+    "computed-torque": "a robot follows a path under torques found by inverse dynamics, with feedback and without",
     "cam-follower": "a follower moves along a spline of degree 5; its spring keeps it on the cam, up to some speed",
     "counting-pendulum": "a pendulum counts its passages through the vertical, and stops after ten",
     "cut-linkage": "the rocker of a four-bar linkage breaks off at a load",

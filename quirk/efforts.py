@@ -79,7 +79,7 @@ class Reach:
     """
 
     def __init__(self, plant: Plant, times: np.ndarray, flat: np.ndarray) -> None:
-        self.model, self.metric, self.times, self.flat = plant.model, plant.metric, times, flat
+        self.model, self.times, self.flat = plant.model, times, flat
         self._solver = plant.solver()
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
@@ -91,12 +91,12 @@ class Reach:
         found = np.zeros((len(self.times), len(pushes)))
         freedoms = 6 * len(self.model.mass) - self.rank
         for row in range(len(self.times)):
-            self._take(row)
-            exerted = [push.at(row) for push in pushes]
-            Z = np.stack([self._seen(load) for load in exerted], axis=1)
+            exerted = np.stack([*(push.at(row) for push in pushes), loads[row]])
+            free, whole = self._solver.left_free(*self._at(row), exerted)
+            Z, wanted = free[:-1].T, free[-1]
             # What is left of a load that the constraints carry is round-off.
             lengths = np.linalg.norm(Z, axis=0)
-            felt = lengths > self.model.rank_tolerance * np.array([self._size(load) for load in exerted])
+            felt = lengths > self.model.rank_tolerance * np.linalg.norm(whole[:-1], axis=1)
             lengths, Z = np.where(felt, lengths, 1.0), np.where(felt, Z, 0.0)
             U, s, _ = np.linalg.svd(Z / lengths, full_matrices=False)
             reached = int((s > self.model.rank_tolerance * s[0]).sum()) if s[0] > 0 else 0
@@ -105,28 +105,16 @@ class Reach:
             basis = U[:, :freedoms]
             # Where there is no choice, columns of unit length serve the digits.
             scale = np.sqrt(weights) if len(pushes) > freedoms else lengths
-            found[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ self._seen(loads[row])) / scale
+            found[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ wanted) / scale
         return found
 
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
         """Return what unit efforts accelerate at one of the times, (6 n, k) in coordinates of the mass metric."""
-        self._take(row)
-        return np.stack([self._seen(push.at(row)) for push in pushes], axis=1)
+        return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
-    def _take(self, row: int) -> None:
-        """Go to one of the states."""
+    def _at(self, row: int) -> tuple[np.ndarray, float]:
+        """One of the states, in blocks of eight, and its time."""
         solver, t = self._solver, float(self.times[row])
-        state = State.unpack(self.flat[row][: 13 * len(self.model.mass)])
         if solver.redundant:
-            solver.choose_state(state, t)
-        self._t, self._y, self._R = t, solver.slots.state_to_lanes(self.flat[row]), rotation.matrix(state.orientation)
-
-    def _seen(self, load: np.ndarray) -> np.ndarray:
-        """The part (6 n,) of a load (n, 6) in N that the constraints do not carry, in the mass metric."""
-        change, _ = self._solver.respond(self._y, self._t, np.zeros(self.model.rows), load)
-        return self.metric.coordinates(change[:, :3], change[:, 3:])
-
-    def _size(self, load: np.ndarray) -> float:
-        """How large that part were without constraints."""
-        turned = np.einsum("nij,ni->nj", self._R, load[:, 3:])
-        return float(np.linalg.norm(self.metric.rows(np.concatenate([load[:, :3], turned], axis=1))))
+            solver.choose_state(self.model.carried.state(self.flat[row]), t)
+        return solver.slots.state_to_lanes(self.flat[row]), t

@@ -21,6 +21,8 @@ from .system import System
 # Efforts against friction that depends on the loads, which depend on the efforts, are found when they change by less
 # than this part of the largest; so many rounds are tried.
 SETTLED, MOST_ROUNDS = 1e-12, 200
+# Changes beyond so many times the largest effort without this friction go on growing.
+GROWN = 1e3
 
 
 class InverseDynamicsResult(KinematicResult):
@@ -132,11 +134,14 @@ class _Problem:
         found = self._lifting(pushes, self._missing(probed, self.elements))
         if not any(isinstance(force, Friction) for force in self.system.forces):
             return found
+        largest = np.abs(found).max()
         for _ in range(MOST_ROUNDS):
             change = self._lifting(pushes, self._missing(self.acting(found)))
             found = found + change
             if np.abs(change).max() <= SETTLED * np.abs(found).max():
                 return found
+            if np.abs(change).max() > GROWN * largest:
+                break
         worst = int(np.argmax(np.abs(change).max(axis=1)))
         raise SimulationError(
             f"{OWNER}: at t = {self.motion.time[worst]:g} s no efforts are found that overcome the friction that grows "
@@ -174,8 +179,9 @@ class _Problem:
             f"leave without {', '.join(self.replaced) or 'drivers'} at t = {t:g} s"
         )
         if self.motion.model.rows <= MOST_ROWS:
-            motions = null_motions(self.system.plant.solver(), self.motion.state_at(row), t)
-            free = np.array([self.reach.metric.coordinates(m[:, :3], m[:, 3:]) for m in motions])
+            plant = self.system.plant
+            motions = null_motions(plant.solver(), self.motion.state_at(row), t)
+            free = np.array([plant.metric.coordinates(m[:, :3], m[:, 3:]) for m in motions])
             unreached = np.linalg.svd(free @ self.reach.reached(pushes, row))[0][:, -left:]
             moving = said_moving(self.system, np.tensordot(unreached.T, motions, 1))
             said += f"; bodies that move in what they do not reach: {moving}"

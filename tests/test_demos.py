@@ -117,6 +117,15 @@ def slider_crank(result):
     np.testing.assert_allclose(pin[:, 1], 0.5 * (piston.acceleration[:, 1] + 9.81) - force, atol=1e-7)
 
 
+def computed_torque(result):
+    """The tip follows its path under the torques and feedback, which has nothing to do."""
+    (x, x_rate), (y, y_rate) = ((0.2, 0.4 * np.pi), (0.1, 0.8 * np.pi))
+    path = np.stack([x * np.sin(x_rate * result.time), 0.75 + y * np.sin(y_rate * result.time)], axis=1)
+    assert np.abs(result["tip"].point[:, :2] - path).max() < 1e-11
+    for side in ("left", "right"):
+        assert np.abs(result[f"{side} motor feedback"].along()).max() < 1e-8 * np.abs(result[f"{side} motor"].along()).max()
+
+
 def cam_follower(result):
     from quirk.demos.cam_follower import SLOW, lift
 
@@ -277,6 +286,7 @@ CHECKS = [
     quick_return,
     planetary_gears,
     slider_crank,
+    computed_torque,
     cam_follower,
     counting_pendulum,
     cut_linkage,

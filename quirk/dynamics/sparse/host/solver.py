@@ -321,6 +321,31 @@ class Solver:
         change[:, 3:] = np.einsum("nij,nj->ni", W, total[:, 3:])
         return change, multipliers
 
+    def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the part of loads that constraints do not carry, and all of them, in the mass metric: (k, 6 n) each.
+
+        A load is W^T times force and torque, where W W^T = M^-1; the part is its projection on what the rows allow.
+
+        Parameters
+        ----------
+        y : (size,)
+        loads : (k, n, 6) forces in N, and moments about the centres of mass in N
+        """
+        model, work = self.model, self.work
+        R = rotation.matrix(model.carried.state(self.slots.state_from_lanes(y)).orientation)
+        given, root = loads.copy(), np.sqrt(model.mass)[:, None]
+        given[..., 3:] = np.einsum("nji,nkj,cnk->cni", self._inverse_root, R, loads[..., 3:])
+        free = given.copy()
+        work.goal[:] = 0.0
+        for load, left in zip(given, free, strict=True):
+            work.wrench[:] = self.slots.to_lanes(load)
+            if model.rows:
+                self._do(IMPULSE, y, t)
+            left[:] = self.slots.from_lanes(work.wrench, WRENCH_SIZE)
+        for part in (free, given):
+            part[..., :3] /= root
+        return free.reshape(len(loads), -1), given.reshape(len(loads), -1)
+
     def _do(
         self,
         task: int,

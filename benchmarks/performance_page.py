@@ -16,6 +16,7 @@ from .markdown import page, table
 from .row import in_units
 
 DOCS = Path(__file__).parents[1] / "docs"
+COMPARED = ("case", "bodies", "QuIRK", "quickest", "other engine", "its time", "quickest", "ratio")
 PICTURES = ("work-precision.png", "scaling.png")
 NAMES = {"quirk-dynamics": "QuIRK", "pin": "Pinocchio", "mujoco": "MuJoCo", "exudyn": "Exudyn"}
 
@@ -24,9 +25,9 @@ the other engine's time over QuIRK's: above 1 QuIRK takes less, below 1 it takes
 
 HOW = """Mechanisms are built as `quirk.System`, and the other engines get theirs from there; before one is timed, its
 accelerations must agree with QuIRK's to 1e-8 of the largest. A batch of repetitions lasts 50 ms or more, batches of
-both sides alternate, and the ratio is the median of those of neighbouring batches; times are medians. Pinocchio's and
-MuJoCo's repetitions are inside their libraries, so that no call from Python is in their times. `benchmarks/README.md`
-has the settings of each engine."""
+both sides alternate, and the ratio is the median of those of neighbouring batches; times are medians, with the quickest
+batch beside them. Pinocchio's and MuJoCo's repetitions are inside their libraries, so that no call from Python is in
+their times. `benchmarks/README.md` has the settings of each engine."""
 
 SMALL = """**This is a smoke test: small cases, few repetitions. Its times say nothing.**"""
 
@@ -44,6 +45,9 @@ than 50 ms, or it was not tried with so many bodies."""
 COLD = """A fresh process imports the library, builds the chain, and computes its first result. *nothing compiled* is
 the first use after an installation, when QuIRK compiles its kernels; later processes find them in files. What QuIRK
 needs is imported where it is first used, and so counts in *build*."""
+
+
+EARLIER = """The two pictures are of an earlier run, of commit {commit}: they do not show the numbers of the tables."""
 
 
 def machine(record: dict[str, Any]) -> str:
@@ -75,16 +79,21 @@ def compared(rows: list[dict[str, Any]]) -> str:
             row["case"].split(", us per rod")[0],
             str(row["details"].get("bodies", "")),
             row["quirk"],
+            _quickest(row, "quirk"),
             row["peer"],
             row["other"],
+            _quickest(row, "peer"),
             ratio(row) if row["peer"] else "",
         ]
         for row in rows
     ]
     notes = [f"* {row['case']}: {row['note']}." for row in rows if row["note"]]
-    return "\n\n".join(
-        [table(["case", "bodies", "QuIRK", "other engine", "its time", "ratio"], cells), "\n".join(notes)]
-    )
+    return "\n\n".join([table(COMPARED, cells), "\n".join(notes)])
+
+
+def _quickest(row: dict[str, Any], side: str) -> str:
+    timing = row["details"].get(side)
+    return in_units(timing["minimum_s"]) if timing else ""
 
 
 def ratio(row: dict[str, Any]) -> str:
@@ -144,8 +153,15 @@ def starts(rows: list[dict[str, Any]]) -> str:
     return table(["case", "engine", "import", "build", "first result", "together"], cells)
 
 
-def written(record: dict[str, Any], pictures: str) -> str:
-    """Return the page; `pictures` is the folder of the pictures, as the page names it."""
+def written(record: dict[str, Any], pictures: str, drawn: str | None = None) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    record : what `python -m benchmarks` stores
+    pictures : the folder of the pictures, as the page names it
+    drawn : of which commit the pictures are, if not of the record
+    """
     warm = record["warm"]
     t, enough = goal(record["small"])
     to_accuracy = [row for row in warm if row["case"].startswith("ball_chain10")]
@@ -156,6 +172,7 @@ def written(record: dict[str, Any], pictures: str) -> str:
         f"<!-- Written by python -m benchmarks.performance_page; do not edit. -->\n\n{INTRODUCTION}",
         SMALL if record["small"] else "",
         f"## How it was measured\n\n{machine(record)}\n\n{HOW}",
+        EARLIER.format(commit=drawn) if drawn else "",
         f"## Evaluations and steps\n\n{STEPS}\n\n{compared(timed)}",
         f"## Time to an accuracy\n\n{GOAL.format(t=t, enough=enough)}",
         reached(record["work_precision"], to_accuracy),
@@ -173,13 +190,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.performance_page", description="write the page")
     parser.add_argument("record", type=Path, help="benchmarks.json, with its pictures beside it")
     parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the page")
+    parser.add_argument("--pictures-of", metavar="COMMIT", help="keep the pictures, which are of that commit")
     given = parser.parse_args()
     record = json.loads(given.record.read_text(encoding="utf-8"))
     images = given.docs / "images"
     images.mkdir(parents=True, exist_ok=True)
-    for name in PICTURES:
+    for name in () if given.pictures_of else PICTURES:
         shutil.copyfile(given.record.parent / name, images / name)
-    (given.docs / "performance.md").write_text(written(record, "images/"), encoding="utf-8")
+    (given.docs / "performance.md").write_text(written(record, "images/", given.pictures_of), encoding="utf-8")
     print(f"wrote {given.docs / 'performance.md'}")
 
 

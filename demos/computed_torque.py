@@ -1,7 +1,7 @@
 """Computed torque control of a robot: efforts found beforehand by inverse dynamics, and feedback that holds the path.
 
 Two motors on the ground move the tip of a closed linkage of four bars, which stands above them: without feedback it
-falls over. Drivers at the tip prescribe its path, and what the motors must exert for that is found for the whole motion.
+falls over. Drivers at the tip prescribe its path, and what the motors must exert for that is found for all of the motion.
 The robot then runs freely under these torques: alone, with feedback, and with feedback alone.
 """
 
@@ -38,7 +38,9 @@ def build() -> quirk.System:
         planar.Revolute("right elbow", right_fore, right, point=CORNERS[3]),
     ]
     path = [
-        planar.SlotDriver(name, GROUND, left_fore, Motion.sinusoid(*swing, offset=start), vector_i=axis, point_j=TIP[:2])
+        planar.SlotDriver(
+            name, GROUND, left_fore, Motion.sinusoid(*swing, offset=start), vector_i=axis, point_j=TIP[:2]
+        )
         for name, swing, start, axis in zip(("path x", "path y"), PATH, CORNERS[2], np.eye(2), strict=True)
     ]
     motors = [quirk.JointTorque(name, joint, 0.0) for name, joint in zip(MOTORS, shoulders, strict=True)]

@@ -94,8 +94,12 @@ def gough():
             quirk.Prismatic(f"leg {k}", lower, upper, axis=u),
             quirk.Spherical(f"head {k}", upper, plate, point=head),
         ]  # fmt: skip
-    items.append(quirk.TrajectoryDrive("path", GROUND, plate, *(sinusoid(x, c) for x, c in zip(SHIFT, PLATE))))
-    items += [quirk.Drive(f"turn {a}", items[1], sinusoid(x), f"rotation {a}") for a, x in zip("xyz", TURN)]
+    items.append(
+        quirk.TrajectoryDrive("path", GROUND, plate, *(sinusoid(x, c) for x, c in zip(SHIFT, PLATE, strict=True)))
+    )
+    items += [
+        quirk.Drive(f"turn {a}", items[1], sinusoid(x), f"rotation {a}") for a, x in zip("xyz", TURN, strict=True)
+    ]
     return quirk.System(items, gravity=WEIGHT)
 
 
@@ -172,7 +176,7 @@ def serial(count=7):
     links, items, at = [], [], np.zeros(3)
     for k in range(count):
         axis = np.eye(3)[[2, 1, 0][k % 3]]
-        end = at + [0.05, 0.02 * k, 0.3]
+        end = at + np.array([0.05, 0.02 * k, 0.3])
         moments = rng.uniform(0.02, 0.04, size=3)
         link = Body(f"link {k}", 3.0 / (k + 1), moments, position=(at + end) / 2)
         joint = quirk.Revolute(f"joint {k}", links[-1] if links else GROUND, link, point=at, axis=axis)
@@ -186,7 +190,7 @@ def recursive_newton_euler(system, times, count=7):
     """Joint torques (nt, count): out along the arm for motions, and back for loads."""
     efforts = np.zeros((len(times), count))
     bodies = [system[f"link {k}"] for k in range(count)]
-    points = [np.zeros(3)] + [2 * b.position - p for b, p in zip(bodies, _starts(bodies))]
+    points = [np.zeros(3)] + [2 * b.position - p for b, p in zip(bodies, _starts(bodies), strict=True)]
     for row, t in enumerate(times):
         R, w, dw, p, dv = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3), -WEIGHT
         out = []
@@ -238,7 +242,21 @@ def test_an_arm_of_seven_hinges_and_its_joint_space():
 
 def jansen():
     """Theo Jansen's walking linkage, of its eleven numbers, m; the crank turns steadily."""
-    length = dict(a=38, b=41.5, c=39.3, d=40.1, e=55.8, f=39.4, g=36.7, h=65.7, i=49, j=50, k=61.9, l=7.8, m=15)
+    length = {
+        "a": 38,
+        "b": 41.5,
+        "c": 39.3,
+        "d": 40.1,
+        "e": 55.8,
+        "f": 39.4,
+        "g": 36.7,
+        "h": 65.7,
+        "i": 49,
+        "j": 50,
+        "k": 61.9,
+        "l": 7.8,
+        "m": 15,
+    }
     n = {key: value / 100 for key, value in length.items()}
     crank, pivot = np.array([0.0, 0.0]), np.array([-n["a"], -n["l"]])
     pin = np.array([n["m"], 0.0])
@@ -310,7 +328,7 @@ def test_more_actuators_than_freedoms_share_by_weights():
     efforts = [np.stack([run.effort[name] for name in names], axis=1) for run in runs]
     # What differs moves nothing; where the weighted sum of squares is least it is at right angles to all of that.
     idle = efforts[1] - efforts[0], efforts[2] - efforts[0]
-    assert min(np.linalg.matrix_rank(np.stack(pair), tol=1e-6) for pair in zip(*idle)) == 2
+    assert min(np.linalg.matrix_rank(np.stack(pair), tol=1e-6) for pair in zip(*idle, strict=True)) == 2
     for weight, found in zip(weights, efforts, strict=True):
         for free in idle:
             products = np.einsum("k,tk,tk->t", weight, found, free)
@@ -319,7 +337,7 @@ def test_more_actuators_than_freedoms_share_by_weights():
     assert np.abs(runs[0]["J2"].force() - runs[1]["J2"].force()).max() > 0.1
     for run in runs:
         agree(run.segments[0].dynamics.linear, run.accelerations[0])
-    by_name = quirk.inverse_dynamics(system, TIMES, names, weights=dict(zip(names, weights[1])))
+    by_name = quirk.inverse_dynamics(system, TIMES, names, weights=dict(zip(names, weights[1], strict=True)))
     agree(by_name.effort["J3"], efforts[1][:, 2], 1e-14)
     default = quirk.inverse_dynamics(system, TIMES, names)
     agree(default.effort["J3"], efforts[0][:, 2], 1e-12)
@@ -425,7 +443,7 @@ def flyer(thrusts):
     ship = Body("ship", 50.0, [3.0, 4.0, 5.0])
     free = quirk.Free("pose", GROUND, ship)
     items = [ship, free, quirk.TrajectoryDrive("path", GROUND, ship, *(sinusoid(x) for x in SHIFT))]
-    items += [quirk.Drive(f"turn {a}", free, sinusoid(x), f"rotation {a}") for a, x in zip("xyz", TURN)]
+    items += [quirk.Drive(f"turn {a}", free, sinusoid(x), f"rotation {a}") for a, x in zip("xyz", TURN, strict=True)]
     return quirk.System([*items, *thrusts(ship)])
 
 

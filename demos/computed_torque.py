@@ -1,7 +1,7 @@
 """Computed torque control of a robot: efforts found beforehand by inverse dynamics, and feedback that holds the path.
 
 Two motors on the ground move the tip of a closed linkage of four bars, which stands above them: without feedback it
-falls over. Drivers at the tip prescribe its path, and what the motors must exert for that is found for all of the motion.
+falls over. Drivers at the tip prescribe its path, and what the motors must exert for that is found for all of it.
 The robot then runs freely under these torques: alone, with feedback, and with feedback alone.
 """
 

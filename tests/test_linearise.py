@@ -13,7 +13,7 @@ import quirk
 from quirk import rotation
 
 G = 9.81
-BICYCLE = json.loads((Path(__file__).parent / "data" / "bicycle_eigenvalues.json").read_text())
+BICYCLE = json.loads((Path(__file__).parent / "data" / "published" / "bicycle_eigenvalues.json").read_text())
 
 
 def nearest(found, wanted):

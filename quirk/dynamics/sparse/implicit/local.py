@@ -19,7 +19,15 @@ from ..kernels.applied import Forces
 from ..kernels.bodies import CON, KIN, STATE
 from ..kernels.mechanism import Mechanism
 from ..tangent.bodies import SPINNING, TURN, accelerate, columns_of, matrix_times, move
-from ..tangent.elements import OF_LAWS, OF_RELATIONS, hand_over_frames, hand_over_inputs, hand_over_time, run_dual
+from ..tangent.elements import (
+    OF_LAWS,
+    OF_RELATIONS,
+    hand_over_frames,
+    hand_over_inputs,
+    hand_over_time,
+    hold_motions,
+    run_dual,
+)
 from ..tangent.tables import (
     ELEMENT,
     FRAMES,
@@ -65,6 +73,8 @@ def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndar
             y, work.kin, ydot,
         )  # fmt: skip
     store(tangents.time, 0, splat(0.0))
+    hold_motions(tangents.laws, OF_LAWS)
+    hold_motions(tangents.relations, OF_RELATIONS)
     laws(implicit, mechanism.forces, mechanism.constants, work.kin, t)
     relations(mechanism, implicit, y, t)
     inertia(implicit, mechanism.constants, y, work.kin, ydot)

@@ -176,6 +176,17 @@ def hand_over_time(time: np.ndarray, elements: Elements, o: int, t: float, order
 
 
 @kernel
+def hold_motions(elements: Elements, order: int) -> None:
+    """Set the changes of all motions, and of so many derivatives of each, to zero."""
+    for e in range(elements.entries.shape[0] // ELEMENT):
+        o = ELEMENT * e
+        first = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + PROFILES]
+        count = (order + 1) * (elements.entries[o + MOTION_END] - elements.entries[o + MOTION])
+        for k in range(count):
+            store(elements.inputs, first + 8 * k, splat(0.0))
+
+
+@kernel
 def run_dual(elements: Elements, o: int, t: float, leading: int) -> None:
     """Fill the outputs of an element; so many leading ones are not numbers if its function fails."""
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]

@@ -20,7 +20,7 @@ from ..kernels.impose import impose
 from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
 from .bodies import accelerate, move, share_out
-from .elements import law_tangents, relation_tangents
+from .elements import OF_LAWS, OF_RELATIONS, hold_motions, law_tangents, relation_tangents
 from .tables import LEVELS, Tangents
 
 
@@ -67,6 +67,8 @@ def time_derivative(
         for o in range(0, array.shape[0], 8):
             store(array, o, splat(0.0))
     put(tangents.time, 0, 1.0)
+    hold_motions(tangents.laws, OF_LAWS)
+    hold_motions(tangents.relations, OF_RELATIONS)
     copy(work.x, tangents.multipliers)
     accelerate(tangents.accelerations, work.kin, ydot)
     law_tangents(tangents, mechanism.forces, t, True)

@@ -38,7 +38,9 @@ def build() -> quirk.System:
         planar.Revolute("right elbow", right_fore, right, point=CORNERS[3]),
     ]
     path = [
-        planar.SlotDriver(name, GROUND, left_fore, Motion.sinusoid(*swing, offset=start), vector_i=axis, point_j=TIP[:2])
+        planar.SlotDriver(
+            name, GROUND, left_fore, Motion.sinusoid(*swing, offset=start), vector_i=axis, point_j=TIP[:2]
+        )
         for name, swing, start, axis in zip(("path x", "path y"), PATH, CORNERS[2], np.eye(2), strict=True)
     ]
     motors = [quirk.JointTorque(name, joint, 0.0) for name, joint in zip(MOTORS, shoulders, strict=True)]

@@ -122,7 +122,10 @@ def computed_torque(result):
     path = np.stack([x * np.sin(x_rate * result.time), 0.75 + y * np.sin(y_rate * result.time)], axis=1)
     assert np.abs(result["tip"].point[:, :2] - path).max() < 1e-11
     for side in ("left", "right"):
-        assert np.abs(result[f"{side} motor feedback"].along()).max() < 1e-8 * np.abs(result[f"{side} motor"].along()).max()
+        assert (
+            np.abs(result[f"{side} motor feedback"].along()).max()
+            < 1e-8 * np.abs(result[f"{side} motor"].along()).max()
+        )
 
 
 def cam_follower(result):

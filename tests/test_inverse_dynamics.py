@@ -326,7 +326,9 @@ def test_more_actuators_than_freedoms_share_by_weights():
 
 
 def test_freedoms_that_no_actuator_reaches():
-    with pytest.raises(quirk.InputError, match=r"reach 1 of the 2 freedoms .* without x, y at t = 0 s; .*\"right arm\""):
+    with pytest.raises(
+        quirk.InputError, match=r"reach 1 of the 2 freedoms .* without x, y at t = 0 s; .*\"right arm\""
+    ):
         quirk.inverse_dynamics(five_bar(), TIMES, ["J0"])
     cart = Body.box("cart", 2.0, [1, 1, 1])
     load = Body.box("load", 1.0, [1, 1, 1], position=[0, 0, 2])

@@ -6,6 +6,7 @@ The robot then runs freely under these torques: alone, with feedback, and with f
 """
 
 from pathlib import Path
+from typing import cast
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -51,8 +52,8 @@ def feedback(robot: quirk.System, wanted: quirk.Result) -> list[quirk.Controller
     """Return a controller at each shoulder that follows the angles of a motion."""
     return [
         quirk.Controller(
-            f"{name} feedback", robot[joint], Motion.spline(wanted.time, wanted[joint].rotation[:, 2]),
-            kp=STIFFNESS, kd=DAMPING,
+            f"{name} feedback", cast(quirk.Joint, robot[joint]),
+            Motion.spline(wanted.time, wanted[joint].rotation[:, 2]), kp=STIFFNESS, kd=DAMPING,
         )
         for name, joint in MOTORS.items()
     ]  # fmt: skip
@@ -73,7 +74,9 @@ def run(out: Path) -> quirk.Result:
     start, tip = wanted.state_at(0), wanted["tip"].point
     runs, errors = {}, {}
     for name, system in robots.items():
-        runs[name] = quirk.simulate(system, DURATION, output=times, initial_state=start, rtol=1e-12, atol=1e-13)
+        runs[name] = quirk.simulate(
+            system, DURATION, output=times, initial_state=start, rtol=1e-12, atol=1e-13, progress=True
+        )
         errors[name] = np.linalg.norm(runs[name]["tip"].point - tip, axis=1)
         print(f"{name:<22} the tip is off its path by {errors[name].max():.1e} m at most in {DURATION:g} s")
 

@@ -31,7 +31,7 @@ REAL = 1e-9
 
 @dataclass(frozen=True)
 class Modes:
-    """k modes exp(s t) of small motions about a state, by |s|; of each pair the one with positive imaginary part.
+    """k modes exp(s t) of small motions about a state, by abs(s); of each pair that with positive imaginary part.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class Modes:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Natural frequencies |s| / 2 pi (k,), Hz."""
+        """Natural frequencies abs(s) / 2 pi (k,), Hz."""
         return np.asarray(np.abs(self.eigenvalues) / (2 * np.pi))
 
     @property
     def damping(self) -> np.ndarray:
-        """Damping ratios -Re s / |s| (k,): 1 decays without oscillation, negative ones grow; 0 where s is zero."""
+        """Damping ratios -Re s / abs(s) (k,): 1 decays without oscillation, negative ones grow; 0 where s is zero."""
         size = np.abs(self.eigenvalues)
         return np.asarray(np.where(size > 0, -self.eigenvalues.real / np.where(size > 0, size, 1.0), 0.0))
 

@@ -57,7 +57,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     course.proceed()
 
     def run(count: int) -> None:
-        march_runge_kutta(solver.mechanism, course.stepper, settings, course.run, count)
+        march_runge_kutta(solver.mechanism, course.stepper.record, settings, course.run, count)
 
     return run
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .jets import COMPARISONS, apply
 from .lanes import at, load, put, splat, store
-from .scalar import Scalar, is_written, is_zero, plus, times
+from .scalar import Entries, Scalar, is_zero, plus, times
 from .traced import WIDTH, Traced
 
 # What a dual number may be combined with.
@@ -116,46 +116,10 @@ def _lanes(delta: Any) -> Any:
     return 0.0 if is_zero(delta) else delta
 
 
-class DualLanes(Scalar):
-    """Eight dual numbers side by side: what gradients of jets are made of."""
+class DualLanes(Entries):
+    """Eight dual numbers side by side."""
 
-    def __init__(self, entries: Sequence[Any]) -> None:
-        self.entries = list(entries)
-
-    @property
-    def written(self) -> bool:
-        """Whether operations become instructions."""
-        return any(is_written(x) for x in self.entries)
-
-    def replaced(self, lane: int, x: Any) -> DualLanes:
-        """Return the same but for one."""
-        entries = self.entries.copy()
-        entries[lane] = x
-        return DualLanes(entries)
-
-    def __add__(self, other: Any) -> Any:
-        if not isinstance(other, DualLanes):
-            return NotImplemented
-        return DualLanes([plus(a, b) for a, b in zip(self.entries, other.entries, strict=True)])
-
-    def __mul__(self, other: Any) -> Any:
-        if not isinstance(other, (Dual, *NUMBERS)):
-            return NotImplemented
-        return DualLanes([times(a, other) for a in self.entries])
-
-    __rmul__ = __mul__
-
-    @classmethod
-    def chosen(cls, truth: Traced, a: Any, b: Any) -> DualLanes:
-        """Return `a` where a truth holds and `b` where not."""
-        one, two = (x.entries if isinstance(x, DualLanes) else [0] * WIDTH for x in (a, b))
-
-        def entry(x: Any, y: Any) -> Any:
-            if is_zero(x) and is_zero(y):
-                return 0
-            return Dual.chosen(truth, *(0.0 if is_zero(z) else z for z in (x, y)))
-
-        return DualLanes([entry(x, y) for x, y in zip(one, two, strict=True)])
+    number = Dual
 
 
 class DualArray(Scalar):

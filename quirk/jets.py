@@ -311,7 +311,7 @@ class Condition:
     of : one of the jets that were compared
     """
 
-    def __init__(self, value: Traced, of: Jet) -> None:
+    def __init__(self, value: Any, of: Jet) -> None:
         self.value, self.of = value, of
 
     def __bool__(self) -> bool:
@@ -346,7 +346,7 @@ def _compared(operator: str, one: Any, two: Any) -> Any:
         truth, of = b.compared(_MIRRORED[operator], a), two
     else:
         return COMPARISONS[operator](float(a), float(b))
-    return Condition(truth, of) if isinstance(truth, Traced) else truth
+    return Condition(truth, of) if isinstance(truth, Scalar) else truth
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -366,7 +366,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     def selected(x: Any, y: Any) -> Any:
         if is_zero(x) and is_zero(y):
             return 0
-        kind = next((type(z) for z in (x, y) if isinstance(z, Scalar)), Traced)
+        kind = next(type(z) for z in (x, y, condition.value) if isinstance(z, Scalar))
         return kind.chosen(condition.value, x, y)
 
     def of_gradients(g: Any, h: Any) -> Any:

@@ -34,6 +34,7 @@ from .integrators import (
     stiff_steps,
 )
 from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
+from .integrators.taylor import TAYLOR, taylor_for
 from .state import State
 from .system import System
 from .watching import guards_of
@@ -106,7 +107,10 @@ class Phases:
         if self.compiled:
             switching = self.method == "auto"
             name = EXPLICIT if switching else self.method
-            method = TABLEAUX[name] if name in TABLEAUX else ROSENBROCK_METHODS[name]
+            if name == TAYLOR:
+                method: Any = taylor_for(self.settings.rtol)
+            else:
+                method = TABLEAUX[name] if name in TABLEAUX else ROSENBROCK_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
                 RODAS5P if switching else None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 
 class Scalar:
@@ -56,3 +57,51 @@ def plus(a: Any, b: Any) -> Any:
 def times(a: Any, b: Any) -> Any:
     """Return a product in which the integer 0 costs nothing."""
     return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b
+
+
+class Entries(Scalar):
+    """Eight numbers side by side, where there are no registers: what gradients of jets are made of.
+
+    Attributes
+    ----------
+    entries : the numbers; the integer 0 stands for what is zero whatever the others are
+    number : their class
+    """
+
+    number: ClassVar[type[Scalar]]
+
+    def __init__(self, entries: Sequence[Any]) -> None:
+        self.entries = list(entries)
+
+    @property
+    def written(self) -> bool:
+        """Whether operations become instructions."""
+        return any(is_written(x) for x in self.entries)
+
+    def replaced(self, lane: int, x: Any) -> Any:
+        """Return the same but for one."""
+        entries = self.entries.copy()
+        entries[lane] = x
+        return type(self)(entries)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Entries):
+            return NotImplemented
+        return type(self)([plus(a, b) for a, b in zip(self.entries, other.entries, strict=True)])
+
+    def __mul__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, Entries) else type(self)([times(a, other) for a in self.entries])
+
+    __rmul__ = __mul__
+
+    @classmethod
+    def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
+        """Return `a` where a truth holds and `b` where not."""
+        one, two = (x.entries if isinstance(x, Entries) else [0] * 8 for x in (a, b))
+
+        def entry(x: Any, y: Any) -> Any:
+            if is_zero(x) and is_zero(y):
+                return 0
+            return cls.number.chosen(truth, *(0.0 if is_zero(z) else z for z in (x, y)))
+
+        return cls([entry(x, y) for x, y in zip(one, two, strict=True)])

@@ -13,6 +13,7 @@ from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
 from quirk.integrators.rosenbrock import Rosenbrock
+from quirk.integrators.taylor import Taylor
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.interruption import Held
 from quirk.lanes import aligned
@@ -122,7 +123,7 @@ class CompiledRun:
     def __init__(
         self,
         solver: Solver,
-        method: Tableau | Rosenbrock,
+        method: Tableau | Rosenbrock | Taylor,
         settings: Settings,
         breaks: Breaks,
         asked: np.ndarray | None,
@@ -134,7 +135,8 @@ class CompiledRun:
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self._breaks, self._asked = breaks, asked
         self._functions = Functions(solver, method, settings.fixed > 0)
-        if not self._functions.count:
+        # Series know nothing of jumps; who asks for them vouches for smooth functions.
+        if not self._functions.count or isinstance(method, Taylor):
             self.settings = settings._replace(gap=np.inf)
         self._room = max(1, min(ROOM // solver.size, MOST_ROOM))
         self.stepper = stepper_of(solver, method)

@@ -1,4 +1,4 @@
-"""Steppers of the compiled march, made ready for one run: of Runge-Kutta and of Rosenbrock methods."""
+"""Steppers of the compiled march, made ready for one run: of Runge-Kutta and Rosenbrock methods, and Taylor series."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from quirk.integrators import Tableau
 from quirk.integrators.combinations import weights_of
 from quirk.integrators.rosenbrock import Rosenbrock
+from quirk.integrators.taylor import Taylor
 from quirk.lanes import aligned
 
 from ..march.rosenbrock import Method, march_rosenbrock, march_rosenbrock_watching
 from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
+from ..march.taylor import KNOWN, Series, march_taylor, march_taylor_watching
 from .implicit import ImplicitSystem
+from .series import elements_of
 from .solver import Solver
 
 
@@ -91,6 +94,36 @@ class RosenbrockStepper:
         return self.record.u
 
 
-def stepper_of(solver: Solver, method: Tableau | Rosenbrock) -> Any:
+class TaylorStepper:
+    """The stepper of Taylor series; see `RungeKuttaStepper`."""
+
+    march, watching = staticmethod(march_taylor), staticmethod(march_taylor_watching)
+
+    def __init__(self, solver: Solver, method: Taylor) -> None:
+        size, orders = solver.size, method.order + 1
+        self.record = Series(
+            exponent=1 / method.order,
+            elements=elements_of(solver, orders),
+            bodies=aligned(2 * orders * len(solver.work.kin)),
+            carried=aligned(2 * orders * (size - solver.slots.first_carried)),
+            slope=aligned(size),
+            ahead=aligned(size),
+            known=np.array([np.nan, *[0.0] * (KNOWN - 1)]),
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run: it is found anew, with the series."""
+        self.record.slope[:] = slope
+        self.record.known[0] = np.nan
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slope at the start of the last step, for messages."""
+        return self.record.slope
+
+
+def stepper_of(solver: Solver, method: Tableau | Rosenbrock | Taylor) -> Any:
     """Return the stepper of a method."""
+    if isinstance(method, Taylor):
+        return TaylorStepper(solver, method)
     return RosenbrockStepper(solver, method) if isinstance(method, Rosenbrock) else RungeKuttaStepper(solver, method)

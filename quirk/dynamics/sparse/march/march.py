@@ -5,7 +5,7 @@ the method's own calls; that is compiled when the method is first used.
 
 * ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], on the constraints
   where the run keeps to them; returns its error over the tolerance, infinity where there is no such state, 0 for fixed
-  steps that arrive.
+  steps that arrive. It may end the step earlier.
 * ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
   finite.
 * ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums.
@@ -159,6 +159,7 @@ def march_of(take: Kernel, between: Kernel, middle: Kernel, close: Kernel, *, wa
         if not h >= shortest(settings, run):
             return COLLAPSED
         error = take(mechanism, stepper, settings, run, h)
+        h = clock[T_NEW] - clock[T]
         if run.stop[0] != 0:
             return STOPPED
         suspicious = suspect(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)

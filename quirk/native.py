@@ -66,15 +66,23 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
 
     `keep` lets it stay on disk. Whatever the function raises is raised here.
     """
+
+    def write(context: Any, builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
+        arrays = (TracedPointer(context, builder, array) for array in (inputs, outputs))
+        function(Traced(context, builder, types.float64, t), *arrays)
+        builder.ret_void()
+
+    return written(write, keep=keep)
+
+
+def written(write: Callable[..., None], *, keep: bool) -> Native:
+    """Return the machine code that ``write(context, builder, t, inputs, outputs)`` puts down, with all its blocks."""
     context = cpu_target.target_context
     context.refresh()
     module = ir.Module(PLACEHOLDER)
-    written = ir.Function(module, FUNCTION, PLACEHOLDER)
-    builder = ir.IRBuilder(written.append_basic_block())
-    t, inputs, outputs = written.args
-    arrays = (TracedPointer(context, builder, array) for array in (inputs, outputs))
-    function(Traced(context, builder, types.float64, t), *arrays)
-    builder.ret_void()
+    made = ir.Function(module, FUNCTION, PLACEHOLDER)
+    builder = ir.IRBuilder(made.append_basic_block())
+    write(context, builder, *made.args)
     code = str(module)
     # An address of this process has no meaning in others.
     return _compiled(code, keep and not ADDRESS.search(code))

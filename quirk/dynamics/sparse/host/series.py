@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +20,19 @@ from ...layout import KINEMATICS_SIZE
 from ...model import Model, PlacedRelation
 from ..kernels.applied import ELEMENT_SIZE, INPUT
 from ..plan.forms import Form, law_form, relation_form
-from ..taylor.tables import Elements
-from ..taylor.tapes import Tapes
+from ..taylor.tables import (
+    AT_FIXED,
+    AT_FIXED_OF_LAWS,
+    AT_MOTIONS,
+    AT_MULTIPLIERS,
+    AT_RIGHT_SIDES,
+    COUNT,
+    DESK,
+    ORDERS,
+    SIZE,
+    Elements,
+)
+from .series_code import series_code
 from .solver import Solver
 
 
@@ -75,46 +85,75 @@ def _form_of(placed: PlacedRelation, working: bool) -> Form:
     return relation_form(placed.relation, layout_of(placed.relation, len(placed.bodies), order), working)
 
 
-def elements_of(solver: Solver, orders: int) -> Elements:
+@dataclass(frozen=True)
+class ElementTables:
+    """Tables of all constraints and force elements of a model, with what must live as long as these.
+
+    Attributes
+    ----------
+    table : Elements
+    bodies, carried : twice the coefficients, at the addresses in `table`
+    kept : what the addresses belong to
+    """
+
+    table: Elements
+    bodies: np.ndarray
+    carried: np.ndarray
+    kept: tuple[Any, ...]
+
+
+def elements_of(solver: Solver, orders: int) -> ElementTables:
     """Return the tables of all constraints and force elements of a solver, for series of so many terms."""
     members, motions, fixed = _constraints(solver)
     laws = _laws(solver, motions)
     groups = _grouped(members)
-    first_law = len(groups)
+    constraints = len(groups)
     groups += _grouped(laws)
-    forms = list(dict.fromkeys(id(group[0].form) for group in groups))
-    by_id = {id(group[0].form): group[0].form for group in groups}
-    tables = _Tables()
-    for key in forms:
-        tables.add(by_id[key])
-    entries, places = [], []
-    values = histories = used = 0
+    entries, places, used, kept = [], [], 0, []
     for group in groups:
-        programs = group[0].form.programs
-        entries.append((forms.index(id(group[0].form)), len(group), values, histories, used))
+        form = group[0].form
+        programs, code = series_code(form)
+        entries.append((code.address, form.level, len(places), used))
         filled = list(group) + [group[0]] * (WIDTH - len(group))
         places += [member.places[k] for k in range(len(group[0].places)) for member in filled]
-        values += WIDTH * programs.values
-        histories += WIDTH * orders * programs.histories
-        used = len(places)
-    return Elements(
-        forms=np.array(tables.forms, dtype=np.int64).ravel(),
-        inputs=np.array(tables.inputs, dtype=np.int64).ravel(),
-        outputs=np.array(tables.outputs, dtype=np.int64).ravel(),
+        places += [float(k < len(group)) for k in range(WIDTH)]
+        used += programs.size(orders)
+        kept.append(code)
+    numbers, taylor = aligned(used), np.zeros(orders * len(motions))
+    count = solver.size - solver.slots.first_carried
+    bodies, carried = aligned(2 * orders * len(solver.work.kin)), aligned(2 * orders * count)
+    desk, at = np.zeros(DESK, dtype=np.int64), _places(places)
+    desk[SIZE], desk[COUNT], desk[ORDERS] = len(solver.work.kin), count, orders
+    addressed = {
+        AT_MOTIONS: taylor, AT_FIXED: fixed, AT_FIXED_OF_LAWS: solver.applied.table.inputs,
+        AT_MULTIPLIERS: solver.work.x, AT_RIGHT_SIDES: solver.work.rhs,
+    }  # fmt: skip
+    for which, array in addressed.items():
+        desk[which] = array.ctypes.data
+    table = Elements(
         groups=np.array(entries, dtype=np.int64).ravel(),
-        places=np.array(places, dtype=np.int64),
-        fixed=fixed,
-        laws=first_law,
+        constraints=constraints,
+        places=at,
+        numbers=numbers,
         motions=MotionTable.of(motions),
-        taylor=np.zeros(orders * len(motions)),
-        tapes=Tapes(
-            code=np.array(tables.code, dtype=np.int64).ravel(),
-            numbers=np.array(tables.numbers),
-            values=aligned(values),
-            histories=aligned(histories),
-            orders=orders,
-        ),
+        taylor=taylor,
+        desk=desk,
+        handed=desk.view(float),
+        first_places=at.ctypes.data,
+        first_numbers=numbers.ctypes.data,
+        first_bodies=bodies.ctypes.data,
+        first_carried=carried.ctypes.data,
+        orders=orders,
     )
+    return ElementTables(table, bodies, carried, (kept, fixed, solver.applied.table.inputs, solver.work))
+
+
+def _places(entries: Sequence[float]) -> np.ndarray:
+    """Places as integers, and numbers by which loads count, floats, as they are in memory."""
+    made = np.array([int(x) for x in entries], dtype=np.int64)
+    counting = np.array([isinstance(x, float) for x in entries], dtype=bool)
+    made.view(float)[counting] = [x for x in entries if isinstance(x, float)]
+    return made
 
 
 def _constraints(solver: Solver) -> tuple[list[Member], list[Motion], np.ndarray]:
@@ -168,28 +207,3 @@ def _grouped(members: Sequence[Member]) -> list[list[Member]]:
     for member in members:
         by_form.setdefault(id(member.form), []).append(member)
     return [same[k : k + WIDTH] for same in by_form.values() for k in range(0, len(same), WIDTH)]
-
-
-class _Tables:
-    """Programs of all forms, one after the other."""
-
-    def __init__(self) -> None:
-        self.forms: list[tuple[int, ...]] = []
-        self.inputs: list[tuple[int, ...]] = []
-        self.outputs: list[tuple[int, ...]] = []
-        self.code: list[tuple[int, ...]] = []
-        self.numbers: list[float] = [math.nan]
-
-    def add(self, form: Form) -> None:
-        """Append the programs of a form."""
-        made, entry = form.programs, []
-        first = len(self.numbers)
-        self.numbers += made.constants
-        for inputs, code in zip(made.inputs, made.code, strict=True):
-            entry += [len(self.inputs), len(self.inputs) + len(inputs)]
-            self.inputs += inputs
-            entry += [len(self.code), len(self.code) + len(code)]
-            self.code += [made.shifted(line, first) for line in code]
-        entry += [form.level, len(self.outputs), len(self.outputs) + len(made.outputs)]
-        self.outputs += made.outputs
-        self.forms.append((*entry, form.frames, form.motions, form.rows))

@@ -100,12 +100,13 @@ class TaylorStepper:
     march, watching = staticmethod(march_taylor), staticmethod(march_taylor_watching)
 
     def __init__(self, solver: Solver, method: Taylor) -> None:
-        size, orders = solver.size, method.order + 1
+        size = solver.size
+        self._elements = elements_of(solver, method.order + 1)
         self.record = Series(
             exponent=1 / method.order,
-            elements=elements_of(solver, orders),
-            bodies=aligned(2 * orders * len(solver.work.kin)),
-            carried=aligned(2 * orders * (size - solver.slots.first_carried)),
+            elements=self._elements.table,
+            bodies=self._elements.bodies,
+            carried=self._elements.carried,
             slope=aligned(size),
             ahead=aligned(size),
             known=np.array([np.nan, *[0.0] * (KNOWN - 1)]),

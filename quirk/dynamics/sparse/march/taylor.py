@@ -69,8 +69,8 @@ def find(
     bodies = stepper.bodies[first : first + length]
     first, length = half(stepper, which, False), stepper.carried.shape[0] // 2
     carried = stepper.carried[first : first + length]
-    expand(mechanism, stepper.elements, bodies, carried, t, y, slope)
-    orders = stepper.elements.tapes.orders
+    expand(mechanism, stepper.elements, (bodies, carried), int(which), t, y, slope)
+    orders = stepper.elements.orders
     longest = min(
         reach(bodies, orders, orders - 1, settings.rtol, settings.atol),
         reach(bodies, orders, orders - 2, settings.rtol, settings.atol),
@@ -127,7 +127,7 @@ def reach_of_variables(
 @kernel
 def sum_up(stepper: Series, run: Run, h: float, state: np.ndarray) -> None:
     """Fill the state a time h after the start of the present step."""
-    orders, which = stepper.elements.tapes.orders, stepper.known[HALF]
+    orders, which = stepper.elements.orders, stepper.known[HALF]
     first, length = half(stepper, which, True), stepper.bodies.shape[0] // 2
     bodies = stepper.bodies[first : first + length]
     size = length // orders
@@ -178,7 +178,7 @@ def defect(stepper: Series, settings: Settings, h: float, y: np.ndarray) -> floa
 
     That is the order over h, times the tolerance of velocities.
     """
-    orders, ahead = stepper.elements.tapes.orders, stepper.ahead
+    orders, ahead = stepper.elements.orders, stepper.ahead
     first, length = half(stepper, stepper.known[HALF], True), stepper.bodies.shape[0] // 2
     bodies, size = stepper.bodies[first : first + length], length // orders
     scale, largest, check = h / (orders - 1.0), splat(0.0), splat(0.0)

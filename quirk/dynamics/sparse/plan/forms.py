@@ -1,9 +1,9 @@
-"""Constraints and force elements as tapes, and tapes as programs for kernels."""
+"""Constraints and force elements as tapes."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,45 +15,18 @@ from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
 from quirk.forces.place import PLACEMENT
 from quirk.native import MOST_COMPILED
-from quirk.tape import (
-    CHOOSE,
-    CONSTANT,
-    INPUT,
-    NEAREST,
-    MULTIPLY,
-    NONLINEAR,
-    POWER,
-    SCALE,
-    SQUARE,
-    Recorded,
-    RecordedArray,
-    Tape,
-    is_nothing,
-)
+from quirk.tape import CHOOSE, NEAREST, Recorded, RecordedArray, Tape, is_nothing
 
 from ...layout import POSITION_TERM, ROTATION, SPIN
 from ..taylor.bodies import QUATERNION
-from ..taylor.tables import (
-    AFTER,
-    BODY,
-    BODY_RATE,
-    FIRST,
-    FIXED,
-    GOAL,
-    INTERNAL,
-    LOAD,
-    LOADS,
-    MOTION,
-    MOTION_RATE,
-    MULTIPLIER,
-    POWER_OF_ROW,
-    PROGRAMS,
-    RATE,
-    RESIDUAL,
-    SHAPE,
-    TIME,
-)
-from ..taylor.tables import POWER as POWER_OF_LOADS
+from ..taylor.tables import LAW, POSE_ROWS, VELOCITY_ROWS
+
+# What inputs are: a component of a body's motion, or its rate; the time; a function of time, or its rate; an internal
+# variable; a multiplier; a fixed number.
+BODY, BODY_RATE, TIME, MOTION, MOTION_RATE, INTERNAL, MULTIPLIER, FIXED = range(8)
+# What outputs are: Phi or psi of a row; a component of the load on a body; the rate of an internal variable; the power
+# of all loads, or of a row.
+RESIDUAL, LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW = range(5)
 
 # Components of the load on a body, and of the velocities that it does work with.
 COMPONENTS = 6
@@ -63,7 +36,7 @@ Source = tuple[int, int, int]
 STEADY = {FIXED}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Form:
     """What elements of the same structure have in common: a tape, with what its inputs and outputs are.
 
@@ -71,7 +44,7 @@ class Form:
     ----------
     inputs : place on the tape of each input, and what it is
     outputs : place on the tape of each output, and what it is
-    level : 2 for rows of poses, 1 for rows of velocities, 0 for a law
+    level : POSE_ROWS, VELOCITY_ROWS or LAW
     """
 
     tape: Tape
@@ -81,11 +54,6 @@ class Form:
     frames: int
     motions: int
     rows: int
-
-    @functools.cached_property
-    def programs(self) -> Programs:
-        """The tape as programs."""
-        return Programs(self)
 
 
 class _Recording:
@@ -147,7 +115,7 @@ def _recorded_relation(function: Function, of_velocities: bool, layout: relation
     for row in range(layout.rows if working else 0):
         rates = (gradient(row, f, c) * v for f in range(layout.frames) for c, v in enumerate(made.velocity(f)))
         found.append((_sum(rates) * multipliers[row], (POWER_OF_ROW, row, 0)))
-    level = 1 if of_velocities else 2
+    level = VELOCITY_ROWS if of_velocities else POSE_ROWS
     return Form(made.tape, made.inputs, made.placed(found), level, layout.frames, layout.motions, layout.rows)
 
 
@@ -218,7 +186,7 @@ def _recorded_law(element: ForceElement, layout: laws.Layout, working: bool) -> 
     lines = (made.tape.lines[place] for place in made.tape.needed([place for place, _ in places]))
     if element.of_user and any(code in (CHOOSE, NEAREST) for code, *_ in lines):
         raise TypeError("its function chooses between cases, which a series knows nothing of")
-    return Form(made.tape, made.inputs, places, 0, layout.frames, layout.motions, 0)
+    return Form(made.tape, made.inputs, places, LAW, layout.frames, layout.motions, 0)
 
 
 def _input_of_law(made: _Recording, layout: laws.Layout, index: int) -> Any:
@@ -240,103 +208,3 @@ def _sum(parts: Iterable[Any]) -> Any:
     for part in parts:
         total = total + part
     return total
-
-
-class Programs:
-    """The programs of a form, with numbers for the values and histories that they work on.
-
-    Attributes
-    ----------
-    inputs, code : of each program the rows of its inputs, and of its lines, as the tables of kernels have them
-    outputs : rows of the table of outputs
-    constants : numbers that code refers to
-    values, histories : how many there are; value 0 is zero
-    """
-
-    def __init__(self, form: Form) -> None:
-        self._form, self._tape = form, form.tape
-        places: dict[int, list[int]] = {kind: [] for kind in (RESIDUAL, LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW)}
-        for place, (kind, _, _) in form.outputs:
-            places[kind].append(place)
-        needed = self._tape.needed
-        everything = needed([place for place, _ in form.outputs])
-        self._value = {place: n + 1 for n, place in enumerate(everything)}
-        self._kept = self._histories(everything)
-        self.values, self.histories = len(everything) + 1, len(self._kept)
-        self.constants = [self._tape.constants[p] for p in everything if p in self._tape.constants]
-        self._constant = {p: n for n, p in enumerate(p for p in everything if p in self._tape.constants)}
-        goal, loads = needed(places[RESIDUAL]), needed(places[LOAD] + places[RATE] + places[POWER_OF_LOADS])
-        after = needed(places[POWER_OF_ROW])
-        loaded = self._depending(everything)
-        if form.level == 0:
-            parts = {LOADS: loads}
-        else:
-            shape = [p for p in sorted({*goal, *loads}) if p not in loaded]
-            parts = {
-                SHAPE: shape,
-                GOAL: goal,
-                LOADS: [p for p in loads if p in loaded],
-                AFTER: [p for p in after if p not in shape and not self._is_multiplier(p)],
-            }
-        self.inputs: list[list[tuple[int, ...]]] = [[] for _ in range(PROGRAMS)]
-        self.code: list[list[tuple[int, ...]]] = [[] for _ in range(PROGRAMS)]
-        self._write(FIRST, everything, self._line_of_values)
-        for program, lines in parts.items():
-            self._write(program, [p for p in lines if not self._tape.steady[p]], self._line_of_series)
-        self.outputs = [(self._value[place], *source) for place, source in form.outputs]
-
-    def _is_multiplier(self, place: int) -> bool:
-        return self._tape.lines[place][0] == INPUT and self._form.inputs[place][0] == MULTIPLIER
-
-    def _depending(self, places: Sequence[int]) -> set[int]:
-        """Which lines depend on multipliers."""
-        found: set[int] = set()
-        for place in places:
-            code, *operands = self._tape.lines[place]
-            if self._is_multiplier(place) or (code not in (INPUT, CONSTANT) and any(p in found for p in operands)):
-                found.add(place)
-        return found
-
-    def _histories(self, places: Sequence[int]) -> dict[int, int]:
-        """Number the values whose coefficients of all orders are asked for; both of a pair follow each other."""
-        kept: set[int] = set()
-        for place in places:
-            code, *operands = self._tape.lines[place]
-            if code not in NONLINEAR or self._tape.steady[place]:
-                continue
-            kept.update(operands[:1] if code == POWER else operands)
-            if code not in (MULTIPLY, SQUARE):  # whose own earlier coefficients no recurrence asks for
-                kept.add(place)
-        return {place: n for n, place in enumerate(sorted(kept))}
-
-    def _write(self, program: int, places: Sequence[int], line: Callable[[int], tuple[int, ...]]) -> None:
-        for place in places:
-            if self._tape.lines[place][0] == INPUT:
-                kept = self._kept.get(place, -1)
-                self.inputs[program].append((self._value[place], kept, *self._form.inputs[place]))
-            else:
-                self.code[program].append(line(place))
-
-    def _line_of_values(self, place: int) -> tuple[int, ...]:
-        code, *operands = self._tape.lines[place]
-        used = [self._constant[place]] if code == CONSTANT else [self._value[p] for p in operands]
-        return (code, self._value[place], *_three(used, 0), self._kept.get(place, -1), 0, 0, 0)
-
-    @staticmethod
-    def shifted(line: tuple[int, ...], first: int) -> tuple[int, ...]:
-        """Return a line of code whose constants start at `first` of those of all forms."""
-        return (*line[:2], line[2] + first, *line[3:]) if line[0] == CONSTANT else line
-
-    def _line_of_series(self, place: int) -> tuple[int, ...]:
-        code, *operands = self._tape.lines[place]
-        # What is steady has coefficients of zero, but for factors and truths, of which the values themselves count.
-        by_value = {SCALE: {1}, POWER: {1}, CHOOSE: {0}}.get(code, set())
-        used = [
-            0 if self._tape.steady[p] and n not in by_value else self._value[p] for n, p in enumerate(operands)
-        ]  # fmt: skip
-        kept = [self._kept.get(p, 0) for p in operands]
-        return (code, self._value[place], *_three(used, 0), self._kept.get(place, -1), *_three(kept, 0))
-
-
-def _three(numbers: list[int], rest: int) -> list[int]:
-    return (numbers + [rest] * 3)[:3]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import splat, store
+from quirk.lanes import load, splat, store
 
 from ..kernels.bodies import CON, STATE
 from ..kernels.evaluate import copy
@@ -23,77 +23,66 @@ from ..kernels.impose import clear, impose, wrenches
 from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
 from .bodies import accelerate, begin, clear_loads, release, spin, turn
-from .elements import clear_carried, expand_motions, hand_on, keep_multipliers, residuals, run
-from .tables import AFTER, FIRST, FORM, FORM_OF, GOAL, GROUP, LEVEL, LOAD, LOADS, POWER_OF_ROW, SHAPE, Elements
-
-
-@kernel
-def level_of(elements: Elements, g: int) -> int:
-    """The level of the rows of a group: 2 of poses, 1 of velocities, 0 of what has no rows."""
-    return elements.forms[FORM * elements.groups[GROUP * g + FORM_OF] + LEVEL]
+from .elements import BYTES, expand_motions, level_of, run
+from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, Elements
 
 
 @kernel
 def expand(
     mechanism: Mechanism,
     elements: Elements,
-    bodies: np.ndarray,
-    carried: np.ndarray,
+    coefficients: tuple[np.ndarray, np.ndarray],
+    second: int,
     t: float,
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Fill all coefficients of the motion from a state that was evaluated last, with its rates."""
-    constants, work = mechanism.constants, mechanism.work
-    size, orders, groups = work.kin.shape[0], elements.tapes.orders, elements.groups.shape[0] // GROUP
-    count = carried.shape[0] // orders
+    """Fill all coefficients of the motion, `bodies` and `carried`, from a state evaluated last and its rates.
+
+    `second` is 1 if these are the second half of the arrays whose addresses `elements` has, else 0.
+    """
+    bodies, carried = coefficients
+    constants, work, orders = mechanism.constants, mechanism.work, elements.orders
+    elements.desk[AT_BODIES] = elements.first_bodies + BYTES * second * bodies.shape[0]
+    elements.desk[AT_CARRIED] = elements.first_carried + BYTES * second * carried.shape[0]
+    size, count, behind = work.kin.shape[0], carried.shape[0] // orders, constants.shape[0] // CON * STATE
     begin(constants, y, slope, work.kin, bodies)
-    for o in range(count):
-        carried[o] = y[constants.shape[0] // CON * STATE + o]
-    clear_carried(bodies, carried, count, 1)
-    expand_motions(elements, t, orders)
+    for o in range(0, carried.shape[0], 8):
+        # Rates will be added.
+        store(carried, o, load(y, behind + o) if o < count else splat(0.0))
+    expand_motions(elements, t)
     clear_loads(bodies, size, 0)
-    for g in range(groups):
-        run(mechanism, elements, bodies, carried, g, FIRST, t, 0)
-        hand_on(mechanism, elements, bodies, carried, g, LOAD, 0)
-        hand_on(mechanism, elements, bodies, carried, g, POWER_OF_ROW, 0)
-        if level_of(elements, g) == 2:
-            run(mechanism, elements, bodies, carried, g, SHAPE, t, 1)
+    for g in range(elements.groups.shape[0] // GROUP):
+        run(elements, g, FIRST, t, 0)
+        if level_of(elements, g) == POSE_ROWS:
+            run(elements, g, SHAPE, t, 1)
     for k in range(1, orders - 2):
-        next_order(mechanism, elements, bodies, carried, t, k)
+        next_order(mechanism, elements, bodies, t, k)
 
 
 @kernel
-def next_order(
-    mechanism: Mechanism, elements: Elements, bodies: np.ndarray, carried: np.ndarray, t: float, k: int
-) -> None:
+def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: float, k: int) -> None:
     """Fill coefficient k of accelerations and multipliers, and with them what is one and two orders on."""
     constants, work = mechanism.constants, mechanism.work
-    size, groups = work.kin.shape[0], elements.groups.shape[0] // GROUP
+    size = work.kin.shape[0]
     clear_loads(bodies, size, k)
-    for g in range(groups):
+    for g in range(elements.groups.shape[0] // GROUP):
         level = level_of(elements, g)
         if level > 0:
-            run(mechanism, elements, bodies, carried, g, SHAPE, t, k + level - 1)
-        run(mechanism, elements, bodies, carried, g, LOADS, t, k)
-        hand_on(mechanism, elements, bodies, carried, g, LOAD, k)
+            run(elements, g, SHAPE, t, k + level - 1)
+        run(elements, g, LOADS, t, k)
     accelerate(constants, bodies, size, k)
     turn(bodies, size, k + 2)
     spin(bodies, size, k + 1)
-    if work.x.shape[0] == 0:
+    if elements.constraints == 0:
         return
-    for o in range(0, work.rhs.shape[0], 8):
-        store(work.rhs, o, splat(0.0))
-    for g in range(elements.laws):
-        level = level_of(elements, g)
-        run(mechanism, elements, bodies, carried, g, GOAL, t, k + level)
-        residuals(mechanism, elements, g, -(k + 1.0) * (k + 2.0 if level == 2 else 1.0))
+    clear(work.rhs)
+    for g in range(elements.constraints):
+        run(elements, g, GOAL, t, k + level_of(elements, g))
     answer(mechanism)
     release(constants, work.wrench, bodies, size, k)
-    for g in range(elements.laws):
-        keep_multipliers(mechanism, elements, g, k)
-        run(mechanism, elements, bodies, carried, g, AFTER, t, k)
-        hand_on(mechanism, elements, bodies, carried, g, POWER_OF_ROW, k)
+    for g in range(elements.constraints):
+        run(elements, g, AFTER, t, k)
 
 
 @kernel

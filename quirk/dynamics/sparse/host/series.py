@@ -16,7 +16,7 @@ from quirk.motion import Motion
 from quirk.motion_table import MotionTable
 
 from ...as_relations import as_relations
-from ...layout import KINEMATICS_SIZE
+from ...layout import KINEMATICS_SIZE, SPIN
 from ...model import Model, PlacedRelation
 from ..kernels.applied import ELEMENT_SIZE, INPUT
 from ..plan.forms import Form, law_form, relation_form
@@ -133,6 +133,7 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     table = Elements(
         groups=np.array(entries, dtype=np.int64).ravel(),
         constraints=constraints,
+        spinning=any(SPIN <= which < SPIN + 3 for group in groups for which in group[0].form.components),
         places=at,
         numbers=numbers,
         motions=MotionTable.of(motions),

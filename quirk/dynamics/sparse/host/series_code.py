@@ -53,7 +53,6 @@ from ..plan.forms import (
     FIXED,
     INTERNAL,
     LOAD,
-    MOTION,
     MOTION_RATE,
     MULTIPLIER,
     POWER_OF_LOADS,
@@ -107,7 +106,11 @@ Term = tuple[float, int, int, int]
 def series_code(form: Form) -> tuple[Programs, Native]:
     """Return the programs of a form, and their machine code."""
     programs = Programs(form)
-    return programs, written(lambda context, builder, t, given, _: _Writer(programs, builder, t, given).write(), keep=True)
+
+    def write(context: Any, builder: Any, t: Any, given: Any, _: Any) -> None:
+        _Writer(programs, builder, t, given).write()
+
+    return programs, written(write, keep=True)
 
 
 class _Writer:
@@ -122,6 +125,7 @@ class _Writer:
         self.places = builder.inttoptr(self.desk[AT_PLACES], WORD.as_pointer())
         self.numbers = self._array(AT_NUMBERS)
         self.values: dict[int, Any] = {}
+        self._entries: dict[tuple[int, int], Any] = {}
 
     def write(self) -> None:
         """Write all programs, and the choice between them."""
@@ -132,7 +136,7 @@ class _Writer:
             block = build.append_basic_block()
             choice.add_case(ir.Constant(WORD, program), block)
             build.position_at_end(block)
-            self.program, self.values = program, {}
+            self.program, self.values, self._entries = program, {}, {}
             self._write_program()
             build.branch(end)
         build.position_at_end(end)
@@ -147,13 +151,14 @@ class _Writer:
         for place in lines:
             if self.tape.lines[place][0] == INPUT:
                 self.values[place] = self._input(place)
+        outputs = self._outputs()
         sums = {} if program == FIRST else self._sums(lines)
         for place in lines:
             if self.tape.lines[place][0] != INPUT:
                 self.values[place] = self._value(place) if program == FIRST else self._coefficient(place, sums)
         if program != GOAL:
             self._keep(lines)
-        self._hand_on()
+        self._hand_on(outputs)
 
     # Arrays.
 
@@ -179,8 +184,11 @@ class _Writer:
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Entry of `places` of one lane."""
-        return self.build.load(self.build.gep(self.places, [_word(WIDTH * slot + lane)]))
+        """Entry of `places` of one lane, loaded once in a program: before anything is written."""
+        if (slot, lane) not in self._entries:
+            pointer = self.build.gep(self.places, [_word(WIDTH * slot + lane)])
+            self._entries[slot, lane] = self.build.load(pointer)
+        return self._entries[slot, lane]
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
         """Numbers of an array, each at the place of its lane plus an offset."""
@@ -418,7 +426,8 @@ class _Writer:
 
         def product(x: int, y: int) -> Any:
             """Return the coefficient at hand of x times the first one of y, zero if it is a multiplier."""
-            return _lanes(0.0) if self.programs.is_multiplier(x) and self.program == LOADS else self._times(now(x), first(y))
+            unknown = self.programs.is_multiplier(x) and self.program == LOADS
+            return _lanes(0.0) if unknown else self._times(now(x), first(y))
 
         if code == MULTIPLY:
             return self._plus(total, product(a, b), product(b, a))
@@ -475,25 +484,42 @@ class _Writer:
                 slot = self._lanes(_word(WIDTH * self.programs.steady[place]))
                 self.build.store(self.values[place], slot, align=8)
 
-    def _hand_on(self) -> None:
-        """Add loads, rates and powers, and write right-hand sides."""
+    def _outputs(self) -> list[tuple[int, Any]]:
+        """Outputs of this program, with the places to which they go read beforehand."""
         kinds = {
             FIRST: (LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW),
             LOADS: (LOAD, RATE, POWER_OF_LOADS),
             GOAL: (RESIDUAL,),
             AFTER: (POWER_OF_ROW,),
         }.get(self.program, ())
-        outputs = [(place, source) for place, source in self.form.outputs if source[0] in kinds]
-        if not outputs:
-            return
-        mask = self._load(self.build.bitcast(
-            self.build.gep(self.places, [_word(WIDTH * self._mask_slot)]), VECTOR.as_pointer(),
-        ))  # fmt: skip
+        found = [
+            (place, source)
+            for place, source in self.form.outputs
+            if source[0] in kinds and (self.program in (FIRST, GOAL) or not self.tape.steady[place])
+        ]
+        for _, source in found:
+            for lane in range(WIDTH):
+                self._place(self._slot_of(*source), lane)
+        if found and self.program != GOAL:
+            mask = self.build.gep(self.places, [_word(WIDTH * self._mask_slot)])
+            self.mask = self._load(self.build.bitcast(mask, VECTOR.as_pointer()))
+        return found
+
+    def _slot_of(self, kind: int, which: int, frame: int) -> int:
+        """Where in `places` stands to which an output goes."""
+        if kind == LOAD:
+            return self._frame_slot(frame)
+        if kind == RESIDUAL:
+            return self._row_slot(which)
+        return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
+
+    def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
+        """Add loads, rates and powers, and write right-hand sides."""
         for place, (kind, which, frame) in outputs:
             if kind == RESIDUAL:
                 self._right_side(place, which)
-            elif self.program == FIRST or not self.tape.steady[place]:
-                self._add(self._times(mask, self.values[place]), kind, which, frame)
+            else:
+                self._add(self._times(self.mask, self.values[place]), kind, which, frame)
 
     def _right_side(self, place: int, row: int) -> None:
         # -(k - 1) k Phi_k, or -k psi_k.
@@ -509,14 +535,14 @@ class _Writer:
     def _add(self, lanes: Any, kind: int, which: int, frame: int) -> None:
         build = self.build
         if kind == LOAD:
-            base, slot = self._array(AT_BODIES), self._frame_slot(frame)
+            base = self._array(AT_BODIES)
             offset = build.add(build.mul(self.k, self.desk[SIZE]), _word(WIDTH * (FORCE + which)))
         else:
             base = self._array(AT_CARRIED)
-            slot = self._variable_slot({RATE: 0, POWER_OF_LOADS: 1, POWER_OF_ROW: 2 + which}[kind])
             following = build.add(self.k, _word(1))
             offset = build.add(build.mul(following, self.desk[COUNT]), _word(which if kind == RATE else 0))
             lanes = build.fdiv(lanes, self._splat(build.uitofp(following, DOUBLE)))
+        slot = self._slot_of(kind, which, frame)
         for lane in range(WIDTH):
             pointer = build.gep(base, [build.add(self._place(slot, lane), offset)])
             x = build.extract_element(lanes, _index(lane))
@@ -554,4 +580,3 @@ def _real(x: float) -> Any:
 
 def _lanes(x: float) -> Any:
     return ir.Constant(VECTOR, [x] * WIDTH)
-

@@ -150,9 +150,7 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         run.counts[FRESH] = 0
         if run.stop[0] != 0:
             return np.inf
-        known[LONGEST] = find(
-            mechanism, stepper, settings, known[HALF], in_piece(run, clock[T]), run.y, stepper.slope
-        )
+        known[LONGEST] = find(mechanism, stepper, settings, known[HALF], in_piece(run, clock[T]), run.y, stepper.slope)
         known[SINCE] = clock[T]
     if h > known[LONGEST] and settings.fixed == 0:
         h = known[LONGEST]

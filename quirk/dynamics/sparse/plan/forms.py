@@ -55,6 +55,11 @@ class Form:
     motions: int
     rows: int
 
+    @property
+    def components(self) -> set[int]:
+        """Which components of the motion of bodies it depends on."""
+        return {which for kind, which, _ in self.inputs.values() if kind in (BODY, BODY_RATE)}
+
 
 class _Recording:
     """A tape while it is written."""

@@ -73,7 +73,8 @@ def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: 
         run(elements, g, LOADS, t, k)
     accelerate(constants, bodies, size, k)
     turn(bodies, size, k + 2)
-    spin(bodies, size, k + 1)
+    if elements.spinning:
+        spin(bodies, size, k + 1)
     if elements.constraints == 0:
         return
     clear(work.rhs)

@@ -109,6 +109,7 @@ class TaylorStepper:
             carried=self._elements.carried,
             slope=aligned(size),
             ahead=aligned(size),
+            change=aligned(size),
             known=np.array([np.nan, *[0.0] * (KNOWN - 1)]),
         )
 

@@ -7,19 +7,21 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import entry, kernel
-from quirk.lanes import greater, highest, load, root, splat, store, total
+from quirk.lanes import load, splat, store
 from quirk.record import record
 
-from ...layout import OMEGA, OMEGA_TERM, POSITION_TERM, VELOCITY
-from ...vectors import dot, load3, minus, plus, times
-from ..kernels.applied import ELEMENT_SIZE, VARIABLE_COUNT, VARIABLES_IN_Y
-from ..kernels.bodies import CON, KIN, STATE, finite, normalise
+from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
+from ...vectors import load3, minus, plus, store3, times
+from ..kernels.applied import variables_error
+from ..kernels.bodies import KIN, POSES, STATE, VELOCITIES, error_ratio, finite, motion_of, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..kernels.work import LEAST
 from ..taylor.bodies import QUATERNION, state_at
-from ..taylor.expand import expand
+from ..taylor.expand import Pair, expand
 from ..taylor.tables import Elements
-from .control import in_piece
+from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, H, Run, Settings, T
 
@@ -29,7 +31,8 @@ class Series(NamedTuple):
     """The series of the present step and of the next, and what finds them.
 
     exponent: 1 / order · elements: of the model, with the number of terms · bodies, carried: twice the coefficients,
-    one half for either step · slope, ahead (size,): y' at the start of the step and at its end · known: see below
+    one half for either step · slope, ahead (size,): y' at the start of the step and at its end ·
+    change (size,): scratch · known: see below
     """
 
     exponent: float
@@ -38,16 +41,19 @@ class Series(NamedTuple):
     carried: np.ndarray
     slope: np.ndarray
     ahead: np.ndarray
+    change: np.ndarray
     known: np.ndarray
 
 
-# Entries of Series.known: time at which the present step starts, which half is its own, and how long it and the next
-# may be.
-SINCE, HALF, LONGEST, NEXT = range(4)
-KNOWN = 4
+# Entries of Series.known: time at which the present step starts, which half is its own, how long it may be and with
+# which last order; then the same of the next step.
+SINCE, HALF, LONGEST, LAST, NEXT_LONGEST, NEXT_LAST = range(6)
+KNOWN = 6
 
-# Steps are so long that the last terms are this part of the tolerance.
-LAST_TERMS = 1.0
+# Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
+NEARLY_DEPENDENT = 1e-3
+# There round-off grows from order to order, as it does not elsewhere, and a series of fewer terms may reach farther. It is taken if that is so much farther; and not fewer than so many terms.
+FARTHER, FEWEST = 1.2, 4
 # The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
 # tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.
 ASTRAY = 10.0
@@ -62,66 +68,78 @@ def half(stepper: Series, which: float, of_bodies: bool) -> int:
 
 @kernel
 def find(
-    mechanism: Mechanism, stepper: Series, settings: Settings, which: float, t: float, y: np.ndarray, slope: np.ndarray
-) -> float:
-    """Fill one half with the series at a state that was evaluated last; returns how long a step with it may be."""
+    mechanism: Mechanism, stepper: Series, settings: Settings, ahead: bool, t: float, y: np.ndarray, slope: np.ndarray
+) -> None:
+    """Fill the series of this step or the next at a state that was evaluated last, and how far it reaches."""
+    known, orders = stepper.known, stepper.elements.orders
+    which = 1.0 - known[HALF] if ahead else known[HALF]
     first, length = half(stepper, which, True), stepper.bodies.shape[0] // 2
     bodies = stepper.bodies[first : first + length]
     first, length = half(stepper, which, False), stepper.carried.shape[0] // 2
     carried = stepper.carried[first : first + length]
     expand(mechanism, stepper.elements, (bodies, carried), int(which), t, y, slope)
-    orders = stepper.elements.orders
-    longest = min(
-        reach(bodies, orders, orders - 1, settings.rtol, settings.atol),
-        reach(bodies, orders, orders - 2, settings.rtol, settings.atol),
-    )
-    count = carried.shape[0] // orders
-    for order in (orders - 2, orders - 3):
-        longest = min(longest, reach_of_variables(mechanism, carried, count, order, settings.rtol, settings.atol))
-    return longest
+    last, best, longest = orders - 1, orders - 1, 0.0
+    farthest = reach(mechanism, stepper, settings, (bodies, carried), y, last)
+    while last > FEWEST:
+        below = reach(mechanism, stepper, settings, (bodies, carried), y, last - 1)
+        both = min(farthest, below)
+        if last < orders - 1 and not both > FARTHER * longest:
+            break
+        best, longest, farthest, last = last, both, below, last - 1
+    if ahead:
+        known[NEXT_LONGEST], known[NEXT_LAST] = longest, 1.0 * best
+    else:
+        known[LONGEST], known[LAST] = longest, 1.0 * best
 
 
 @kernel
-def reach(bodies: np.ndarray, orders: int, order: int, rtol: float, atol: float) -> float:
-    """How long a step may be for the terms of one order: of poses, and one order less of velocities."""
-    size = bodies.shape[0] // orders
-    pose = rate = check = splat(0.0)
-    for k in range(0, size, KIN):
-        o, v = order * size + k, size + k
-        r, q = load3(bodies, o + 8 * POSITION_TERM), load3(bodies, o + 8 * (QUATERNION + 1))
-        w = load(bodies, o + 8 * QUATERNION)
-        scale = root(dot(load3(bodies, k + 8 * POSITION_TERM), load3(bodies, k + 8 * POSITION_TERM)))
-        pose = greater(pose, root(dot(r, r)) / (atol + rtol * scale))
-        pose = greater(pose, root(dot(q, q) + w * w) * (1.0 / (atol + rtol)))
-        speed = root(dot(load3(bodies, v + 8 * POSITION_TERM), load3(bodies, v + 8 * POSITION_TERM)))
-        rate = greater(rate, (1.0 * order) * root(dot(r, r)) / (atol + rtol * speed))
-        omega, now = load3(bodies, o - size + 8 * OMEGA_TERM), load3(bodies, k + 8 * OMEGA_TERM)
-        rate = greater(rate, root(dot(omega, omega)) / (atol + rtol * root(dot(now, now))))
-        check = check + (pose + rate)
-    if not total(check) < np.inf:
-        return 0.0
-    return min(length_for(highest(pose), order), length_for(highest(rate), order - 1))
+def reach(
+    mechanism: Mechanism, stepper: Series, settings: Settings, coefficients: Pair, y: np.ndarray, order: int
+) -> float:
+    """How long a step may be for the terms of one order: of poses, and one order less of all else.
+
+    Where rows are about to become dependent only what lies along the constraints has to keep to the tolerance: all else
+    is small while it changes nothing in second order, and projection takes it away.
+    """
+    constants, change = mechanism.constants, stepper.change
+    take_terms(coefficients, stepper.elements.orders, order, change)
+    rtol, atol, longest = settings.rtol, settings.atol, np.inf
+    split = keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
+    for level in (POSES, VELOCITIES):
+        power = order if level == POSES else order - 1
+        motion_of(constants, y, change, level, mechanism.work.motion)
+        whole = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
+        longest = min(longest, length_for(whole * rtol**0.5 if split else whole, power))
+        if split:
+            tangential(mechanism, y, change, level, True)
+            along = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
+            longest = min(longest, length_for(along, power))
+    return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), order - 1))
+
+
+@kernel
+def take_terms(coefficients: Pair, orders: int, order: int, change: np.ndarray) -> None:
+    """Fill `change`, a change of state, with the coefficients of one order of poses and one less of all else."""
+    bodies, carried = coefficients
+    size, count = bodies.shape[0] // orders, carried.shape[0] // orders
+    for block in range(size // KIN):
+        s, o = block * STATE, order * size + block * KIN
+        r = load3(bodies, o + 8 * POSITION_TERM)
+        store3(change, s + 8 * POSITION, r)
+        store3(change, s + 8 * VELOCITY, times(r, 1.0 * order))
+        store3(change, s + 8 * OMEGA, load3(bodies, o - size + 8 * OMEGA_TERM))
+        store(change, s + 8 * ORIENTATION, load(bodies, o + 8 * QUATERNION))
+        store3(change, s + 8 * (ORIENTATION + 1), load3(bodies, o + 8 * (QUATERNION + 1)))
+    for o in range(0, count, 8):
+        store(change, size // KIN * STATE + o, load(carried, (order - 1) * count + o))
 
 
 @kernel
 def length_for(ratio: float, order: int) -> float:
-    """How long a step may be for terms with a coefficient so many times the tolerance."""
-    return (LAST_TERMS / ratio) ** (1.0 / order) if ratio > 0.0 else np.inf
-
-
-@kernel
-def reach_of_variables(
-    mechanism: Mechanism, carried: np.ndarray, count: int, order: int, rtol: float, atol: float
-) -> float:
-    """The same of the internal variables of force elements."""
-    forces, longest = mechanism.forces, np.inf
-    behind = mechanism.constants.shape[0] // CON * STATE
-    for e in range(0, forces.entries.shape[0], ELEMENT_SIZE):
-        first = forces.entries[e + VARIABLES_IN_Y] - behind
-        for n in range(first, first + forces.entries[e + VARIABLE_COUNT]):
-            ratio = abs(carried[order * count + n]) / (atol + rtol * abs(carried[n]))
-            longest = min(longest, length_for(ratio, order)) if ratio == ratio else 0.0
-    return longest
+    """How long a step may be for terms with a coefficient so many times the tolerance; 0 for what is no number."""
+    if ratio == 0.0:
+        return np.inf
+    return ratio ** (-1.0 / order) if ratio < np.inf else 0.0
 
 
 @kernel
@@ -131,12 +149,13 @@ def sum_up(stepper: Series, run: Run, h: float, state: np.ndarray) -> None:
     first, length = half(stepper, which, True), stepper.bodies.shape[0] // 2
     bodies = stepper.bodies[first : first + length]
     size = length // orders
-    state_at(bodies, size, orders - 1, h, state)
+    last = int(stepper.known[LAST])
+    state_at(bodies, size, last, h, state)
     first, behind = half(stepper, which, False), size // KIN * STATE
     count = stepper.carried.shape[0] // 2 // orders
     for o in range(0, count, 8):
         lanes = splat(0.0)
-        for m in range(orders - 2, 0, -1):
+        for m in range(last - 1, 0, -1):
             lanes = (lanes + load(stepper.carried, first + m * count + o)) * h
         store(state, behind + o, load(stepper.carried, first + o) + lanes)
 
@@ -150,7 +169,7 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         run.counts[FRESH] = 0
         if run.stop[0] != 0:
             return np.inf
-        known[LONGEST] = find(mechanism, stepper, settings, known[HALF], in_piece(run, clock[T]), run.y, stepper.slope)
+        find(mechanism, stepper, settings, False, in_piece(run, clock[T]), run.y, stepper.slope)
         known[SINCE] = clock[T]
     if h > known[LONGEST] and settings.fixed == 0:
         h = known[LONGEST]
@@ -164,38 +183,36 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
     slope_at(mechanism, settings, run, t, run.y_new, stepper.ahead, projects(mechanism, settings, run))
     if run.stop[0] != 0:
         return np.inf
-    error = defect(stepper, settings, h, run.y_new) / ASTRAY if settings.fixed == 0 else 0.0
-    if error <= 1.0:
-        known[NEXT] = find(mechanism, stepper, settings, 1.0 - known[HALF], t, run.y_new, stepper.ahead)
-    return error
+    # First, while the multipliers of the evaluation are there.
+    find(mechanism, stepper, settings, True, t, run.y_new, stepper.ahead)
+    return defect(mechanism, stepper, settings, run, h) / ASTRAY if settings.fixed == 0 else 0.0
 
 
 @kernel
-def defect(stepper: Series, settings: Settings, h: float, y: np.ndarray) -> float:
+def defect(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float) -> float:
     """How far the rates at the end of a step are from those of the series, over what the last term adds there.
 
     That is the order over h, times the tolerance of velocities.
     """
-    orders, ahead = stepper.elements.orders, stepper.ahead
+    ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     first, length = half(stepper, stepper.known[HALF], True), stepper.bodies.shape[0] // 2
-    bodies, size = stepper.bodies[first : first + length], length // orders
-    scale, largest, check = h / (orders - 1.0), splat(0.0), splat(0.0)
+    bodies, size = stepper.bodies[first : first + length], length // stepper.elements.orders
     for block in range(size // KIN):
         k, s, zero = block * KIN, block * STATE, splat(0.0)
         linear = angular = zero, zero, zero
-        for m in range(orders - 1, 0, -1):
+        for m in range(last, 0, -1):
             r, omega = load3(bodies, m * size + k + 8 * POSITION_TERM), load3(bodies, m * size + k + 8 * OMEGA_TERM)
             if m > 1:
                 linear = plus(times(linear, h), times(r, m * (m - 1.0)))
-            if m < orders - 1:
+            if m < last:
                 angular = plus(times(angular, h), times(omega, 1.0 * m))
-        v, w = load3(y, s + 8 * VELOCITY), load3(y, s + 8 * OMEGA)
-        dv, dw = minus(load3(ahead, s + 8 * VELOCITY), linear), minus(load3(ahead, s + 8 * OMEGA), angular)
-        ratio = root(dot(dv, dv)) / (settings.atol + settings.rtol * root(dot(v, v)))
-        other = root(dot(dw, dw)) / (settings.atol + settings.rtol * root(dot(w, w)))
-        largest = greater(largest, greater(ratio, other))
-        check = check + (ratio + other)
-    return scale * highest(largest) if total(check) < np.inf else np.inf
+        store3(change, s + 8 * VELOCITY, times(minus(load3(ahead, s + 8 * VELOCITY), linear), h / last))
+        store3(change, s + 8 * OMEGA, times(minus(load3(ahead, s + 8 * OMEGA), angular), h / last))
+    y = run.y_new
+    tangential(mechanism, y, change, VELOCITIES, keeps_to_constraints(mechanism, settings))
+    motion = mechanism.work.motion
+    ratio = error_ratio(mechanism.constants, motion, y, y, VELOCITIES, settings.rtol, settings.atol)
+    return ratio if ratio == ratio else np.inf
 
 
 @kernel
@@ -216,7 +233,8 @@ def middle(stepper: Series, run: Run, h: float, state: np.ndarray) -> None:
 def close(stepper: Series, settings: Settings, run: Run) -> None:
     """Let the series at the end of a step be that of the next, which tells how long this may be."""
     known = stepper.known
-    known[SINCE], known[HALF], known[LONGEST] = run.clock[T_NEW], 1.0 - known[HALF], known[NEXT]
+    known[SINCE], known[HALF] = run.clock[T_NEW], 1.0 - known[HALF]
+    known[LONGEST], known[LAST] = known[NEXT_LONGEST], known[NEXT_LAST]
     copy(stepper.ahead, stepper.slope)
     if settings.fixed == 0:
         run.clock[H] = known[LONGEST]

@@ -26,12 +26,15 @@ from .bodies import accelerate, begin, clear_loads, release, spin, turn
 from .elements import BYTES, expand_motions, level_of, run
 from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, Elements
 
+# Coefficients of bodies, and of what is carried.
+Pair = tuple[np.ndarray, np.ndarray]
+
 
 @kernel
 def expand(
     mechanism: Mechanism,
     elements: Elements,
-    coefficients: tuple[np.ndarray, np.ndarray],
+    coefficients: Pair,
     second: int,
     t: float,
     y: np.ndarray,
@@ -56,6 +59,7 @@ def expand(
         run(elements, g, FIRST, t, 0)
         if level_of(elements, g) == POSE_ROWS:
             run(elements, g, SHAPE, t, 1)
+            run(elements, g, GOAL, t, 2)  # for the sums that it leaves to SHAPE
     for k in range(1, orders - 2):
         next_order(mechanism, elements, bodies, t, k)
 

@@ -104,8 +104,8 @@ class ElementTables:
 
 def elements_of(solver: Solver, orders: int) -> ElementTables:
     """Return the tables of all constraints and force elements of a solver, for series of so many terms."""
-    members, motions, fixed = _constraints(solver)
-    laws = _laws(solver, motions)
+    members, motions, fixed = _constraints(solver, orders)
+    laws = _laws(solver, motions, orders)
     groups = _grouped(members)
     constraints = len(groups)
     groups += _grouped(laws)
@@ -157,15 +157,16 @@ def _places(entries: Sequence[float]) -> np.ndarray:
     return made
 
 
-def _constraints(solver: Solver) -> tuple[list[Member], list[Motion], np.ndarray]:
+def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
     """All rows as members of groups, the functions of time that they follow, and their numbers."""
     model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
     members: list[Member] = []
     motions: list[Motion] = []
     numbers: list[np.ndarray] = [np.zeros(0)]
     first = 0
+    owners = {rows.start + k: name for name, rows in model.joint_rows.items() for k in range(rows.stop - rows.start)}
     for placed in as_relations(model):
-        work = model.carried.work.get(model.owner(placed.rows.start))
+        work = model.carried.work.get(owners[placed.rows.start])
         form, relation = _form_of(placed, work is not None), placed.relation
         layout = layout_of(relation, len(placed.bodies), 1 if relation.of_velocities else 0)
         mine = np.zeros(layout.inputs)
@@ -177,7 +178,7 @@ def _constraints(solver: Solver) -> tuple[list[Member], list[Motion], np.ndarray
         works = [-1 if work is None else work for _ in rows]
         members.append(Member(form, (
             first, *(slots.offset(body, KINEMATICS_SIZE) for body in placed.bodies),
-            *range(len(motions), len(motions) + layout.motions), *(int(row_lane[row]) for row in rows), 0, -1, *works,
+            *(orders * (len(motions) + m) for m in range(layout.motions)), *(int(row_lane[row]) for row in rows), 0, -1, *works,
         )))  # fmt: skip
         motions += list(relation.motions)
         numbers.append(mine)
@@ -185,7 +186,7 @@ def _constraints(solver: Solver) -> tuple[list[Member], list[Motion], np.ndarray
     return members, motions, np.concatenate(numbers)
 
 
-def _laws(solver: Solver, motions: list[Motion]) -> list[Member]:
+def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
     """All force elements as members of groups; adds the functions of time that they follow."""
     model, slots = solver.model, solver.slots
     members: list[Member] = []
@@ -196,7 +197,7 @@ def _laws(solver: Solver, motions: list[Motion]) -> list[Member]:
         members.append(Member(law_form(element, layout, work is not None), (
             int(solver.applied.table.entries[ELEMENT_SIZE * e + INPUT]),
             *(slots.offset(body, KINEMATICS_SIZE) for body in bodies),
-            *range(len(motions), len(motions) + layout.motions), variables.start, -1 if work is None else work,
+            *(orders * (len(motions) + m) for m in range(layout.motions)), variables.start, -1 if work is None else work,
         )))  # fmt: skip
         motions += [element.motion(name) for name in element.motions]
     return members

@@ -14,6 +14,8 @@ from quirk.forces import ForceElement
 from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
 from quirk.forces.place import PLACEMENT
+from quirk.forces.value import Value
+from quirk.jets import Jet
 from quirk.native import MOST_COMPILED
 from quirk.tape import CHOOSE, NEAREST, Recorded, RecordedArray, Tape, is_nothing
 
@@ -178,7 +180,7 @@ def _recorded_law(element: ForceElement, layout: laws.Layout, working: bool) -> 
     made = _Recording()
     outputs = RecordedArray(made.tape)
     inputs = RecordedArray(made.tape, functools.partial(_input_of_law, made, layout))
-    calls = [DualCall(value) for value in element.functions]
+    calls = [_Smooth(value, made.tape) for value in element.functions]
     laws.run(element, layout, calls, made.input(TIME), inputs, outputs)
     rates = range(layout.internal)
     found = [(outputs.found[layout.first_rate + n], (RATE, n, 0)) for n in rates]
@@ -188,10 +190,23 @@ def _recorded_law(element: ForceElement, layout: laws.Layout, working: bool) -> 
         power = _sum(load * made.velocity(frame)[c] for frame, c, load in loads)
         found.append((power, (POWER_OF_LOADS, 0, 0)))
     places = made.placed(found)
-    lines = (made.tape.lines[place] for place in made.tape.needed([place for place, _ in places]))
-    if element.of_user and any(code in (CHOOSE, NEAREST) for code, *_ in lines):
-        raise TypeError("its function chooses between cases, which a series knows nothing of")
     return Form(made.tape, made.inputs, places, LAW, layout.frames, layout.motions, 0)
+
+
+class _Smooth(DualCall):
+    """A user's function in a law that is written on a tape: it may not jump or bend abruptly."""
+
+    def __init__(self, value: Value, tape: Tape) -> None:
+        super().__init__(value)
+        self._tape = tape
+
+    def __call__(self, t: Jet, *arguments: Any) -> Any:
+        """Return the function's value; TypeError if it chooses between cases."""
+        before = len(self._tape.lines)
+        found = super().__call__(t, *arguments)
+        if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):
+            raise TypeError("it chooses between cases, of which a series sees one")
+        return found
 
 
 def _input_of_law(made: _Recording, layout: laws.Layout, index: int) -> Any:

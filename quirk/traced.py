@@ -42,6 +42,7 @@ class LanesType(types.Type):
 
 LANES = LanesType()
 VECTOR, DOUBLE, INT = ir.VectorType(ir.DoubleType(), WIDTH), ir.DoubleType(), ir.IntType(32)
+UNDEFINED, FIRST = ir.Constant(VECTOR, ir.Undefined), ir.Constant(ir.VectorType(INT, WIDTH), [0] * WIDTH)
 
 # What the compiler may do: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
 FLAGS = ("contract", "nsz")
@@ -83,6 +84,7 @@ class Traced(Scalar):
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         self.context, self.builder, self.kind, self.value = context, builder, kind, value
         self._data: Any = None
+        self._splat: tuple[Any, Traced] | None = None
         Traced.made += 1
         if Traced.made > Traced.limit:
             raise TooLongError("it comes to more instructions than are worth writing down")
@@ -105,10 +107,17 @@ class Traced(Scalar):
         """Return the number in all lanes."""
         if self.kind is LANES:
             return self
-        undefined, first = ir.Constant(VECTOR, ir.Undefined), ir.Constant(INT, 0)
-        one = self.builder.insert_element(undefined, self.number().value, first)
-        zeros = ir.Constant(ir.VectorType(INT, WIDTH), [0] * WIDTH)
-        return self.like(LANES, self.builder.shuffle_vector(one, undefined, zeros))
+        block = self.builder.block
+        # Written once; in another block anew, as that one may not have run.
+        if self._splat is None or self._splat[0] is not block:
+            self._splat = block, self._in_all_lanes(self.number().value)
+        return self._splat[1]
+
+    def _in_all_lanes(self, number: Any) -> Traced:
+        if isinstance(number, ir.Constant):
+            return self.like(LANES, ir.Constant(VECTOR, [number] * WIDTH))
+        one = self.builder.insert_element(UNDEFINED, number, ir.Constant(INT, 0))
+        return self.like(LANES, self.builder.shuffle_vector(one, UNDEFINED, FIRST))
 
     @property
     def zero(self) -> Traced:
@@ -117,6 +126,8 @@ class Traced(Scalar):
 
     def number(self) -> Traced:
         """Return an integer or double as a double."""
+        if self.kind is types.float64:
+            return self
         return self.like(types.float64, self.context.cast(self.builder, self.value, self.kind, types.float64))
 
     def address(self, index: Any) -> Any:

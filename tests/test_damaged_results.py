@@ -116,10 +116,18 @@ CHANGES = {
     "model": lambda file: set_text(file, "model", "[[body]]\nname = 3\n"),
     "no model": lambda file: set_text(file, "model", "nonsense = [ 1"),
     "events": set_variable(None, "impulse_event", 99),
+    "event directions": lambda file: other_type(file, "event_direction", 1e300),
     "event times": set_variable(None, "event_time", np.nan),
     **{f"no {name}": renamed(None, name) for name in ("position", "event_name", "impulse_force")},
     **{f"no {name}": renamed("run", name) for name in ("carried", "quadrants", "whole", "details", "model", "rank")},
 }  # fmt: skip
+
+
+def other_type(file, name, value):
+    """The same array as floats, of which each has a value."""
+    dimensions = file[name].dimensions
+    file.renameVariable(name, f"no_{name}")
+    file.createVariable(name, float, dimensions)[...] = value
 
 
 def set_text(file, name, text):

@@ -95,7 +95,7 @@ TRACED = [of_numpy, of_math, of_builtins, of_names, of_arrays, of_loops, of_sett
 
 @pytest.mark.parametrize("function", TRACED, ids=lambda f: f.__name__)
 def test_machine_code_gives_what_python_gives(function):
-    sparse, dense = (simulated(function, solver, step=0.01) for solver in ("sparse", "dense"))
+    sparse, dense = (simulated(function, solver, step=0.025) for solver in ("sparse", "dense"))
     assert sparse.statistics.in_python == {}
     np.testing.assert_allclose(sparse.state.position, dense.state.position, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(sparse.state.angular_velocity, dense.state.angular_velocity, rtol=1e-12, atol=1e-12)

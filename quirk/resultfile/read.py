@@ -242,13 +242,15 @@ def _events(root: Any) -> list[Happening]:
         if not 0 <= number < count:
             raise ValueError("an impulse is of no event")
         impulse[int(number)][str(name)] = Impulse(force[k], torque[k])
-    columns = (
+    time, direction, before, after = (
         _array(root, f"event_{name}", (count,)) for name in ("time", "direction", "energy_before", "energy_after")
     )
-    rows = zip(*columns, strict=True)
+    if not np.isin(direction, (-1, 0, 1)).all():
+        raise ValueError("an event has no such direction")
+    rows = zip(time, direction, before, after, strict=True)
     return [
-        Happening(float(t), names[k], int(way), float(before), float(after), impulse[k])
-        for k, (t, way, before, after) in enumerate(rows)
+        Happening(float(t), names[k], int(way), float(energy), float(left), impulse[k])
+        for k, (t, way, energy, left) in enumerate(rows)
     ]
 
 

@@ -27,6 +27,7 @@ _NAMES = {
         "InputError",
         "QuirkError",
         "SimulationError",
+        "SeriesWarning",
         "StiffnessWarning",
         "UnknownNameError",
     ],

@@ -34,6 +34,10 @@ class StiffnessWarning(UserWarning):
     """The steps of a run are limited by stability, not by accuracy; another method would take longer ones."""
 
 
+class SeriesWarning(UserWarning):
+    """A run by Taylor series uses another method, as a part of the system has no series or one that ends."""
+
+
 class AssemblyError(QuirkError, RuntimeError):
     """No nearby pose satisfies all constraints."""
 

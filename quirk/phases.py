@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +15,12 @@ from .dynamics.dense.watch import asked_values
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.flow import SparseFlow
 from .dynamics.sparse.host.run import CompiledRun, Pace
+from .dynamics.sparse.host.series import NoSeriesError, require_series
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
 from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
+from .errors import SeriesWarning
 from .events import Event
 from .integrators import (
     RODAS5P,
@@ -27,6 +30,7 @@ from .integrators import (
     Breaks,
     Sampled,
     Statistics,
+    Tableau,
     Tolerance,
     adaptive_steps,
     fixed_steps,
@@ -34,7 +38,7 @@ from .integrators import (
     stiff_steps,
 )
 from .integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
-from .integrators.taylor import TAYLOR, taylor_for
+from .integrators.taylor import TAYLOR, Taylor, taylor_for
 from .state import State
 from .system import System
 from .watching import guards_of
@@ -108,7 +112,7 @@ class Phases:
             switching = self.method == "auto"
             name = EXPLICIT if switching else self.method
             if name == TAYLOR:
-                method: Any = taylor_for(self.settings.rtol)
+                method: Any = self._series(plant)
             else:
                 method = TABLEAUX[name] if name in TABLEAUX else ROSENBROCK_METHODS[name]
             return CompiledRun(
@@ -116,6 +120,20 @@ class Phases:
                 RODAS5P if switching else None,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
+
+    def _series(self, plant: Plant) -> Taylor | Tableau:
+        """Return the method of Taylor series, or if a part has none another one, and say so."""
+        method = taylor_for(self.settings.rtol)
+        try:
+            require_series(plant.model, method.order + 1)
+        except NoSeriesError as error:
+            warnings.warn(
+                f'simulate: {error}; so method="{method.instead.name}" is used instead of "{method.name}"',
+                SeriesWarning,
+                stacklevel=8,  # where `simulate` was called
+            )
+            return method.instead
+        return method
 
     def enter(
         self, run: CompiledRun | SteppedRun, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace, plant: Plant

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from quirk.errors import SeriesWarning
 from quirk.integrators import Breaks, Statistics, Tableau, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
 from quirk.integrators.rosenbrock import Rosenbrock
-from quirk.integrators.taylor import Taylor
 from quirk.integrators.step import IntegrationError, stalled
+from quirk.integrators.taylor import Taylor
 from quirk.interruption import Held
 from quirk.lanes import aligned
 
@@ -80,6 +82,8 @@ ROOM, MOST_ROOM = 2**22, 2**14
 # Where a closer look at a step finds nothing, so many steps go by until the next; so many times as many if that finds
 # nothing either, and at most so many.
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
+# Part of a run that the first step takes after a change of method where the old one could not go on.
+AFRESH = 1e-8
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,8 @@ class CompiledRun:
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self._breaks, self._asked = breaks, asked
         self._functions = Functions(solver, method, settings.fixed > 0)
-        # Series know nothing of jumps; who asks for them vouches for smooth functions.
+        # Series see no jumps between both ends of a step: their functions have none.
+        self._gap = settings.gap
         if not self._functions.count or isinstance(method, Taylor):
             self.settings = settings._replace(gap=np.inf)
         self._room = max(1, min(ROOM // solver.size, MOST_ROOM))
@@ -289,6 +294,9 @@ class CompiledRun:
             outcome = self._enter(min(self._entry_steps, due, self._entry_steps if most is None else most))
             if outcome == SUSPECT:
                 self._look_closer()
+        if outcome == COLLAPSED and isinstance(self._method, Taylor):
+            self._go_on_without_series()
+            outcome = AGAIN
         if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
             raise self._error(outcome)
         if outcome == AGAIN and self.between:
@@ -319,14 +327,31 @@ class CompiledRun:
 
     def _look_at_pace(self) -> None:
         """Where steps are limited by stability go on with the other method, or say so."""
-        counts = self.run.counts
         other = self._pacing.other(self.run.y, self.reached, self._tried)
         if other is not None:
-            self._method, self.stepper = other, stepper_of(self.solver, other)
-            self._functions = Functions(self.solver, other, fixed=False)
-            self.run = self.run._replace(functions=self._functions.asked)
-            counts[FRESH], counts[WAS_REJECTED] = 1, 0
-            self.run.clock[PREVIOUS] = SMALLEST_ERROR
+            self._change_to(other)
+
+    def _go_on_without_series(self) -> None:
+        """Where a series reaches nowhere, as at a jump or a pole of a force, go on with a Runge-Kutta method."""
+        assert isinstance(self._method, Taylor)
+        warnings.warn(
+            f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, as where a "
+            f'load jumps; the run goes on with method="{self._method.instead.name}"',
+            SeriesWarning,
+            stacklevel=6,  # where `simulate` was called
+        )
+        self._change_to(self._method.instead)
+        if self._functions.count:
+            self.settings = self.settings._replace(gap=self._gap)
+        self.run.clock[H] = AFRESH * (self.settings.end - self.settings.start)
+
+    def _change_to(self, method: Tableau | Rosenbrock) -> None:
+        """Go on with another method."""
+        self._method, self.stepper = method, stepper_of(self.solver, method)
+        self._functions = Functions(self.solver, method, fixed=False)
+        self.run = self.run._replace(functions=self._functions.asked)
+        self.run.counts[FRESH], self.run.counts[WAS_REJECTED] = 1, 0
+        self.run.clock[PREVIOUS] = SMALLEST_ERROR
 
     def _look_closer(self) -> None:
         """Look at the functions of the step just computed; if one changes abruptly, it is taken again, up to there."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk.compiled import plain_python
 from quirk.constraints.relation import layout_of
 from quirk.errors import InputError
 from quirk.forces import Friction
@@ -55,7 +56,9 @@ class Member:
 
 
 def require_series(model: Model, orders: int) -> None:
-    """Raise NoSeriesError if forces, constraints or functions of time have no series of so many terms."""
+    """Raise NoSeriesError if machine code is not written, or forces, constraints or functions of time have no series of so many terms."""
+    if plain_python():
+        raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
     for element, _ in model.forces:
         if isinstance(element, Friction):
             raise NoSeriesError(f"{element}: the load of friction is not differentiated")

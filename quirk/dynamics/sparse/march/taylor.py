@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import entry, kernel
-from quirk.lanes import load, splat, store
+from quirk.lanes import greater, highest, load, splat, store
 from quirk.record import record
 
 from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
-from ...vectors import load3, minus, plus, store3, times
+from ...vectors import dot, load3, minus, plus, store3, times
 from ..kernels.applied import variables_error
-from ..kernels.bodies import KIN, POSES, STATE, VELOCITIES, error_ratio, finite, motion_of, normalise
+from ..kernels.bodies import CON, KIN, POSES, STATE, VELOCITIES, error_ratio, finite, motion_of, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
@@ -50,13 +50,15 @@ class Series(NamedTuple):
 SINCE, HALF, LONGEST, LAST, NEXT_LONGEST, NEXT_LAST = range(6)
 KNOWN = 6
 
+# Steps are so long that the last terms are this part of the tolerance, so that the errors of many steps stay below it.
+LAST_TERMS = 0.1
 # Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
 NEARLY_DEPENDENT = 1e-3
 # There round-off grows from order to order, as it does not elsewhere, and a series of fewer terms may reach farther. It is taken if that is so much farther; and not fewer than so many terms.
 FARTHER, FEWEST = 1.2, 4
 # The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
 # tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.
-ASTRAY = 10.0
+ASTRAY = 3.0
 
 
 @kernel
@@ -103,7 +105,8 @@ def reach(
     """
     constants, change = mechanism.constants, stepper.change
     take_terms(coefficients, stepper.elements.orders, order, change)
-    rtol, atol, longest = settings.rtol, settings.atol, np.inf
+    rtol, atol = settings.rtol, settings.atol
+    longest = length_for(stretch(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), order)
     split = keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
     for level in (POSES, VELOCITIES):
         power = order if level == POSES else order - 1
@@ -115,6 +118,20 @@ def reach(
             along = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
             longest = min(longest, length_for(along, power))
     return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), order - 1))
+
+
+@kernel
+def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
+    """The largest part of a change of quaternions that is along them: no turn, but terms of turns alternate with it.
+
+    A body that starts to turn from rest has turns in every fourth term alone.
+    """
+    largest = splat(0.0)
+    for block in range(blocks):
+        q = block * STATE + 8 * ORIENTATION
+        part = load(y, q) * load(change, q) + dot(load3(y, q + 8), load3(change, q + 8))
+        largest = greater(largest, part * part)
+    return highest(largest) ** 0.5
 
 
 @kernel
@@ -139,7 +156,7 @@ def length_for(ratio: float, order: int) -> float:
     """How long a step may be for terms with a coefficient so many times the tolerance; 0 for what is no number."""
     if ratio == 0.0:
         return np.inf
-    return ratio ** (-1.0 / order) if ratio < np.inf else 0.0
+    return (LAST_TERMS / ratio) ** (1.0 / order) if ratio < np.inf else 0.0
 
 
 @kernel

@@ -56,9 +56,8 @@ def simulate(
     duration : float
         s, positive.
     method : str
-        "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); "Taylor", the series
-        of the motion, the fastest from about ``rtol=1e-8`` on; for stiff systems
-        "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
+        "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); "Taylor", which
+        sums the series of the motion, the fastest for many digits (docs/taylor.md); for stiff systems "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
         "auto" begins with "Vern9" and goes on with "Rodas5P" once steps are limited by stability.
     rtol, atol : float
         Bounds on the error of a step, relative and absolute (SI units), for each body's position,

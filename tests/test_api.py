@@ -75,6 +75,7 @@ NAMES = [
     "Rope",
     "RollingDisk",
     "Screw",
+    "SeriesWarning",
     "SimulationError",
     "Spherical",
     "Spring",

@@ -9,6 +9,7 @@ import numpy as np
 from quirk.errors import StiffnessWarning
 from quirk.integrators import Tableau
 from quirk.integrators.rosenbrock import Rosenbrock
+from quirk.integrators.taylor import Taylor
 
 from ..march.run import Settings
 from .solver import Solver
@@ -31,7 +32,7 @@ class Pacing:
     """
 
     def __init__(
-        self, solver: Solver, method: Tableau | Rosenbrock, settings: Settings, switch: Rosenbrock | None
+        self, solver: Solver, method: Tableau | Rosenbrock | Taylor, settings: Settings, switch: Rosenbrock | None
     ) -> None:
         self._solver, self._method, self._switch = solver, method, switch
         self._looking = isinstance(method, Tableau) and settings.fixed == 0

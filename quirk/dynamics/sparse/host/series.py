@@ -56,7 +56,10 @@ class Member:
 
 
 def require_series(model: Model, orders: int) -> None:
-    """Raise NoSeriesError if machine code is not written, or forces, constraints or functions of time have no series of so many terms."""
+    """Raise NoSeriesError if forces, constraints or functions of time have no series of so many terms.
+
+    Nor is there one where no machine code is written.
+    """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
     for element, _ in model.forces:
@@ -112,7 +115,8 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     groups = _grouped(members)
     constraints = len(groups)
     groups += _grouped(laws)
-    entries, places, used, kept = [], [], 0, []
+    entries, used, kept = [], 0, []
+    places: list[float] = []
     for group in groups:
         form = group[0].form
         programs, code = series_code(form)
@@ -181,7 +185,8 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
         works = [-1 if work is None else work for _ in rows]
         members.append(Member(form, (
             first, *(slots.offset(body, KINEMATICS_SIZE) for body in placed.bodies),
-            *(orders * (len(motions) + m) for m in range(layout.motions)), *(int(row_lane[row]) for row in rows), 0, -1, *works,
+            *(orders * (len(motions) + m) for m in range(layout.motions)),
+            *(int(row_lane[row]) for row in rows), 0, -1, *works,
         )))  # fmt: skip
         motions += list(relation.motions)
         numbers.append(mine)
@@ -200,7 +205,8 @@ def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
         members.append(Member(law_form(element, layout, work is not None), (
             int(solver.applied.table.entries[ELEMENT_SIZE * e + INPUT]),
             *(slots.offset(body, KINEMATICS_SIZE) for body in bodies),
-            *(orders * (len(motions) + m) for m in range(layout.motions)), variables.start, -1 if work is None else work,
+            *(orders * (len(motions) + m) for m in range(layout.motions)),
+            variables.start, -1 if work is None else work,
         )))  # fmt: skip
         motions += [element.motion(name) for name in element.motions]
     return members

@@ -54,7 +54,8 @@ KNOWN = 6
 LAST_TERMS = 0.1
 # Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
 NEARLY_DEPENDENT = 1e-3
-# There round-off grows from order to order, as it does not elsewhere, and a series of fewer terms may reach farther. It is taken if that is so much farther; and not fewer than so many terms.
+# There round-off grows from order to order, as it does not elsewhere, and a series of fewer terms may reach farther. It
+# is taken if that is so much farther; and not fewer than so many terms.
 FARTHER, FEWEST = 1.2, 4
 # The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
 # tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.

@@ -83,7 +83,7 @@ class Programs:
         return sorted(found)
 
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Which lines keep their coefficients: those in sums over lower orders, and those that another program needs."""
+        """Which lines keep their coefficients: those in sums over lower orders, and what another program needs."""
         found: set[int] = set()
         for lines in programs:
             here = set(lines)

@@ -43,9 +43,9 @@ class Elements(NamedTuple):
     """Constraints and force elements of a model, in groups of eight that share a form.
 
     groups (GROUP each): integers as above, those of constraints first · constraints: how many groups these are ·
-    spinning: whether any depends on angular velocities · places: of each group eight for each of these: of fixed numbers the first; the bodies of all frames, motions, multipliers,
-    where they are; the first internal variable; work of the element, and of its rows; then eight numbers by which its
-    loads count, 1.0, or 0.0 where there is no element · numbers: what groups keep · motions, taylor (motions orders,):
+    spinning: whether any depends on angular velocities · places: of each group eight for each of these: the first of
+    its fixed numbers; the bodies of all frames; motions; multipliers; the first internal variable; the work of the
+    element, and of its rows; then eight numbers by which its loads count, 1.0, or 0.0 where there is no element · numbers: what groups keep · motions, taylor (motions orders,):
     functions of time of all elements, and their coefficients · desk, handed (DESK,): the same numbers, as integers and
     as doubles, for calls · first_places, first_numbers, first_bodies, first_carried: addresses of these arrays · orders
     """

@@ -8,6 +8,7 @@ from .adaptive import Tolerance, adaptive_steps
 from .breaks import Breaks
 from .dop853 import DOP853
 from .fixed import fixed_steps
+from .radau import RADAU_IIA5, RADAU_IIA9, RADAU_IIA13, RadauIIA
 from .recorder import Recorder
 from .rosenbrock import RODAS5P, Rosenbrock
 from .step import IntegrationError, Sampled, Statistics, Step, guarded, rk_step
@@ -18,20 +19,22 @@ from .tsitouras import TSIT5
 from .verner98 import VERN9
 
 TABLEAUX = {tableau.name: tableau for tableau in (RK4, RK45, TSIT5, DOP853, VERN9)}
-ROSENBROCK_METHODS = {method.name: method for method in (RODAS5P,)}
+IMPLICIT_METHODS: dict[str, Rosenbrock | RadauIIA] = {m.name: m for m in (RADAU_IIA5, RADAU_IIA9, RADAU_IIA13, RODAS5P)}
 
 __all__ = [
     "DOP853",
+    "IMPLICIT_METHODS",
+    "RADAU_IIA9",
     "RK4",
     "RK45",
     "RODAS5P",
-    "ROSENBROCK_METHODS",
     "STIFF_METHODS",
     "TABLEAUX",
     "TSIT5",
     "VERN9",
     "Breaks",
     "IntegrationError",
+    "RadauIIA",
     "Recorder",
     "Rosenbrock",
     "Sampled",

@@ -21,7 +21,7 @@ from .dynamics.stepped import SteppedRun
 from .events import Event
 from .integrators import (
     RODAS5P,
-    ROSENBROCK_METHODS,
+    IMPLICIT_METHODS,
     STIFF_METHODS,
     TABLEAUX,
     Breaks,
@@ -106,7 +106,7 @@ class Phases:
         if self.compiled:
             switching = self.method == "auto"
             name = EXPLICIT if switching else self.method
-            method = TABLEAUX[name] if name in TABLEAUX else ROSENBROCK_METHODS[name]
+            method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
                 RODAS5P if switching else None,

@@ -12,7 +12,7 @@ from .at_state import SOLVERS
 from .dynamics.sparse.march.run import Settings
 from .errors import InputError
 from .events import Event
-from .integrators import ROSENBROCK_METHODS, STIFF_METHODS, TABLEAUX, Statistics
+from .integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX, Statistics
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .phases import Phases
@@ -22,7 +22,7 @@ from .schedule import checked_breaks, checked_step, output_times
 from .state import State
 from .system import System
 
-METHODS = (*TABLEAUX, *ROSENBROCK_METHODS, *STIFF_METHODS, "auto")
+METHODS = (*TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, "auto")
 STABILIZATIONS = ("projection", "baumgarte", None)
 
 
@@ -122,7 +122,7 @@ def simulate(
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
     if alpha < 0 or beta < 0:
         raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
-    if solver == "dense" and method in (*ROSENBROCK_METHODS, "auto"):
+    if solver == "dense" and method in (*IMPLICIT_METHODS, "auto"):
         raise InputError(f'{owner}: method="{method}" is compiled: leave out solver="dense", or take another method')
     step = checked_step(method, step, rtol, atol, duration)
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)

@@ -1,4 +1,4 @@
-"""Steppers of the compiled march, made ready for one run: of Runge-Kutta and of Rosenbrock methods."""
+"""Steppers of the compiled march, made ready for one run: of Runge-Kutta, Rosenbrock and Radau IIA methods."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 
 from quirk.integrators import Tableau
 from quirk.integrators.combinations import weights_of
+from quirk.integrators.radau import RadauIIA
 from quirk.integrators.rosenbrock import Rosenbrock
 from quirk.lanes import aligned
 
+from ..march.radau import KNOWN, Radau, march_radau, march_radau_watching
 from ..march.rosenbrock import Method, march_rosenbrock, march_rosenbrock_watching
 from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
 from .implicit import ImplicitSystem
@@ -55,7 +57,7 @@ class RosenbrockStepper:
 
     def __init__(self, solver: Solver, method: Rosenbrock) -> None:
         self._implicit = ImplicitSystem(solver)
-        size, carried = solver.size, solver.slots.state_size - solver.slots.first_carried
+        size, works = solver.size, len(solver.model.carried.work)
         self.record = Method(
             stages=method.stages,
             gamma=method.gamma,
@@ -70,6 +72,7 @@ class RosenbrockStepper:
             interpolants=len(method.dense),
             timed=self._implicit.timed,
             implicit=self._implicit.tables,
+            matrix=aligned(self._implicit.tables.size),
             u=aligned(method.stages * size),
             slope=aligned(size),
             drift=aligned(size),
@@ -77,7 +80,7 @@ class RosenbrockStepper:
             rest=aligned(size),
             change=aligned(size),
             known=np.full(2, np.nan),
-            power=aligned(3 * carried),
+            power=np.zeros(3 * works),
         )
 
     def begin(self, slope: np.ndarray) -> None:
@@ -91,6 +94,43 @@ class RosenbrockStepper:
         return self.record.u
 
 
-def stepper_of(solver: Solver, method: Tableau | Rosenbrock) -> Any:
+class RadauStepper:
+    """The stepper of a Radau IIA method; see `RungeKuttaStepper`."""
+
+    march, watching = staticmethod(march_radau), staticmethod(march_radau_watching)
+
+    def __init__(self, solver: Solver, method: RadauIIA) -> None:
+        self._implicit = ImplicitSystem(solver)
+        s, size = method.points, solver.size
+        arrays = {name: getattr(method, name).ravel().copy() for name in ("a", "back", "forth", "of_slopes", "nodes")}
+        self.record = Radau(
+            points=s,
+            exponent=1 / (s + 1),
+            inverse=method.inverse.copy(),
+            e=method.e.copy(),
+            implicit=self._implicit.tables,
+            matrices=aligned(s * self._implicit.tables.size),
+            **{name: aligned(s * size) for name in ("z", "f", "w", "u", "past")},
+            **{name: aligned(size) for name in ("base", "slope", "slope_new", "centre", "stage", "change")},
+            basis=np.zeros(s + 1),
+            known=np.full(KNOWN, np.nan),
+            **arrays,
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run: it is found anew."""
+        self.record.slope[:] = slope
+        self.record.known[:] = np.nan
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slopes at the points of the last step, one after the other, for messages."""
+        return self.record.f
+
+
+STEPPERS: dict[type, Any] = {Tableau: RungeKuttaStepper, Rosenbrock: RosenbrockStepper, RadauIIA: RadauStepper}
+
+
+def stepper_of(solver: Solver, method: Tableau | Rosenbrock | RadauIIA) -> Any:
     """Return the stepper of a method."""
-    return RosenbrockStepper(solver, method) if isinstance(method, Rosenbrock) else RungeKuttaStepper(solver, method)
+    return STEPPERS[type(method)](solver, method)

@@ -47,7 +47,9 @@ class RadauIIA:
         # The right points of Radau are the roots of P_(s-1) - P_s, on [-1, 1].
         x = legendre.legroots([*np.zeros(s - 1), 1.0, -1.0])
         difference = np.array([*np.zeros(s - 1), 1.0, -1.0])
-        x = np.append(x[:-1] - legendre.legval(x[:-1], difference) / legendre.legval(x[:-1], legendre.legder(difference)), 1.0)
+        x = np.append(
+            x[:-1] - legendre.legval(x[:-1], difference) / legendre.legval(x[:-1], legendre.legder(difference)), 1.0
+        )
         nodes = (x + 1) / 2
         values = legendre.legvander(x, s - 1)
         integrals = np.column_stack([legendre.legval(x, legendre.legint(c, lbnd=-1)) for c in np.eye(s)]) / 2

@@ -7,7 +7,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.lanes import aligned
 
-from ..implicit.tables import BLOCK, NODE, PAIR, Implicit
+from ..implicit.tables import AXES, BLOCK, NODE, PAIR, Implicit
 from ..plan.coupling import couplings
 from ..tangent.tables import MOVING, SEED
 from .solver import Solver
@@ -22,13 +22,17 @@ MOST_VARIABLES = 8
 class ImplicitSystem:
     """The linear systems of implicit steps, and the functions that give their derivatives, kept alive.
 
+    Parameters
+    ----------
+    turning : whether steps are computed in axes that turn with the bodies
+
     Attributes
     ----------
     tables : Implicit
     timed : whether anything may depend on time
     """
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Solver, *, turning: bool) -> None:
         model, slots = solver.model, solver.slots
         self.differential = Differential(solver)
         relations = self.differential.relations
@@ -65,6 +69,8 @@ class ImplicitSystem:
             rate_by_pose=aligned(law_sides),
             rate_by_velocity=aligned(law_sides),
             rate_by_variable=aligned(BLOCK * laws),
+            axes=aligned(AXES * slots.lanes // 8),
+            follows=float(turning),
             turn=turn,
             response=response,
             found=found,

@@ -12,6 +12,8 @@ from quirk.integrators.radau import RadauIIA
 from quirk.integrators.rosenbrock import Rosenbrock
 from quirk.lanes import aligned
 
+from ..implicit.tables import AXES
+from ..march.axes import TURNED
 from ..march.radau import KNOWN, Radau, march_radau, march_radau_watching
 from ..march.rosenbrock import Method, march_rosenbrock, march_rosenbrock_watching
 from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
@@ -56,7 +58,7 @@ class RosenbrockStepper:
     march, watching = staticmethod(march_rosenbrock), staticmethod(march_rosenbrock_watching)
 
     def __init__(self, solver: Solver, method: Rosenbrock) -> None:
-        self._implicit = ImplicitSystem(solver)
+        self._implicit = ImplicitSystem(solver, turning=False)
         size, works = solver.size, len(solver.model.carried.work)
         self.record = Method(
             stages=method.stages,
@@ -94,14 +96,20 @@ class RosenbrockStepper:
         return self.record.u
 
 
+# Arrays of a Radau IIA method that are as large as a state.
+OF_STATES = (
+    "origin", "base", "past_origin", "past_base", "slope", "slope_new", "centre", "seen", "stage", "change",
+)  # fmt: skip
+
+
 class RadauStepper:
     """The stepper of a Radau IIA method; see `RungeKuttaStepper`."""
 
     march, watching = staticmethod(march_radau), staticmethod(march_radau_watching)
 
     def __init__(self, solver: Solver, method: RadauIIA) -> None:
-        self._implicit = ImplicitSystem(solver)
-        s, size = method.points, solver.size
+        self._implicit = ImplicitSystem(solver, turning=True)
+        s, size, blocks = method.points, solver.size, solver.slots.lanes // 8
         arrays = {name: getattr(method, name).ravel().copy() for name in ("a", "back", "forth", "of_slopes", "nodes")}
         self.record = Radau(
             points=s,
@@ -111,8 +119,11 @@ class RadauStepper:
             implicit=self._implicit.tables,
             matrices=aligned(s * self._implicit.tables.size),
             **{name: aligned(s * size) for name in ("z", "f", "w", "u", "past")},
-            **{name: aligned(size) for name in ("base", "slope", "slope_new", "centre", "stage", "change")},
-            basis=np.zeros(s + 1),
+            **{name: aligned(size) for name in OF_STATES},
+            turned=aligned((s + 1) * TURNED * blocks),
+            apart=aligned(TURNED * blocks),
+            past_axes=aligned(AXES * blocks),
+            basis=np.zeros(s),
             known=np.full(KNOWN, np.nan),
             **arrays,
         )

@@ -10,24 +10,12 @@ from quirk.compiled import kernel
 from quirk.lanes import at
 
 from ...layout import FACTOR, INVERSE_MASS, OMEGA
-from ...vectors import cross, dot, three
+from ...vectors import three
 from ..kernels.bodies import CON, STATE
 from .factorise import factorise_blocks
 from .internal import condense
-from .numbers import (
-    erase,
-    keep,
-    lanes,
-    less,
-    multiple,
-    plus_one,
-    product,
-    reciprocal,
-    summed,
-    write,
-    write_real,
-)
-from .tables import BLOCK, PAIR, Implicit
+from .numbers import erase, keep, lanes, less, multiple, product, spun, summed, unturned, write, write_real
+from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, Implicit
 
 
 @kernel
@@ -83,22 +71,22 @@ def assemble_side(implicit: Implicit, side: int, parts: Any) -> None:
 @kernel
 def turns(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
     """Fill how poses and velocities follow from scaled accelerations: by e^2 E W and by e W."""
+    zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue
         s, k, o = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, implicit.turn + 2 * PAIR * slot
         scale, omega = at(constants, k + 8 * INVERSE_MASS) ** 0.5, three(y, s + 8 * OMEGA)
-        e_squared = product(e, e)
-        # The inverse of 1 - (e / 2) omega, a quaternion.
-        kept = product(e_squared, reciprocal(plus_one(multiple(e_squared, 0.25 * dot(omega, omega)))))
-        bent = multiple(product(kept, e), 0.5)
+        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
         for c in range(3):
-            write(parts, o + 9 * c, multiple(e_squared, scale))
-            write(parts, o + PAIR + 9 * c, multiple(e, scale))
-            w = k + 8 * (FACTOR + c)
+            push, w = multiple(e, scale), k + 8 * (FACTOR + c)
+            speed = unturned((push if c == 0 else zero, push if c == 1 else zero, push if c == 2 else zero), e, rate)
+            moved = unturned((product(e, speed[0]), product(e, speed[1]), product(e, speed[2])), e, rate)
             column = at(constants, w), at(constants, w + 24), at(constants, w + 48)
-            across = cross(column, omega)
+            turning = multiple(e, column[0]), multiple(e, column[1]), multiple(e, column[2])
+            turned = spun(zero, (zero, zero, zero), turning, e, omega, implicit.follows)
             for row in range(3):
-                turned = summed(multiple(kept, column[row]), multiple(bent, across[row]))
-                write(parts, o + 8 * (3 + row) + 3 + c, turned)
-                write(parts, o + PAIR + 8 * (3 + row) + 3 + c, multiple(e, column[row]))
+                write(parts, o + 8 * row + c, moved[row])
+                write(parts, o + PAIR + 8 * row + c, speed[row])
+                write(parts, o + 8 * (3 + row) + 3 + c, multiple(turned[1 + row], 2.0))
+                write(parts, o + PAIR + 8 * (3 + row) + 3 + c, turning[row])

@@ -17,8 +17,20 @@ import numpy as np
 from quirk.compiled import kernel
 from quirk.lanes import at, load, put, splat, store
 
-from ..tangent.elements import run_dual
-from ..tangent.tables import ELEMENT, INPUT, INPUTS, OUTPUT, OUTPUTS, RATES, SIDE, SIDE_END, VARIABLE, VARIABLE_COUNT, VARIABLES, Elements
+from ..tangent.tables import (
+    ELEMENT,
+    INPUT,
+    INPUTS,
+    OUTPUT,
+    OUTPUTS,
+    RATES,
+    SIDE,
+    SIDE_END,
+    VARIABLE,
+    VARIABLE_COUNT,
+    VARIABLES,
+    Elements,
+)
 from .factorise import invert
 from .numbers import erase, keep, lanes, less, multiple, number, product, summed, totals, write, write_real
 from .tables import BLOCK, NODE, PAIR, Implicit
@@ -50,7 +62,11 @@ def condense(implicit: Implicit, e: Any, parts: Any) -> None:
     moves, follows = implicit.scratch + BLOCK, implicit.scratch + 2 * BLOCK
     for element in range(elements.entries.shape[0] // ELEMENT):
         o, K = ELEMENT * element, implicit.response + BLOCK * element
-        count, begin, end = elements.entries[o + VARIABLE_COUNT], elements.entries[o + SIDE], elements.entries[o + SIDE_END]
+        count, begin, end = (
+            elements.entries[o + VARIABLE_COUNT],
+            elements.entries[o + SIDE],
+            elements.entries[o + SIDE_END],
+        )
         if count == 0:
             continue
         for row in range(count):
@@ -106,7 +122,11 @@ def changed(implicit: Implicit, e: Any, parts: Any, r: Any, first: int, element:
             change = summed(change, product(e, rate))
         write(parts, right + row, change)
     for row in range(count):
-        write(parts, x + row, totals(product(lanes(parts, implicit.response + BLOCK * element + 8 * row), lanes(parts, right))))
+        write(
+            parts,
+            x + row,
+            totals(product(lanes(parts, implicit.response + BLOCK * element + 8 * row), lanes(parts, right))),
+        )
 
 
 @kernel

@@ -57,6 +57,12 @@ def numbers(parts: Any, o: int) -> Any:
 
 
 @traced
+def neighbours(parts: Any, o: int) -> Any:
+    """Three elements that follow each other."""
+    return number(parts, o), number(parts, o + 1), number(parts, o + 2)
+
+
+@traced
 def summed(a: Any, b: Any) -> Any:
     """A + b."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
@@ -110,51 +116,63 @@ def totals(a: Any) -> Any:
 
 
 @traced
-def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any) -> Any:
-    """Return (scalar, vector + (e / 2) omega) times the inverse of (1, -(e / 2) w), a quaternion; w is real."""
+def along(a: Any, w: Any) -> Any:
+    """The product a . w of three numbers and a real vector."""
+    return summed(summed(multiple(a[0], w[0]), multiple(a[1], w[1])), multiple(a[2], w[2]))
+
+
+@traced
+def across(a: Any, w: Any) -> Any:
+    """The product a x w."""
+    return (
+        less(multiple(a[1], w[2]), multiple(a[2], w[1])),
+        less(multiple(a[2], w[0]), multiple(a[0], w[2])),
+        less(multiple(a[0], w[1]), multiple(a[1], w[0])),
+    )
+
+
+@traced
+def gone_on(a: Any, e: Any, b: Any) -> Any:
+    """A + e b, vectors."""
+    return tuple(summed(x, product(e, y)) for x, y in zip(a, b, strict=True))
+
+
+@traced
+def unturned(a: Any, e: Any, w: Any) -> Any:
+    """Return the vector x for which x + e w x x = a, with a real vector w."""
+    e_squared = product(e, e)
+    scale = reciprocal(plus_one(multiple(e_squared, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])))
+    part, aside = product(e_squared, along(a, w)), across(a, w)
+    return tuple(product(scale, summed(a[c], summed(multiple(part, w[c]), product(e, aside[c])))) for c in range(3))
+
+
+@traced
+def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
+    """Return the quaternion x for which x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega); w is real.
+
+    So it is seen from axes that follow w, or from those at rest.
+    """
     half = multiple(e, 0.5)
     s = tuple(summed(v, product(half, o)) for v, o in zip(vector, omega, strict=True))
-    square_of_w = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    scale = reciprocal(plus_one(multiple(product(half, half), square_of_w)))
-    along = summed(summed(multiple(s[0], w[0]), multiple(s[1], w[1])), multiple(s[2], w[2]))
-    across = (
-        less(multiple(s[1], w[2]), multiple(s[2], w[1])),
-        less(multiple(s[2], w[0]), multiple(s[0], w[2])),
-        less(multiple(s[0], w[1]), multiple(s[1], w[0])),
-    )
-    turned = tuple(
-        product(scale, summed(s[c], product(half, summed(multiple(scalar, w[c]), across[c])))) for c in range(3)
-    )
-    return (product(scale, less(scalar, product(half, along))), *turned)
+    a, square_of_w = multiple(half, 1.0 - follows), w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    scale = reciprocal(plus_one(multiple(product(a, a), square_of_w)))
+    part = product(scale, summed(along(s, w), product(a, multiple(scalar, square_of_w))))
+    first = less(scalar, product(a, part))
+    rest = tuple(summed(s[c], product(a, multiple(first, w[c]))) for c in range(3))
+    return (first, *unturned(rest, multiple(half, 1.0 + follows), w))
 
 
 @traced
 def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
     """Return the product of the conjugate of a quaternion (w, x), which is real, and another."""
-    along = summed(summed(multiple(vector[0], x[0]), multiple(vector[1], x[1])), multiple(vector[2], x[2]))
-    return (
-        summed(multiple(scalar, w), along),
-        *(
-            summed(
-                less(multiple(vector[c], w), multiple(scalar, x[c])),
-                less(multiple(vector[(c + 1) % 3], x[(c + 2) % 3]), multiple(vector[(c + 2) % 3], x[(c + 1) % 3])),
-            )
-            for c in range(3)
-        ),
-    )
+    aside = across(vector, x)
+    turned = (summed(less(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
+    return (summed(multiple(scalar, w), along(vector, x)), *turned)
 
 
 @traced
 def placed(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
     """Return the product of a quaternion (w, x), which is real, and another."""
-    along = summed(summed(multiple(vector[0], x[0]), multiple(vector[1], x[1])), multiple(vector[2], x[2]))
-    return (
-        less(multiple(scalar, w), along),
-        *(
-            summed(
-                summed(multiple(vector[c], w), multiple(scalar, x[c])),
-                less(multiple(vector[(c + 2) % 3], x[(c + 1) % 3]), multiple(vector[(c + 1) % 3], x[(c + 2) % 3])),
-            )
-            for c in range(3)
-        ),
-    )
+    aside = across(vector, x)
+    turned = (less(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
+    return (less(multiple(scalar, w), along(vector, x)), *turned)

@@ -15,10 +15,13 @@ from ..kernels.bodies import CON, STATE
 from .factorise import solve_blocks
 from .internal import carry_variables, load_by_variables
 from .numbers import (
+    along,
     erase,
+    gone_on,
     lanes,
     less,
     multiple,
+    neighbours,
     number,
     numbers,
     placed,
@@ -27,9 +30,10 @@ from .numbers import (
     spun,
     summed,
     totals,
+    unturned,
     write,
 )
-from .tables import BLOCK, NODE, PAIR, Implicit
+from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, Implicit
 
 
 @kernel
@@ -75,13 +79,16 @@ def start(implicit: Implicit, y: np.ndarray, e: Any, parts: Any, r: Any) -> None
         if implicit.blocks.body_node[slot] < 0:
             continue
         s, pose, speed = slot // 8 * STATE + slot % 8, implicit.pose + NODE * slot, implicit.speed + NODE * slot
-        v, omega, shift = numbers(r, s + 8 * VELOCITY), numbers(r, s + 8 * OMEGA), numbers(r, s + 8 * POSITION)
+        omega, shift = numbers(r, s + 8 * OMEGA), numbers(r, s + 8 * POSITION)
+        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
+        v = unturned(numbers(r, s + 8 * VELOCITY), e, rate)
+        moved = unturned(gone_on(shift, e, v), e, rate)
         q = s + 8 * ORIENTATION
         seen = seen_from(at(y, q), three(y, q + 8), number(r, q), numbers(r, q + 8))
         # The turn is twice the vector part of q* dq.
-        turned = spun(seen[0], (seen[1], seen[2], seen[3]), omega, e, three(y, s + 8 * OMEGA))
+        turned = spun(seen[0], (seen[1], seen[2], seen[3]), omega, e, three(y, s + 8 * OMEGA), implicit.follows)
         for c in range(3):
-            write(parts, pose + c, summed(shift[c], product(e, v[c])))
+            write(parts, pose + c, moved[c])
             write(parts, pose + 3 + c, multiple(turned[1 + c], 2.0))
             write(parts, speed + c, v[c])
             write(parts, speed + 3 + c, omega[c])
@@ -98,16 +105,20 @@ def finish(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, par
             continue
         s, k, z = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, implicit.vector + NODE * node
         scale = at(constants, k + 8 * INVERSE_MASS) ** 0.5
-        q, w, alpha = s + 8 * ORIENTATION, k + 8 * FACTOR, (number(parts, z + 3), number(parts, z + 4), number(parts, z + 5))
+        q, w, omega = s + 8 * ORIENTATION, k + 8 * FACTOR, three(y, s + 8 * OMEGA)
+        alpha = neighbours(parts, z + 3)
+        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
+        pushed = gone_on(numbers(r, s + 8 * VELOCITY), multiple(e, scale), neighbours(parts, z))
+        v = unturned(pushed, e, rate)
+        moved = unturned(gone_on(numbers(r, s + 8 * POSITION), e, v), e, rate)
         for c in range(3):
-            by_rows = summed(multiple(alpha[0], at(constants, w + 24 * c)), multiple(alpha[1], at(constants, w + 24 * c + 8)))
-            turning = summed(by_rows, multiple(alpha[2], at(constants, w + 24 * c + 16)))
-            v = summed(number(r, s + 8 * (VELOCITY + c)), multiple(product(e, number(parts, z + c)), scale))
-            write(u, s + 8 * (VELOCITY + c), v)
+            o = w + 24 * c
+            turning = along(alpha, (at(constants, o), at(constants, o + 8), at(constants, o + 16)))
+            write(u, s + 8 * (VELOCITY + c), v[c])
+            write(u, s + 8 * (POSITION + c), moved[c])
             write(u, s + 8 * (OMEGA + c), summed(number(r, s + 8 * (OMEGA + c)), product(e, turning)))
-            write(u, s + 8 * (POSITION + c), summed(number(r, s + 8 * (POSITION + c)), product(e, v)))
         seen = seen_from(at(y, q), three(y, q + 8), number(r, q), numbers(r, q + 8))
-        turned = spun(seen[0], (seen[1], seen[2], seen[3]), numbers(u, s + 8 * OMEGA), e, three(y, s + 8 * OMEGA))
-        moved = placed(at(y, q), three(y, q + 8), turned[0], (turned[1], turned[2], turned[3]))
+        turned = spun(seen[0], (seen[1], seen[2], seen[3]), numbers(u, s + 8 * OMEGA), e, omega, implicit.follows)
+        orientation = placed(at(y, q), three(y, q + 8), turned[0], (turned[1], turned[2], turned[3]))
         for c in range(4):
-            write(u, q + 8 * c, moved[c])
+            write(u, q + 8 * c, orientation[c])

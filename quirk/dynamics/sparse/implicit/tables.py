@@ -9,7 +9,8 @@ bodies and relations,
 
 where P, V are derivatives of all loads on bodies by poses and velocities, C_p, C_v those of the second derivative of
 Phi, E says how a turn follows from an angular velocity, and dq, dv follow from r. Bodies are scaled so that M is the
-unit matrix, and rows to unit length.
+unit matrix, and rows to unit length. A method may compute in axes that turn with the bodies at constant rates; J is
+then that of the motion seen from these, at a time when they have not turned, and so are r and u.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from ..tangent.tables import Tangents
 BLOCK = 64
 PAIR = 48
 NODE = 8
+
+# Of each block of eight bodies: rates in N at which the axes turn from which rotations are seen, and translations.
+ROTATIONS, TRANSLATIONS = 0, 24
+AXES = 48
 
 
 @record
@@ -83,6 +88,9 @@ class Implicit(NamedTuple):
     elements · by_variable, rate_by_pose, rate_by_velocity (BLOCK per side of a law): derivatives of scaled loads by
     internal variables, and of the rates of these · rate_by_variable (BLOCK per law)
 
+    axes (AXES per block): how axes turn, zero where they are at rest · follows: 1.0 where those of rotations turn with the
+    bodies, 0.0 where they are at rest
+
     A system for one e is a tuple of one array (size,), or of two, of real and imaginary parts. In each are, behind the
     factorisation: from `turn` on how poses and velocities of each body follow from its scaled acceleration (2 * PAIR
     slots) · response: K of each law (BLOCK each) · found: changes of its internal variables (8 each) · scratch
@@ -105,6 +113,8 @@ class Implicit(NamedTuple):
     rate_by_pose: np.ndarray
     rate_by_velocity: np.ndarray
     rate_by_variable: np.ndarray
+    axes: np.ndarray
+    follows: float
     turn: int
     response: int
     found: int

@@ -19,12 +19,13 @@ from quirk.record import record
 from ..implicit.assemble import assemble
 from ..implicit.local import differentiate
 from ..implicit.solve import solve
-from ..implicit.tables import Implicit
+from ..implicit.tables import AXES, Implicit
 from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
+from .axes import TURNED, choose_axes, let_turn, places, see, show, turn_axes
 from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, H, Run, Settings, T
@@ -37,10 +38,12 @@ class Radau(NamedTuple):
 
     points s · exponent: 1 / (s + 1) · a, back, forth, of_slopes (s s,), nodes, inverse, e (s,) · implicit: the linear
     systems · matrices (s implicit.size,): the real one, then real and imaginary parts of the complex ones · z, f
-    (s size,): increments and slopes at the points · w (s size,): right-hand sides · u (s size,): solutions ·
-    past (s size,), base (size,): increments of the last polynomial, and where it begins · slope, slope_new (size,): y'
-    at the start and at the end of the step · centre (size,): where derivatives were found · stage, change (size,):
-    scratch · basis (s + 1,) · known: see below
+    (s size,): increments and slopes at the points, in axes that turn with the bodies · w (s size,): right-hand sides ·
+    u (s size,): solutions · turned: how far axes have turned at the start and at all points ·
+    origin, base (size,): where bodies are at the start, and the state from there as the axes see it · past (s size,),
+    past_axes, past_origin, past_base: the same of the last step that was found · slope, slope_new (size,): y' at the
+    start and at the end of the step · centre (size,): where derivatives were found · seen, stage, change (size,), apart:
+    scratch · basis (s,) · known: see below
     """
 
     points: int
@@ -58,22 +61,29 @@ class Radau(NamedTuple):
     f: np.ndarray
     w: np.ndarray
     u: np.ndarray
-    past: np.ndarray
+    turned: np.ndarray
+    origin: np.ndarray
     base: np.ndarray
+    past: np.ndarray
+    past_axes: np.ndarray
+    past_origin: np.ndarray
+    past_base: np.ndarray
     slope: np.ndarray
     slope_new: np.ndarray
     centre: np.ndarray
+    seen: np.ndarray
     stage: np.ndarray
     change: np.ndarray
+    apart: np.ndarray
     basis: np.ndarray
     known: np.ndarray
 
 
-# Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none; 1 while
-# derivatives are of use; step of the matrices; how fast iterations converge, and that by which the error of the last
-# is bounded by its size.
-SINCE, PAST, PAST_STEP, DERIVED, STEP, RATE, BOUND = range(7)
-KNOWN = 7
+# Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none, and when its
+# axes had not turned; 1 while derivatives are of use, and when they were found, with axes that had not turned; step of
+# the matrices; how fast iterations converge, and that by which the error of the last is bounded by its size.
+SINCE, PAST, PAST_STEP, PAST_CENTRE, DERIVED, CENTRE, STEP, RATE, BOUND = range(9)
+KNOWN = 9
 
 # Errors that iterations may leave, over the tolerance.
 LEFT = 0.02
@@ -106,9 +116,9 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: 
         known[SINCE], known[PAST_STEP], known[DERIVED], known[BOUND] = run.clock[T], 0.0, 0.0, 1.0
     new = known[DERIVED] == 0.0
     while True:
-        predict(stepper, run, h)
         if new:
             learn(mechanism, stepper, settings, run, h)
+        begin(mechanism, stepper, run, h)
         if known[STEP] != h:
             factorise(mechanism, stepper, h)
         if run.stop[0] != 0:
@@ -127,38 +137,10 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: 
 
 
 @kernel
-def predict(stepper: Radau, run: Run, h: float) -> None:
-    """Begin with the polynomial of the last step, if there is one."""
-    size = run.y.shape[0]
-    for i in range(stepper.points):
-        z = stepper.z[i * size : (i + 1) * size]
-        if stepper.known[PAST_STEP] > 0.0:
-            on_polynomial(stepper, run.clock[T] + stepper.nodes[i] * h, z)
-            for o in range(0, size, 8):
-                store(z, o, load(z, o) - load(run.y, o))
-        else:
-            clear(z)
-
-
-@kernel
-def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
-    """Fill a state at any time by the last polynomial."""
-    s, x = stepper.points, (t - stepper.known[PAST]) / stepper.known[PAST_STEP]
-    copy(stepper.base, state)
-    for i in range(s):
-        weight = x / stepper.nodes[i]
-        for j in range(s):
-            if j != i:
-                weight *= (x - stepper.nodes[j]) / (stepper.nodes[i] - stepper.nodes[j])
-        stepper.basis[i] = weight
-    add_all(stepper.basis, 0, s, stepper.past, 1.0, state)
-
-
-@kernel
 def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: float) -> None:
-    """Find all derivatives in the middle of the step, as far as that is known."""
-    t = run.clock[T]
-    if stepper.known[PAST_STEP] > 0.0:
+    """Find all derivatives in the middle of the step, as far as that is known, and the axes to compute in."""
+    t, known = run.clock[T], stepper.known
+    if known[PAST_STEP] > 0.0:
         t += 0.5 * h
         on_polynomial(stepper, t, stepper.centre)
         normalise(mechanism.constants, stepper.centre)
@@ -167,7 +149,57 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h:
     t = in_piece(run, t)
     slope_at(mechanism, settings, run, t, stepper.centre, stepper.change, False)
     differentiate(mechanism, stepper.implicit, t, stepper.centre, stepper.change)
-    stepper.known[DERIVED], stepper.known[STEP], stepper.known[BOUND] = 1.0, 0.0, 1.0
+    choose_axes(mechanism.constants, stepper.centre, mechanism.work.kin, stepper.change, stepper.implicit.axes)
+    known[DERIVED], known[CENTRE], known[STEP], known[BOUND] = 1.0, t, 0.0, 1.0
+
+
+@kernel
+def begin(mechanism: Mechanism, stepper: Radau, run: Run, h: float) -> None:
+    """Turn the axes, and begin with the polynomial of the last step, if there is one."""
+    size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
+    t = run.clock[T] - stepper.known[CENTRE]
+    turn_axes(stepper.implicit.axes, t, turned, 0)
+    for i in range(stepper.points):
+        turn_axes(stepper.implicit.axes, t + stepper.nodes[i] * h, turned, (i + 1) * TURNED * blocks)
+    places(blocks, run.y, stepper.origin)
+    see_from(mechanism, stepper, run.y, 0, stepper.base)
+    for i in range(stepper.points):
+        z = stepper.z[i * size : (i + 1) * size]
+        if stepper.known[PAST_STEP] > 0.0:
+            on_polynomial(stepper, run.clock[T] + stepper.nodes[i] * h, stepper.stage)
+            see_from(mechanism, stepper, stepper.stage, i + 1, z)
+            for o in range(0, size, 8):
+                store(z, o, load(z, o) - load(stepper.base, o))
+        else:
+            clear(z)
+
+
+@kernel
+def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
+    """Fill a state as seen at the start, 0, or at a point, 1 to s."""
+    blocks = mechanism.constants.shape[0] // CON
+    for o in range(0, y.shape[0], 8):
+        store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
+    see(stepper.turned, at_point * TURNED * blocks, blocks, stepper.seen, out)
+
+
+@kernel
+def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
+    """Fill a state at any time by the last polynomial."""
+    s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
+    x = (t - stepper.known[PAST]) / stepper.known[PAST_STEP]
+    copy(stepper.past_base, stepper.seen)
+    for i in range(s):
+        weight = x / stepper.nodes[i]
+        for j in range(s):
+            if j != i:
+                weight *= (x - stepper.nodes[j]) / (stepper.nodes[i] - stepper.nodes[j])
+        stepper.basis[i] = weight
+    add_all(stepper.basis, 0, s, stepper.past, 1.0, stepper.seen)
+    turn_axes(stepper.past_axes, t - stepper.known[PAST_CENTRE], stepper.apart, 0)
+    show(stepper.apart, 0, blocks, stepper.seen, state)
+    for o in range(0, state.shape[0], 8):
+        store(state, o, load(state, o) + load(stepper.past_origin, o))
 
 
 @kernel
@@ -213,21 +245,41 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h
     """Evaluate at all points; False if the run is to stop."""
     size = run.y.shape[0]
     for i in range(stepper.points):
-        for o in range(0, size, 8):
-            store(stepper.stage, o, load(run.y, o) + load(stepper.z, i * size + o))
         t = in_piece(run, run.clock[T] + stepper.nodes[i] * h)
-        slope_at(mechanism, settings, run, t, stepper.stage, stepper.f[i * size : (i + 1) * size], False)
+        show_at(mechanism, stepper, i, stepper.stage)
+        slope_at(mechanism, settings, run, t, stepper.stage, stepper.change, False)
         if run.stop[0] != 0:
             return False
         note_all(mechanism, settings, run, i + 1)
+        see_slope(mechanism, stepper, stepper.change, i + 1, stepper.f[i * size : (i + 1) * size])
     return True
+
+
+@kernel
+def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
+    """Fill the state at a point, in N; what the axes see is then in `seen`."""
+    size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
+    for o in range(0, size, 8):
+        store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
+    show(stepper.turned, (i + 1) * TURNED * blocks, blocks, stepper.seen, out)
+    for o in range(0, size, 8):
+        store(out, o, load(out, o) + load(stepper.origin, o))
+
+
+@kernel
+def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
+    """Fill a slope as the axes see it at the start, 0, or at a point, of the state in `seen`."""
+    blocks = mechanism.constants.shape[0] // CON
+    see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
+    let_turn(stepper.implicit.axes, stepper.seen, out)
 
 
 @kernel
 def corrections(mechanism: Mechanism, stepper: Radau, h: float) -> None:
     """Solve all systems."""
     implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
-    size, constants, y, inverse = stepper.slope.shape[0], mechanism.constants, stepper.centre, stepper.inverse
+    size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse
+    y = stepper.centre
     for k in range(s):
         w = stepper.w[k * size : (k + 1) * size]
         clear(w)
@@ -251,7 +303,7 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run) 
         add_all(stepper.back, i * s, s, stepper.u, 1.0, change)
         if not finite(change):
             return np.inf
-        largest = max(largest, ratio(mechanism, settings, run.y, run.y, change, False))
+        largest = max(largest, ratio(mechanism, settings, run, stepper.base, change, False))
         for o in range(0, size, 8):
             store(stepper.z, i * size + o, load(stepper.z, i * size + o) + load(change, o))
     return largest
@@ -262,17 +314,20 @@ def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h
     """End the step whose increments are known; returns its error over the tolerance."""
     s, size, known = stepper.points, run.y.shape[0], stepper.known
     add_work(mechanism, stepper, h)
-    for o in range(0, size, 8):
-        store(run.y_new, o, load(run.y, o) + load(stepper.z, (s - 1) * size + o))
+    show_at(mechanism, stepper, s - 1, run.y_new)
     clear(stepper.w[:size])
     add_all(stepper.e, 0, s, stepper.z, 1.0, stepper.w[:size])
     if not land(mechanism, settings, run):
         return np.inf
-    copy(stepper.z, stepper.past)
+    last = stepper.z[(s - 1) * size : s * size]
+    see_from(mechanism, stepper, run.y_new, s, last)
     for o in range(0, size, 8):
-        store(stepper.past, (s - 1) * size + o, load(run.y_new, o) - load(run.y, o))
-    copy(run.y, stepper.base)
-    known[PAST], known[PAST_STEP] = run.clock[T], h
+        store(last, o, load(last, o) - load(stepper.base, o))
+    copy(stepper.z, stepper.past)
+    copy(stepper.implicit.axes, stepper.past_axes)
+    copy(stepper.origin, stepper.past_origin)
+    copy(stepper.base, stepper.past_base)
+    known[PAST], known[PAST_STEP], known[PAST_CENTRE] = run.clock[T], h, known[CENTRE]
     slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope_new,
              projects(mechanism, settings, run))  # fmt: skip
     if run.stop[0] != 0:
@@ -297,28 +352,32 @@ def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: float) -> float:
     """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
     size, e = run.y.shape[0], h * stepper.inverse[0]
-    right, found = stepper.w[:size], stepper.u[:size]
+    right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON
+    copy(stepper.base, stepper.seen)
+    see_slope(mechanism, stepper, stepper.slope, 0, stepper.stage)
     for o in range(0, size, 8):
-        store(right, o, load(right, o) + e * load(stepper.slope, o))
+        store(right, o, load(right, o) + e * load(stepper.stage, o))
     matrix = stepper.matrices[: stepper.implicit.size]
     solve(stepper.implicit, mechanism.constants, stepper.centre, (e,), (matrix,), (right,), (found,))
     if not finite(found):
         return np.inf
     s = stepper.points
+    show(stepper.turned, s * TURNED * blocks, blocks, found, stepper.change)
     strict = STRICT * settings.rtol ** ((s + 1) / (2.0 * s) - 1.0)
-    return ratio(mechanism, settings, run.y, run.y_new, found, keeps_to_constraints(mechanism, settings)) / strict
+    constrained = keeps_to_constraints(mechanism, settings)
+    return ratio(mechanism, settings, run, run.y_new, stepper.change, constrained) / strict
 
 
 @kernel
 def ratio(
-    mechanism: Mechanism, settings: Settings, y: np.ndarray, y_new: np.ndarray, change: np.ndarray, constrained: bool
+    mechanism: Mechanism, settings: Settings, run: Run, y: np.ndarray, change: np.ndarray, constrained: bool
 ) -> float:
-    """A change over the tolerance; with what is `constrained` only its part along the constraints."""
-    rtol, atol = settings.rtol, settings.atol
-    worst = variables_error(mechanism.forces, change, y, y_new, rtol, atol)
+    """A change of y over the tolerance; if `constrained`, only its part along the constraints."""
+    rtol, atol, y_new = settings.rtol, settings.atol, run.y_new if constrained else run.y
+    worst = variables_error(mechanism.forces, change, run.y, y_new, rtol, atol)
     for level in (POSES, VELOCITIES):
-        tangential(mechanism, y_new, change, level, constrained)
-        one = error_ratio(mechanism.constants, mechanism.work.motion, y, y_new, level, rtol, atol)
+        tangential(mechanism, y, change, level, constrained)
+        one = error_ratio(mechanism.constants, mechanism.work.motion, run.y, y_new, level, rtol, atol)
         worst = max(worst, one) if one == one else np.inf
     return worst
 

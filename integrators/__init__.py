@@ -8,7 +8,7 @@ from .adaptive import Tolerance, adaptive_steps
 from .breaks import Breaks
 from .dop853 import DOP853
 from .fixed import fixed_steps
-from .radau import RADAU_IIA5, RADAU_IIA9, RADAU_IIA13, RadauIIA
+from .radau import RADAU_IIA9, RadauIIA
 from .recorder import Recorder
 from .rosenbrock import RODAS5P, Rosenbrock
 from .step import IntegrationError, Sampled, Statistics, Step, guarded, rk_step
@@ -19,7 +19,8 @@ from .tsitouras import TSIT5
 from .verner98 import VERN9
 
 TABLEAUX = {tableau.name: tableau for tableau in (RK4, RK45, TSIT5, DOP853, VERN9)}
-IMPLICIT_METHODS: dict[str, Rosenbrock | RadauIIA] = {m.name: m for m in (RADAU_IIA5, RADAU_IIA9, RADAU_IIA13, RODAS5P)}
+ImplicitMethod = Rosenbrock | RadauIIA
+IMPLICIT_METHODS: dict[str, ImplicitMethod] = {method.name: method for method in (RADAU_IIA9, RODAS5P)}
 
 __all__ = [
     "DOP853",
@@ -33,6 +34,7 @@ __all__ = [
     "TSIT5",
     "VERN9",
     "Breaks",
+    "ImplicitMethod",
     "IntegrationError",
     "RadauIIA",
     "Recorder",

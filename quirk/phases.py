@@ -20,8 +20,8 @@ from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
 from .events import Event
 from .integrators import (
-    RODAS5P,
     IMPLICIT_METHODS,
+    RADAU_IIA9,
     STIFF_METHODS,
     TABLEAUX,
     Breaks,
@@ -109,7 +109,7 @@ class Phases:
             method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
-                RODAS5P if switching else None,
+                RADAU_IIA9 if switching else None,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 

@@ -56,8 +56,8 @@ def simulate(
         s, positive.
     method : str
         "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); for stiff systems
-        "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
-        "auto" begins with "Vern9" and goes on with "Rodas5P" once steps are limited by stability.
+        "RadauIIA9" or "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF"
+        or "LSODA"; "auto" begins with "Vern9" and goes on with "RadauIIA9" once steps are limited by stability.
     rtol, atol : float
         Bounds on the error of a step, relative and absolute (SI units), for each body's position,
         orientation, velocity and angular velocity; default 1e-9 and 1e-12.

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from quirk.integrators import Breaks, Statistics, Tableau, Tolerance
+from quirk.integrators import Breaks, ImplicitMethod, Statistics, Tableau, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
-from quirk.integrators.rosenbrock import Rosenbrock
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.interruption import Held
 from quirk.lanes import aligned
@@ -122,13 +121,13 @@ class CompiledRun:
     def __init__(
         self,
         solver: Solver,
-        method: Tableau | Rosenbrock,
+        method: Tableau | ImplicitMethod,
         settings: Settings,
         breaks: Breaks,
         asked: np.ndarray | None,
         statistics: Statistics,
         guards: Sequence[Guard],
-        switch: Rosenbrock | None = None,
+        switch: ImplicitMethod | None = None,
     ) -> None:
         self._method = method
         self.solver, self.settings, self.statistics = solver, settings, statistics

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.integrators import Tableau
+from quirk.integrators import ImplicitMethod, RadauIIA, Rosenbrock, Tableau
 from quirk.integrators.combinations import weights_of
-from quirk.integrators.radau import RadauIIA
-from quirk.integrators.rosenbrock import Rosenbrock
 from quirk.lanes import aligned
 
 from ..implicit.tables import AXES
@@ -142,6 +140,6 @@ class RadauStepper:
 STEPPERS: dict[type, Any] = {Tableau: RungeKuttaStepper, Rosenbrock: RosenbrockStepper, RadauIIA: RadauStepper}
 
 
-def stepper_of(solver: Solver, method: Tableau | Rosenbrock | RadauIIA) -> Any:
+def stepper_of(solver: Solver, method: Tableau | ImplicitMethod) -> Any:
     """Return the stepper of a method."""
     return STEPPERS[type(method)](solver, method)

@@ -59,7 +59,6 @@ def keep_rates(elements: Elements, o: int, array: np.ndarray, block: int) -> Non
 def condense(implicit: Implicit, e: Any, parts: Any) -> None:
     """Find K of all elements, and add to the matrix what internal variables couple."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
-    moves, follows = implicit.scratch + BLOCK, implicit.scratch + 2 * BLOCK
     for element in range(elements.entries.shape[0] // ELEMENT):
         o, K = ELEMENT * element, implicit.response + BLOCK * element
         count, begin, end = (
@@ -75,32 +74,42 @@ def condense(implicit: Implicit, e: Any, parts: Any) -> None:
             write_real(parts, K + 9 * row, 1.0 + diagonal[0])
         invert(parts, K, count, implicit.scratch)
         for g in range(begin, end):
-            if blocks.body_node[elements.sides[g]] < 0:
-                continue
-            turn = implicit.turn + 2 * PAIR * elements.sides[g]
-            for row in range(count):
-                x = multiple(lanes(parts, turn), 0.0)
-                for c in range(6):
-                    at_c = BLOCK * g + 8 * row + c
-                    x = summed(x, multiple(lanes(parts, turn + 8 * c), at(implicit.rate_by_pose, at_c)))
-                    x = summed(x, multiple(lanes(parts, turn + PAIR + 8 * c), at(implicit.rate_by_velocity, at_c)))
-                keep(parts, moves + 8 * row, x)
-            for row in range(count):
-                x = product(number(parts, K + 8 * row), lanes(parts, moves))
-                for n in range(1, count):
-                    x = summed(x, product(number(parts, K + 8 * row + n), lanes(parts, moves + 8 * n)))
-                keep(parts, follows + 8 * row, product(e, x))
-            for f in range(begin, end):
-                pair = blocks.law_pair[blocks.law_first[element] + (f - begin) * (end - begin) + g - begin]
-                if pair < 0:
-                    continue
-                for row in range(6):
-                    place = blocks.pair_block[pair] + 8 * row
-                    x = lanes(parts, place)
-                    for n in range(count):
-                        by_variable = at(implicit.by_variable, BLOCK * f + 8 * row + n)
-                        x = less(x, multiple(lanes(parts, follows + 8 * n), by_variable))
-                    keep(parts, place, x)
+            if blocks.body_node[elements.sides[g]] >= 0:
+                follow(implicit, e, parts, g, count, K)
+                for f in range(begin, end):
+                    pair = blocks.law_pair[blocks.law_first[element] + (f - begin) * (end - begin) + g - begin]
+                    if pair >= 0:
+                        couple(implicit, parts, f, pair, count)
+
+
+@kernel
+def follow(implicit: Implicit, e: Any, parts: Any, g: int, count: int, K: int) -> None:
+    """Find how internal variables follow from the scaled acceleration of the body of one frame."""
+    turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
+    for row in range(count):
+        x = multiple(lanes(parts, turn), 0.0)
+        for c in range(6):
+            o = BLOCK * g + 8 * row + c
+            x = summed(x, multiple(lanes(parts, turn + 8 * c), at(implicit.rate_by_pose, o)))
+            x = summed(x, multiple(lanes(parts, turn + PAIR + 8 * c), at(implicit.rate_by_velocity, o)))
+        keep(parts, right + 8 * row, x)
+    for row in range(count):
+        x = product(number(parts, K + 8 * row), lanes(parts, right))
+        for n in range(1, count):
+            x = summed(x, product(number(parts, K + 8 * row + n), lanes(parts, right + 8 * n)))
+        keep(parts, right + BLOCK + 8 * row, product(e, x))
+
+
+@kernel
+def couple(implicit: Implicit, parts: Any, f: int, pair: int, count: int) -> None:
+    """Add to the block of a pair what the internal variables that have been found so exert on the body of frame f."""
+    follows = implicit.scratch + 2 * BLOCK
+    for row in range(6):
+        o = implicit.blocks.pair_block[pair] + 8 * row
+        x = lanes(parts, o)
+        for n in range(count):
+            x = less(x, multiple(lanes(parts, follows + 8 * n), at(implicit.by_variable, BLOCK * f + 8 * row + n)))
+        keep(parts, o, x)
 
 
 @kernel

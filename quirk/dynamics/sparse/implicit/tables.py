@@ -88,8 +88,8 @@ class Implicit(NamedTuple):
     elements · by_variable, rate_by_pose, rate_by_velocity (BLOCK per side of a law): derivatives of scaled loads by
     internal variables, and of the rates of these · rate_by_variable (BLOCK per law)
 
-    axes (AXES per block): how axes turn, zero where they are at rest · follows: 1.0 where those of rotations turn with the
-    bodies, 0.0 where they are at rest
+    axes (AXES per block): how axes turn, zero where they are at rest · follows: 1.0 where those of rotations turn with
+    the bodies, 0.0 where they are at rest
 
     A system for one e is a tuple of one array (size,), or of two, of real and imaginary parts. In each are, behind the
     factorisation: from `turn` on how poses and velocities of each body follow from its scaled acceleration (2 * PAIR

@@ -2,7 +2,8 @@
 
 Newton's method is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8): derivatives and
 factorisations of one state serve all iterations of a step, and further steps while iterations converge fast; it starts
-from the polynomial of the step before.
+from the polynomial of the step before. But the state is that in the middle of the step, as this polynomial has it, and
+all is computed in axes that turn with the bodies.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Radau(NamedTuple):
     u (s size,): solutions · turned: how far axes have turned at the start and at all points ·
     origin, base (size,): where bodies are at the start, and the state from there as the axes see it · past (s size,),
     past_axes, past_origin, past_base: the same of the last step that was found · slope, slope_new (size,): y' at the
-    start and at the end of the step · centre (size,): where derivatives were found · seen, stage, change (size,), apart:
-    scratch · basis (s,) · known: see below
+    start and at the end of the step · centre (size,): where derivatives were found · seen, stage, change (size,) and
+    apart: scratch · basis (s,) · known: see below
     """
 
     points: int
@@ -79,9 +80,9 @@ class Radau(NamedTuple):
     known: np.ndarray
 
 
-# Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none, and when its
-# axes had not turned; 1 while derivatives are of use, and when they were found, with axes that had not turned; step of
-# the matrices; how fast iterations converge, and that by which the error of the last is bounded by its size.
+# Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none, and when
+# its axes had not turned; 1 while derivatives are of use, and when they were found, by axes that had not turned; step of
+# the matrices; how fast iterations converge, and by how many times its size the error of the last correction is bounded.
 SINCE, PAST, PAST_STEP, PAST_CENTRE, DERIVED, CENTRE, STEP, RATE, BOUND = range(9)
 KNOWN = 9
 
@@ -90,9 +91,10 @@ LEFT = 0.02
 # Iterations at most, for each point beyond the first three and for these.
 MORE, MOST = 2.5, 7
 # Where they converge more slowly than this, derivatives are found anew for the next step.
-SLOW = 0.05
-# Iterations that leave more than this part of an error from one to the next do not converge.
-DIVERGING = 0.99
+SLOW = 0.02
+# Iterations that leave more than this part of an error from one to the next do not converge; nor do they where the
+# second correction is so many times the first. A rate found from these two alone counts as no more than that.
+DIVERGING, WILD, LEAST_CERTAIN = 0.99, 5.0, 0.9
 # Part by which a step is shortened where they do not.
 SHORTER = 0.5
 # A step that could be longer by less than this keeps its size, and so its matrices.
@@ -229,7 +231,12 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, 
         if n > 0:
             now = size / before
             rate = now if n == 1 else (now * rate) ** 0.5
-            if not rate < DIVERGING or size * rate ** (most - 1 - n) / (1.0 - rate) > LEFT:
+            if n == 1:
+                # What was wrong with the first guess says little of how the rest converges.
+                if not now < WILD:
+                    return False
+                rate = min(rate, LEAST_CERTAIN)
+            elif not rate < DIVERGING or size * rate ** (most - 1 - n) / (1.0 - rate) > LEFT:
                 return False
             bound = rate / (1.0 - rate)
         before = size

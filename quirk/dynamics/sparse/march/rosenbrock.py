@@ -31,9 +31,9 @@ class Method(NamedTuple):
     """A Rosenbrock method with the arrays of its steps; see `quirk.integrators.rosenbrock`.
 
     stages s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,) ·
-    interpolants k · timed: whether anything depends on time · implicit: the linear systems · matrix: that of the present
-    step · u (s size,): stages ·
-    slope, drift (size,): y' and its derivative by time at the start · stage, rest, change (size,): scratch · known
+    interpolants k · timed: whether anything depends on time · implicit: the linear systems · matrix: that of the
+    present step · u (s size,): stages · slope, drift (size,): y' and its derivative by time at the start · stage, rest,
+    change (size,): scratch · known
     (2,): time at which derivatives were found, and e of the last factorisation · power (3 k,): rates of k works,
     at the start, in the middle and at the end of the step
     """

@@ -43,6 +43,8 @@ class RadauIIA:
     e: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.points % 2 == 0:
+            raise ValueError(f"method {self.name}: it takes an odd number of points; got {self.points}")
         for name, array in self._made().items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)

@@ -90,6 +90,10 @@ KNOWN = 9
 LEFT = 0.02
 # Iterations at most, for each point beyond the first three and for these.
 MORE, MOST = 2.5, 7
+# No less than this part of a correction is held to be left, however fast those before it became smaller: rates vary.
+SUREST = 0.02
+# Iterations at most in steps of a fixed size, which cannot be made shorter.
+FIXED_MOST = 50
 # Where they converge more slowly than this, derivatives are found anew for the next step.
 SLOW = 0.02
 # Iterations that leave more than this part of an error from one to the next do not converge; nor do they where the
@@ -219,8 +223,9 @@ def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 @kernel
 def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: float) -> bool:
     """Find the increments by Newton's method; False if it does not converge."""
-    known, most = stepper.known, int(MOST + MORE * (stepper.points - 3))
-    bound, before, rate = max(known[BOUND], 1e-16) ** 0.8, 0.0, 0.0
+    known = stepper.known
+    most = FIXED_MOST if settings.fixed > 0 else int(MOST + MORE * (stepper.points - 3))
+    bound, before, rate = max(known[BOUND], SUREST) ** 0.8, 0.0, 0.0
     for n in range(most):
         if not slopes(mechanism, stepper, settings, run, h):
             return False
@@ -231,14 +236,18 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, 
         if n > 0:
             now = size / before
             rate = now if n == 1 else (now * rate) ** 0.5
+            if n > 1 and not rate < DIVERGING:
+                # Below the tolerance corrections that no longer shrink are round-off.
+                known[BOUND], known[RATE] = 1.0, 0.0
+                return size < 1.0
             if n == 1:
                 # What was wrong with the first guess says little of how the rest converges.
                 if not now < WILD:
                     return False
                 rate = min(rate, LEAST_CERTAIN)
-            elif not rate < DIVERGING or size * rate ** (most - 1 - n) / (1.0 - rate) > LEFT:
+            elif size * rate ** (most - 1 - n) / (1.0 - rate) > LEFT:
                 return False
-            bound = rate / (1.0 - rate)
+            bound = max(rate, SUREST) / (1.0 - rate)
         before = size
         if bound * size <= LEFT or size == 0.0:
             known[BOUND] = bound

@@ -128,7 +128,11 @@ class Phases:
         look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
         steps: Iterator[Sampled]
         if method in STIFF_METHODS:
-            steps = stiff_steps(flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look, first=pace.h)
+            jacobian = flow.jacobian() if isinstance(flow, SparseFlow) else None
+            steps = stiff_steps(
+                flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look,
+                first=pace.h, jacobian=jacobian, counted=flow.model.carried.counted,
+            )  # fmt: skip
             return guarded(steps, start, end)
         assert isinstance(flow, Flow)
         tableau = TABLEAUX[method]

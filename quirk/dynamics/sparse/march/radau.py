@@ -25,7 +25,7 @@ from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import tangential
+from ..kernels.project import project, tangential
 from .axes import TURNED, choose_axes, let_turn, places, see, show, turn_axes
 from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
@@ -153,6 +153,9 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h:
     else:
         copy(run.y, stepper.centre)
     t = in_piece(run, t)
+    # The matrix is of use near singular configurations only if it is that of a state on the constraints.
+    if keeps_to_constraints(mechanism, settings) and known[PAST_STEP] > 0.0:
+        project(mechanism, t, stepper.centre, settings.length, run.counts)
     slope_at(mechanism, settings, run, t, stepper.centre, stepper.change, False)
     differentiate(mechanism, stepper.implicit, t, stepper.centre, stepper.change)
     choose_axes(mechanism.constants, stepper.centre, mechanism.work.kin, stepper.change, stepper.implicit.axes)

@@ -81,8 +81,9 @@ class Radau(NamedTuple):
 
 
 # Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none, and when
-# its axes had not turned; 1 while derivatives are of use, and when they were found, by axes that had not turned; step of
-# the matrices; how fast iterations converge, and by how many times its size the error of the last correction is bounded.
+# its axes had not turned; 1 while derivatives are of use, and when they were found, by axes that had not turned; step
+# of the matrices; how fast iterations converge, and by how many times its size the error of the last correction is
+# bounded.
 SINCE, PAST, PAST_STEP, PAST_CENTRE, DERIVED, CENTRE, STEP, RATE, BOUND = range(9)
 KNOWN = 9
 

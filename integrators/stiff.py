@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ STIFF_METHODS = ("Radau", "BDF", "LSODA")
 # Drift off the constraints, in units of what a step may be wrong by, at which the solver is started anew
 # from the projected state. Multistep methods cannot have their state changed under way.
 RESTART_DRIFT = 100.0
+# An absolute tolerance that nothing exceeds.
+UNBOUNDED = 1e100
 
 
 class StiffStep:
@@ -45,10 +47,14 @@ def stiff_steps(
     look: Look | None = None,
     *,
     first: float = 0.0,
+    jacobian: Callable[[float, np.ndarray], np.ndarray] | None = None,
+    counted: int | None = None,
 ) -> Iterator[StiffStep]:
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
 
-    `first` is the step to try first, or 0 to leave it to SciPy. Every yielded end state is projected; the solver goes
+    `first` is the step to try first, or 0 to leave it to SciPy. `jacobian` gives df/dy (N, N); differences of f lose
+    half of the digits, so that iterations at tight tolerances fail where the system is stiff. `counted` is the number
+    of leading components of y whose errors count; None for all. Every yielded end state is projected; the solver goes
     on from its own state until that has drifted by RESTART_DRIFT times the tolerance, and is then restarted, as it is
     at breaks.
 
@@ -62,10 +68,14 @@ def stiff_steps(
     # Radau and BDF refuse smaller relative tolerances than this and would warn.
     rtol = max(rtol, 100 * np.finfo(float).eps)
     breaks = Breaks(t, end) if breaks is None else breaks
+    bounds = np.full(y.size, atol)
+    bounds[y.size if counted is None else counted :] = UNBOUNDED
 
     def started(t: float, y: np.ndarray, longest: float) -> Any:
         piece = breaks.piece(t)
-        options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": breaks.max_step}
+        options: dict[str, Any] = {"rtol": rtol, "atol": bounds, "max_step": breaks.max_step}
+        if jacobian is not None:
+            options["jac"] = jacobian
         longest = min(longest, piece.first, breaks.max_step)
         if longest < np.inf:
             options["first_step"] = min(longest, piece.end - t)
@@ -88,7 +98,7 @@ def stiff_steps(
             projected = manifold.project(solver.t, solver.y)
             if projected is None:
                 raise IntegrationError("the state left the constraints", solver.t)
-            drift = np.abs(projected - solver.y) / (atol + rtol * np.abs(solver.y).max())
+            drift = np.abs(projected - solver.y) / (bounds + rtol * np.abs(solver.y).max())
             step.y_new = projected
             restarted = restarted or drift.max() > RESTART_DRIFT
         yield step

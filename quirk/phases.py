@@ -23,8 +23,8 @@ from .dynamics.stepped import SteppedRun
 from .errors import SeriesWarning
 from .events import Event
 from .integrators import (
-    RODAS5P,
-    ROSENBROCK_METHODS,
+    IMPLICIT_METHODS,
+    RADAU_IIA9,
     STIFF_METHODS,
     TABLEAUX,
     Breaks,
@@ -114,10 +114,10 @@ class Phases:
             if name == TAYLOR:
                 method: Any = self._series(plant)
             else:
-                method = TABLEAUX[name] if name in TABLEAUX else ROSENBROCK_METHODS[name]
+                method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
-                RODAS5P if switching else None,
+                RADAU_IIA9 if switching else None,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 
@@ -150,7 +150,11 @@ class Phases:
         look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
         steps: Iterator[Sampled]
         if method in STIFF_METHODS:
-            steps = stiff_steps(flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look, first=pace.h)
+            jacobian = flow.jacobian() if isinstance(flow, SparseFlow) else None
+            steps = stiff_steps(
+                flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look,
+                first=pace.h, jacobian=jacobian, counted=flow.model.carried.counted,
+            )  # fmt: skip
             return guarded(steps, start, end)
         assert isinstance(flow, Flow)
         tableau = TABLEAUX[method]

@@ -12,7 +12,7 @@ from .at_state import SOLVERS
 from .dynamics.sparse.march.run import Settings
 from .errors import InputError
 from .events import Event
-from .integrators import ROSENBROCK_METHODS, STIFF_METHODS, TABLEAUX, Statistics
+from .integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX, Statistics
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .integrators.taylor import TAYLOR
@@ -23,7 +23,7 @@ from .schedule import checked_breaks, checked_step, output_times
 from .state import State
 from .system import System
 
-METHODS = (TAYLOR, *TABLEAUX, *ROSENBROCK_METHODS, *STIFF_METHODS, "auto")
+METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, "auto")
 STABILIZATIONS = ("projection", "baumgarte", None)
 
 
@@ -57,8 +57,9 @@ def simulate(
         s, positive.
     method : str
         "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); "Taylor", which
-        sums the series of the motion, the fastest for many digits (docs/taylor.md); for stiff systems "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
-        "auto" begins with "Vern9" and goes on with "Rodas5P" once steps are limited by stability.
+        sums the series of the motion, the fastest for many digits (docs/taylor.md); for stiff systems "RadauIIA9" or
+        "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
+        "auto" begins with "Vern9" and goes on with "RadauIIA9" once steps are limited by stability.
     rtol, atol : float
         Bounds on the error of a step, relative and absolute (SI units), for each body's position,
         orientation, velocity and angular velocity; default 1e-9 and 1e-12.
@@ -125,7 +126,7 @@ def simulate(
         raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
     if method == TAYLOR and stabilization == "baumgarte":
         raise InputError(f'{owner}: method="{TAYLOR}" keeps to the constraints by projection: leave out stabilization=')
-    if solver == "dense" and method in (TAYLOR, *ROSENBROCK_METHODS, "auto"):
+    if solver == "dense" and method in (TAYLOR, *IMPLICIT_METHODS, "auto"):
         raise InputError(f'{owner}: method="{method}" is compiled: leave out solver="dense", or take another method')
     step = checked_step(method, step, rtol, atol, duration)
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)

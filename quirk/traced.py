@@ -335,11 +335,7 @@ def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., 
     def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         given = (_given(context, builder, kind, x) for kind, x in zip(signature.args, args, strict=True))
         result = function(*given)
-        if result is None:
-            return context.get_dummy_value()
-        if isinstance(result, tuple):
-            return context.make_tuple(builder, signature.return_type, [part.value for part in result])
-        return result.value
+        return context.get_dummy_value() if result is None else _value(context, builder, result)
 
     return function
 
@@ -368,6 +364,13 @@ def _kind(result: Any) -> Any:
     if isinstance(result, tuple):
         return types.Tuple([_kind(part) for part in result])
     return result.kind
+
+
+def _value(context: Any, builder: Any, result: Any) -> Any:
+    """The instruction of a result, or of a tuple of them."""
+    if not isinstance(result, tuple):
+        return result.value
+    return context.make_tuple(builder, _kind(result), [_value(context, builder, part) for part in result])
 
 
 def _operator(function: Callable[..., Any]) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from quirk.errors import InputError
 from quirk.forces.friction import turned_on
 from quirk.forces.law import COORDINATE
 from quirk.state import State
 
 from ...turns import angles_by_name
+from .jacobian import Jacobian
 from .solver import Solver
 
 
@@ -47,6 +51,15 @@ class SparseFlow:
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)
+
+    def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
+        """Return the function of t and y that gives dy'/dy (13 n + k, 13 n + k), or None where there is no tangent."""
+        if any(self.baumgarte):
+            return None
+        try:
+            return Jacobian(self.solver).at
+        except InputError:
+            return None
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
         """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""

@@ -7,7 +7,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.lanes import aligned
 
-from ..implicit.tables import BLOCK, NODE, PAIR, Implicit
+from ..implicit.tables import AXES, BLOCK, NODE, PAIR, Implicit
 from ..plan.coupling import couplings
 from ..tangent.tables import MOVING, SEED
 from .solver import Solver
@@ -15,10 +15,16 @@ from .tangent import Differential
 
 # Rows that one relation may have: lanes of a register.
 MOST_ROWS = 8
+# Internal variables that one force element may have, likewise.
+MOST_VARIABLES = 8
 
 
 class ImplicitSystem:
     """The linear systems of implicit steps, and the functions that give their derivatives, kept alive.
+
+    Parameters
+    ----------
+    turning : whether steps are computed in axes that turn with the bodies
 
     Attributes
     ----------
@@ -26,7 +32,7 @@ class ImplicitSystem:
     timed : whether anything may depend on time
     """
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Solver, *, turning: bool) -> None:
         model, slots = solver.model, solver.slots
         self.differential = Differential(solver)
         relations = self.differential.relations
@@ -34,12 +40,15 @@ class ImplicitSystem:
             if placed.rows.stop - placed.rows.start > MOST_ROWS:
                 raise InputError(f"{placed.owner}: implicit steps take constraints of up to {MOST_ROWS} rows")
         for element, _ in model.forces:
-            if element.internal:
-                raise InputError(
-                    f"{element}: implicit steps of this method do not take internal variables; use method='Radau'"
-                )
+            if len(element.internal) > MOST_VARIABLES:
+                raise InputError(f"{element}: implicit steps take up to {MOST_VARIABLES} internal variables")
         coupling, blocks, numbers = couplings(model, relations, slots)
         S, R, sides = slots.lanes, len(relations), len(blocks.side_slot)
+        variables = sum(len(element.internal) for element, _ in model.forces)
+        laws = len(model.forces) if variables else 0
+        law_sides = BLOCK * len(self.differential.tangents.laws.sides) if variables else 0
+        parts = numbers, 2 * PAIR * S, BLOCK * laws, 8 * laws, 3 * BLOCK, NODE * len(coupling.size), NODE * S, NODE * S
+        turn, response, found, scratch, vector, pose, speed, size = (int(end) for end in np.cumsum(parts))
         seeds = np.zeros((2, S, SEED // 8, 8))
         for slot in slots.slot[:-1]:
             seeds[0, slot, :6, :6] = seeds[1, slot, 6:, :6] = np.eye(6)
@@ -55,12 +64,21 @@ class ImplicitSystem:
             row_by_pose=aligned(BLOCK * sides),
             row_by_velocity=aligned(BLOCK * sides),
             kept=aligned(8 * R),
-            turn=aligned(2 * PAIR * S),
-            factor=aligned(numbers),
-            vector=aligned(NODE * len(coupling.size)),
-            pose=aligned(NODE * S),
-            speed=aligned(NODE * S),
-            scratch=aligned(2 * BLOCK),
+            variables=variables,
+            by_variable=aligned(law_sides),
+            rate_by_pose=aligned(law_sides),
+            rate_by_velocity=aligned(law_sides),
+            rate_by_variable=aligned(BLOCK * laws),
+            axes=aligned(AXES * slots.lanes // 8),
+            follows=float(turning),
+            turn=turn,
+            response=response,
+            found=found,
+            scratch=scratch,
+            vector=vector,
+            pose=pose,
+            speed=speed,
+            size=size,
         )
         self.tables.seeds[:] = seeds.ravel()
         of_relations = any(placed.relation.motions or placed.relation.of_user for placed in relations)

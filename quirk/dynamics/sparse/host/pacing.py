@@ -7,9 +7,7 @@ import warnings
 import numpy as np
 
 from quirk.errors import StiffnessWarning
-from quirk.integrators import Tableau
-from quirk.integrators.rosenbrock import Rosenbrock
-from quirk.integrators.taylor import Taylor
+from quirk.integrators import ImplicitMethod, Method, Tableau
 
 from ..march.run import Settings
 from .solver import Solver
@@ -31,9 +29,7 @@ class Pacing:
     switch : the method to go on with, or None to warn
     """
 
-    def __init__(
-        self, solver: Solver, method: Tableau | Rosenbrock | Taylor, settings: Settings, switch: Rosenbrock | None
-    ) -> None:
+    def __init__(self, solver: Solver, method: Method, settings: Settings, switch: ImplicitMethod | None) -> None:
         self._solver, self._method, self._switch = solver, method, switch
         self._looking = isinstance(method, Tableau) and settings.fixed == 0
 
@@ -45,7 +41,7 @@ class Pacing:
         """How many steps may be tried until the next look, after so many."""
         return max(1, self._next - tried) if self._looking else NEVER
 
-    def other(self, y: np.ndarray, t: float, tried: int) -> Rosenbrock | None:
+    def other(self, y: np.ndarray, t: float, tried: int) -> ImplicitMethod | None:
         """Return the method to go on with at a state (size,), if the steps up to there were limited by stability."""
         if not self._looking or tried < self._next:
             return None
@@ -60,7 +56,7 @@ class Pacing:
             warnings.warn(
                 f"simulate: at t = {t:.4g} s the steps of {self._method.name}, {h:.2g} s, are limited by stability, "
                 f"not by accuracy: the system is stiff, with motion that decays at {rate:.2g} 1/s; "
-                'method="Rodas5P" or "auto" takes longer steps',
+                'method="RadauIIA9" or "auto" takes longer steps',
                 StiffnessWarning,
                 stacklevel=7,  # where `simulate` was called
             )

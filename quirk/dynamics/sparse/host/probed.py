@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk.compiled import plain
-from quirk.integrators import Tableau
-from quirk.integrators.rosenbrock import Rosenbrock
-from quirk.integrators.taylor import Taylor
+from quirk.integrators import Method
 from quirk.motion_table import ADDRESS as MOTION_ADDRESS
 from quirk.motion_table import FUNCTION, MOTION_SIZE
 from quirk.pointers import call
@@ -121,7 +119,7 @@ class Functions:
     strikes : of each function, how often it changed between neighbouring times without a jump
     """
 
-    def __init__(self, solver: Solver, tableau: Tableau | Rosenbrock | Taylor, fixed: bool) -> None:
+    def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
         self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
         self.fixed = fixed
         entries = [e for of in (_of_forces, _of_profiles, _of_relations, _of_motions) for e in of(solver)]
@@ -215,7 +213,7 @@ class Stretch:
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 
-def nodes_of(tableau: Tableau | Rosenbrock | Taylor) -> tuple[np.ndarray, np.ndarray]:
+def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
     """Return the stages of a method that have a weight in the step, start and end added, and their parts of it (n,)."""
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}

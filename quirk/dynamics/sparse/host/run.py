@@ -10,13 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from quirk.errors import SeriesWarning
-from quirk.integrators import Breaks, Statistics, Tableau, Tolerance
+from quirk.integrators import Breaks, ImplicitMethod, Method, Statistics, Tableau, Taylor, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
-from quirk.integrators.rosenbrock import Rosenbrock
 from quirk.integrators.step import IntegrationError, stalled
-from quirk.integrators.taylor import Taylor
 from quirk.interruption import Held
 from quirk.lanes import aligned
 
@@ -127,13 +125,13 @@ class CompiledRun:
     def __init__(
         self,
         solver: Solver,
-        method: Tableau | Rosenbrock | Taylor,
+        method: Method,
         settings: Settings,
         breaks: Breaks,
         asked: np.ndarray | None,
         statistics: Statistics,
         guards: Sequence[Guard],
-        switch: Rosenbrock | None = None,
+        switch: ImplicitMethod | None = None,
     ) -> None:
         self._method = method
         self.solver, self.settings, self.statistics = solver, settings, statistics
@@ -345,7 +343,7 @@ class CompiledRun:
             self.settings = self.settings._replace(gap=self._gap)
         self.run.clock[H] = AFRESH * (self.settings.end - self.settings.start)
 
-    def _change_to(self, method: Tableau | Rosenbrock) -> None:
+    def _change_to(self, method: Tableau | ImplicitMethod) -> None:
         """Go on with another method."""
         self._method, self.stepper = method, stepper_of(self.solver, method)
         self._functions = Functions(self.solver, method, fixed=False)

@@ -1,4 +1,4 @@
-"""Steppers of the compiled march, made ready for one run: of Runge-Kutta and Rosenbrock methods, and Taylor series."""
+"""Steppers of the compiled march, made ready for one run: of each kind of method."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from quirk.integrators import Tableau
+from quirk.integrators import Method, RadauIIA, Rosenbrock, Tableau, Taylor
 from quirk.integrators.combinations import weights_of
-from quirk.integrators.rosenbrock import Rosenbrock
-from quirk.integrators.taylor import Taylor
 from quirk.lanes import aligned
 
-from ..march.rosenbrock import Method, march_rosenbrock, march_rosenbrock_watching
+from ..implicit.tables import AXES
+from ..march.axes import TURNED
+from ..march.radau import KNOWN, Radau, march_radau, march_radau_watching
+from ..march.rosenbrock import Method as RosenbrockMethod
+from ..march.rosenbrock import march_rosenbrock, march_rosenbrock_watching
 from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
-from ..march.taylor import KNOWN, Series, march_taylor, march_taylor_watching
+from ..march.taylor import KNOWN as KNOWN_OF_SERIES
+from ..march.taylor import Series, march_taylor, march_taylor_watching
 from .implicit import ImplicitSystem
 from .series import elements_of
 from .solver import Solver
@@ -57,9 +60,9 @@ class RosenbrockStepper:
     march, watching = staticmethod(march_rosenbrock), staticmethod(march_rosenbrock_watching)
 
     def __init__(self, solver: Solver, method: Rosenbrock) -> None:
-        self._implicit = ImplicitSystem(solver)
-        size, carried = solver.size, solver.slots.state_size - solver.slots.first_carried
-        self.record = Method(
+        self._implicit = ImplicitSystem(solver, turning=False)
+        size, works = solver.size, len(solver.model.carried.work)
+        self.record = RosenbrockMethod(
             stages=method.stages,
             gamma=method.gamma,
             exponent=1 / (method.error_order + 1),
@@ -73,6 +76,7 @@ class RosenbrockStepper:
             interpolants=len(method.dense),
             timed=self._implicit.timed,
             implicit=self._implicit.tables,
+            matrix=aligned(self._implicit.tables.size),
             u=aligned(method.stages * size),
             slope=aligned(size),
             drift=aligned(size),
@@ -80,7 +84,7 @@ class RosenbrockStepper:
             rest=aligned(size),
             change=aligned(size),
             known=np.full(2, np.nan),
-            power=aligned(3 * carried),
+            power=np.zeros(3 * works),
         )
 
     def begin(self, slope: np.ndarray) -> None:
@@ -92,6 +96,49 @@ class RosenbrockStepper:
     def slopes(self) -> np.ndarray:
         """Stages of the last step, one after the other, for messages."""
         return self.record.u
+
+
+# Arrays of a Radau IIA method that are as large as a state.
+OF_STATES = (
+    "origin", "base", "past_origin", "past_base", "slope", "slope_new", "centre", "seen", "stage", "change",
+)  # fmt: skip
+
+
+class RadauStepper:
+    """The stepper of a Radau IIA method; see `RungeKuttaStepper`."""
+
+    march, watching = staticmethod(march_radau), staticmethod(march_radau_watching)
+
+    def __init__(self, solver: Solver, method: RadauIIA) -> None:
+        self._implicit = ImplicitSystem(solver, turning=True)
+        s, size, blocks = method.points, solver.size, solver.slots.lanes // 8
+        arrays = {name: getattr(method, name).ravel().copy() for name in ("a", "back", "forth", "of_slopes", "nodes")}
+        self.record = Radau(
+            points=s,
+            exponent=1 / (s + 1),
+            inverse=method.inverse.copy(),
+            e=method.e.copy(),
+            implicit=self._implicit.tables,
+            matrices=aligned(s * self._implicit.tables.size),
+            **{name: aligned(s * size) for name in ("z", "f", "w", "u", "past")},
+            **{name: aligned(size) for name in OF_STATES},
+            turned=aligned((s + 1) * TURNED * blocks),
+            apart=aligned(TURNED * blocks),
+            past_axes=aligned(AXES * blocks),
+            basis=np.zeros(s),
+            known=np.full(KNOWN, np.nan),
+            **arrays,
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run: it is found anew."""
+        self.record.slope[:] = slope
+        self.record.known[:] = np.nan
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slopes at the points of the last step, one after the other, for messages."""
+        return self.record.f
 
 
 class TaylorStepper:
@@ -110,7 +157,7 @@ class TaylorStepper:
             slope=aligned(size),
             ahead=aligned(size),
             change=aligned(size),
-            known=np.array([np.nan, *[0.0] * (KNOWN - 1)]),
+            known=np.array([np.nan, *[0.0] * (KNOWN_OF_SERIES - 1)]),
         )
 
     def begin(self, slope: np.ndarray) -> None:
@@ -124,8 +171,11 @@ class TaylorStepper:
         return self.record.slope
 
 
-def stepper_of(solver: Solver, method: Tableau | Rosenbrock | Taylor) -> Any:
+STEPPERS: dict[type, Any] = {
+    Tableau: RungeKuttaStepper, Rosenbrock: RosenbrockStepper, RadauIIA: RadauStepper, Taylor: TaylorStepper,
+}  # fmt: skip
+
+
+def stepper_of(solver: Solver, method: Method) -> Any:
     """Return the stepper of a method."""
-    if isinstance(method, Taylor):
-        return TaylorStepper(solver, method)
-    return RosenbrockStepper(solver, method) if isinstance(method, Rosenbrock) else RungeKuttaStepper(solver, method)
+    return STEPPERS[type(method)](solver, method)

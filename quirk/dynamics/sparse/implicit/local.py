@@ -47,9 +47,11 @@ from ..tangent.tables import (
     SIDE_END,
     SPIN,
     SPIN_RATE,
+    VARIABLE_COUNT,
     VELOCITY,
     Elements,
 )
+from .internal import keep_rates, seed_variables
 from .tables import BLOCK, PAIR, Implicit
 
 # Which of both: changes of poses, or of velocities.
@@ -90,6 +92,7 @@ def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndar
         hand_over_time(implicit.tangents.time, elements, o, t, OF_LAWS, False)
         begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
         deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
+        seed_variables(elements, o, False)
         for g in range(end - begin):
             if blocks.body_node[elements.sides[begin + g]] < 0:
                 continue
@@ -100,6 +103,29 @@ def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndar
                     pair = blocks.law_pair[blocks.law_first[e] + f * (end - begin) + g]
                     if pair >= 0:
                         add_loads(implicit, constants, kin, pair, level, elements.outputs, deltas + 8 * LANES * f, 1.0)
+                rates = implicit.rate_by_pose if level == POSES else implicit.rate_by_velocity
+                keep_rates(elements, o, rates, BLOCK * (begin + g))
+        if elements.entries[o + VARIABLE_COUNT] > 0:
+            variables(implicit, constants, kin, t, e)
+
+
+@kernel
+def variables(implicit: Implicit, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
+    """Fill the derivatives of loads, and of the rates of internal variables, by internal variables of a law."""
+    elements, o = implicit.tangents.laws, ELEMENT * e
+    begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
+    seed_law(implicit, elements, o, -1, POSES)
+    seed_variables(elements, o, True)
+    run_dual(elements, o, t, LANES * (end - begin))
+    keep_rates(elements, o, implicit.rate_by_variable, BLOCK * e)
+    place = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
+    for f in range(begin, end):
+        slot = elements.sides[f]
+        if implicit.blocks.body_node[slot] >= 0:
+            for row in range(6):
+                store(implicit.by_variable, BLOCK * f + 8 * row, splat(0.0))
+            add_scaled(implicit.by_variable, BLOCK * f, constants, kin, slot, elements.outputs, place, 1.0)
+        place += 8 * LANES
 
 
 @kernel
@@ -226,13 +252,27 @@ def add_loads(
     factor: float,
 ) -> None:
     """Add changes of a load in N, times a factor, to the derivatives of a pair, scaled as accelerations are."""
+    array = implicit.by_pose if level == POSES else implicit.by_velocity
+    add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place, factor)
+
+
+@kernel
+def add_scaled(
+    array: np.ndarray,
+    o: int,
+    constants: np.ndarray,
+    kin: np.ndarray,
+    slot: int,
+    outputs: np.ndarray,
+    place: int,
+    factor: float,
+) -> None:
+    """Add changes of a load on the body in a slot to six rows of an array."""
     force = load(outputs, place) * factor, load(outputs, place + 8) * factor, load(outputs, place + 16) * factor
     moment = load(outputs, place + 24) * factor, load(outputs, place + 32) * factor, load(outputs, place + 40) * factor
-    slot = implicit.blocks.pair_row[pair]
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
-    array = implicit.by_pose if level == POSES else implicit.by_velocity
-    add3(array, PAIR * pair, scaled_force(constants, c, force))
-    add3(array, PAIR * pair + 24, scaled_moment(constants, c, kin, k, moment))
+    add3(array, o, scaled_force(constants, c, force))
+    add3(array, o + 24, scaled_moment(constants, c, kin, k, moment))
 
 
 @kernel

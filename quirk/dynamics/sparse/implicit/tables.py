@@ -1,14 +1,16 @@
 """Arrays of the linear systems of implicit steps.
 
-A Rosenbrock method solves (I - e J) u = e r with e = gamma h and J the Jacobian of y' = f(y). Written out with the
-accelerations da and multipliers dlambda that the change u causes, it is a sparse system over bodies and relations,
+An implicit method solves (I - e J) u = r with J the Jacobian of y' = f(y) and e a real or complex multiple of the step.
+Written out with the accelerations da and multipliers dlambda that the change u causes, it is a sparse system over
+bodies and relations,
 
     [ M - e V - e^2 P E    -A^T ] [ da      ]   [ P dq + V dv      ]
     [ A + e C_v + e^2 C_p E   0 ] [ dlambda ] = [ -C_p dq - C_v dv ]
 
 where P, V are derivatives of all loads on bodies by poses and velocities, C_p, C_v those of the second derivative of
 Phi, E says how a turn follows from an angular velocity, and dq, dv follow from r. Bodies are scaled so that M is the
-unit matrix, and rows to unit length.
+unit matrix, and rows to unit length. A method may compute in axes that turn with the bodies at constant rates; J is
+then that of the motion seen from these, at a time when they have not turned, and so are r and u.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ from ..tangent.tables import Tangents
 BLOCK = 64
 PAIR = 48
 NODE = 8
+
+# Of each block of eight bodies: rates in N at which the axes turn from which rotations are seen, and translations.
+ROTATIONS, TRANSLATIONS = 0, 24
+AXES = 48
 
 
 @record
@@ -74,13 +80,21 @@ class Blocks(NamedTuple):
 
 @record
 class Implicit(NamedTuple):
-    """All of it, with what is written.
+    """All of it, with derivatives at one state, and where the numbers of one linear system are.
 
     seeds (2 * SEED slots,): unit changes of poses and of velocities · moving (2 * MOVING slots,): what follows ·
     by_pose, by_velocity (PAIR Q,): derivatives of scaled loads · rows, row_by_pose, row_by_velocity (BLOCK S,): rows A
-    and derivatives of Phi'', scaled · kept (8 R,): which rows count · turn (2 * PAIR slots,): how poses and velocities
-    of each body follow from its scaled acceleration · factor: the factorisation · vector (NODE N,): right-hand side
-    and solution · pose, speed (NODE slots,): dq, dv of each body · scratch (2 * BLOCK,)
+    and derivatives of Phi'', scaled · kept (8 R,): which rows count · variables: number of internal variables of force
+    elements · by_variable, rate_by_pose, rate_by_velocity (BLOCK per side of a law): derivatives of scaled loads by
+    internal variables, and of the rates of these · rate_by_variable (BLOCK per law)
+
+    axes (AXES per block): how axes turn, zero where they are at rest · follows: 1.0 where those of rotations turn with
+    the bodies, 0.0 where they are at rest
+
+    A system for one e is a tuple of one array (size,), or of two, of real and imaginary parts. In each are, behind the
+    factorisation: from `turn` on how poses and velocities of each body follow from its scaled acceleration (2 * PAIR
+    slots) · response: K of each law (BLOCK each) · found: changes of its internal variables (8 each) · scratch
+    (3 BLOCK) · vector: right-hand side and solution (NODE N) · pose, speed: dq, dv of each body (NODE slots each)
     """
 
     tangents: Tangents
@@ -94,9 +108,18 @@ class Implicit(NamedTuple):
     row_by_pose: np.ndarray
     row_by_velocity: np.ndarray
     kept: np.ndarray
-    turn: np.ndarray
-    factor: np.ndarray
-    vector: np.ndarray
-    pose: np.ndarray
-    speed: np.ndarray
-    scratch: np.ndarray
+    variables: int
+    by_variable: np.ndarray
+    rate_by_pose: np.ndarray
+    rate_by_velocity: np.ndarray
+    rate_by_variable: np.ndarray
+    axes: np.ndarray
+    follows: float
+    turn: int
+    response: int
+    found: int
+    scratch: int
+    vector: int
+    pose: int
+    speed: int
+    size: int

@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import entry, kernel
-from quirk.lanes import load, splat, store
+from quirk.lanes import at, load, put, splat, store
 from quirk.record import record
 
-from ..implicit.assemble import assemble, solve
+from ..implicit.assemble import assemble
 from ..implicit.local import differentiate
+from ..implicit.solve import solve
 from ..implicit.tables import Implicit
+from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
@@ -29,10 +31,11 @@ class Method(NamedTuple):
     """A Rosenbrock method with the arrays of its steps; see `quirk.integrators.rosenbrock`.
 
     stages s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,) ·
-    interpolants k · timed: whether anything depends on time · implicit: the linear systems · u (s size,): stages ·
-    slope, drift (size,): y' and its derivative by time at the start · stage, rest, change (size,): scratch · known
-    (2,): time at which derivatives were found, and e of the last factorisation · power (3 k,): rates of the k numbers
-    carried beside the motion, at the start, in the middle and at the end of the step
+    interpolants k · timed: whether anything depends on time · implicit: the linear systems · matrix: that of the
+    present step · u (s size,): stages · slope, drift (size,): y' and its derivative by time at the start · stage, rest,
+    change (size,): scratch · known
+    (2,): time at which derivatives were found, and e of the last factorisation · power (3 k,): rates of k works,
+    at the start, in the middle and at the end of the step
     """
 
     stages: int
@@ -48,6 +51,7 @@ class Method(NamedTuple):
     interpolants: int
     timed: bool
     implicit: Implicit
+    matrix: np.ndarray
     u: np.ndarray
     slope: np.ndarray
     drift: np.ndarray
@@ -76,10 +80,10 @@ def take(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h:
         if run.stop[0] != 0:
             return np.inf
         note_all(mechanism, settings, run, 0)
-        keep_power(stepper, stepper.slope, mechanism.constants.shape[0] // CON * STATE, 0)
+        keep_power(stepper, stepper.slope, first_work(mechanism, stepper), 0)
         learn(mechanism, stepper, run, run.clock[T], run.y)
     if stepper.known[STEP] != e:
-        assemble(stepper.implicit, constants, run.y, e)
+        assemble(stepper.implicit, constants, run.y, (e,), (stepper.matrix,))
         stepper.known[STEP] = e
     if not stages(mechanism, stepper, settings, run, h):
         return np.inf
@@ -118,7 +122,7 @@ def stages(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, 
         for o in range(0, size, 8):
             store(stepper.rest, o, e * (load(stepper.rest, o) + stepper.d[i] * h * load(stepper.drift, o)))
         u = stepper.u[i * size : (i + 1) * size]
-        solve(stepper.implicit, mechanism.constants, run.y, e, stepper.rest, u)
+        solve(stepper.implicit, mechanism.constants, run.y, (e,), (stepper.matrix,), (stepper.rest,), (u,))
     return True
 
 
@@ -127,10 +131,13 @@ def learn(mechanism: Mechanism, stepper: Method, run: Run, t: float, y: np.ndarr
     """Find all derivatives at the start of a step, a state that was evaluated last, with its slope."""
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))
-    at = in_piece(run, t)
-    differentiate(mechanism, stepper.implicit, at, y, stepper.slope)
+    t_in = in_piece(run, t)
+    differentiate(mechanism, stepper.implicit, t_in, y, stepper.slope)
     if stepper.timed:
-        time_derivative(mechanism, stepper.implicit.tangents, at, y, stepper.slope, stepper.drift)
+        tangents, first = stepper.implicit.tangents, mechanism.constants.shape[0] // CON * STATE
+        time_derivative(mechanism, tangents, t_in, y, stepper.slope, stepper.drift)
+        for n in range(stepper.implicit.variables):
+            put(stepper.drift, first + n, at(tangents.rates, 8 * n))
     stepper.known[SINCE], stepper.known[STEP] = t, 0.0
 
 
@@ -162,10 +169,16 @@ def between(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run,
 
 
 @kernel
+def first_work(mechanism: Mechanism, stepper: Method) -> int:
+    """Element of a state at which the work begins, behind the internal variables."""
+    return mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables
+
+
+@kernel
 def begin_work(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> None:
-    """Find the rates of what is carried beside the motion, such as work, in the middle of the step."""
-    first = mechanism.constants.shape[0] // CON * STATE
-    if run.y.shape[0] > first:
+    """Find the rates of all work in the middle of the step."""
+    first = first_work(mechanism, stepper)
+    if stepper.power.shape[0] > 0:
         t = 0.5 * (run.clock[T] + run.clock[T_NEW])
         between(mechanism, stepper, settings, run, t, stepper.stage)
         slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
@@ -174,32 +187,31 @@ def begin_work(mechanism: Mechanism, stepper: Method, settings: Settings, run: R
 
 @kernel
 def end_work(mechanism: Mechanism, stepper: Method, run: Run) -> None:
-    """Find what is carried beside the motion at the end of the step, by Simpson's rule."""
-    first = mechanism.constants.shape[0] // CON * STATE
-    if run.y.shape[0] > first:
+    """Find all work at the end of the step, by Simpson's rule."""
+    first = first_work(mechanism, stepper)
+    if stepper.power.shape[0] > 0:
         keep_power(stepper, stepper.slope, first, 2)
         carry(mechanism, stepper, run, 1.0, run.y_new)
 
 
 @kernel
 def keep_power(stepper: Method, slope: np.ndarray, first: int, node: int) -> None:
-    """Keep the rates of what is carried, at one of the three nodes."""
-    count = slope.shape[0] - first
-    for o in range(0, count, 8):
-        store(stepper.power, node * count + o, load(slope, first + o))
+    """Keep the rates of all work at one of the three nodes."""
+    count = stepper.power.shape[0] // 3
+    for n in range(count):
+        put(stepper.power, node * count + n, at(slope, first + n))
 
 
 @kernel
 def carry(mechanism: Mechanism, stepper: Method, run: Run, x: float, state: np.ndarray) -> None:
-    """Fill what is carried beside the motion at a part x of the step."""
-    first, h = mechanism.constants.shape[0] // CON * STATE, run.clock[T_NEW] - run.clock[T]
-    count = run.y.shape[0] - first
-    for o in range(0, count, 8):
-        lanes = load(run.y, first + o)
+    """Fill all work at a part x of the step."""
+    first, h, count = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], stepper.power.shape[0] // 3
+    for o in range(count):
+        work = at(run.y, first + o)
         for n in range(3):
             weight = x * (INTEGRALS[n, 0] + x * (INTEGRALS[n, 1] + x * INTEGRALS[n, 2]))
-            lanes = lanes + (h * weight) * load(stepper.power, n * count + o)
-        store(state, first + o, lanes)
+            work += h * weight * at(stepper.power, n * count + o)
+        put(state, first + o, work)
 
 
 @kernel
@@ -217,7 +229,8 @@ def middle(stepper: Method, run: Run, h: float, state: np.ndarray) -> None:
 def close(stepper: Method, settings: Settings, run: Run) -> None:
     """Let what is known of the end of a step stand for the start of the next."""
     count = stepper.power.shape[0] // 3
-    copy(stepper.power[2 * count :], stepper.power[:count])
+    for n in range(count):
+        put(stepper.power, n, at(stepper.power, 2 * count + n))
     carry_functions_on(settings, run, stepper.stages)
 
 
@@ -231,7 +244,7 @@ def step_error(mechanism: Mechanism, stepper: Method, settings: Settings, run: R
     add_stages(stepper.e, 0, stepper.stages, stepper.u, 1.0, change)
     if not finite(change):
         return np.inf
-    worst = 0.0
+    worst = variables_error(mechanism.forces, change, run.y, run.y_new, settings.rtol, settings.atol)
     for level in (POSES, VELOCITIES):
         tangential(mechanism, run.y_new, change, level, constrained)
         motion = mechanism.work.motion

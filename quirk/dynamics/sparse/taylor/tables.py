@@ -45,9 +45,10 @@ class Elements(NamedTuple):
     groups (GROUP each): integers as above, those of constraints first · constraints: how many groups these are ·
     spinning: whether any depends on angular velocities · places: of each group eight for each of these: the first of
     its fixed numbers; the bodies of all frames; motions; multipliers; the first internal variable; the work of the
-    element, and of its rows; then eight numbers by which its loads count, 1.0, or 0.0 where there is no element · numbers: what groups keep · motions, taylor (motions orders,):
-    functions of time of all elements, and their coefficients · desk, handed (DESK,): the same numbers, as integers and
-    as doubles, for calls · first_places, first_numbers, first_bodies, first_carried: addresses of these arrays · orders
+    element, and of its rows; then eight numbers by which its loads count, 1.0, or 0.0 where there is no element ·
+    numbers: what groups keep · motions, taylor (motions orders,): functions of time of all elements, and their
+    coefficients · desk, handed (DESK,): the same numbers, as integers and as doubles, for calls · first_places,
+    first_numbers, first_bodies, first_carried: addresses of these arrays · orders
     """
 
     groups: np.ndarray

@@ -1,0 +1,174 @@
+"""Internal variables of force elements in the linear systems of implicit steps, in kernels.
+
+A variable s' = g(P, V, s) acts on bodies through loads L(P, V, s). An implicit step changes it by
+
+    delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
+
+so that it adds e L_s K g_P to the derivatives of loads by poses, and likewise by velocities: what couples bodies stays
+as large as without.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, splat, store
+
+from ..tangent.tables import (
+    ELEMENT,
+    INPUT,
+    INPUTS,
+    OUTPUT,
+    OUTPUTS,
+    RATES,
+    SIDE,
+    SIDE_END,
+    VARIABLE,
+    VARIABLE_COUNT,
+    VARIABLES,
+    Elements,
+)
+from .factorise import invert
+from .numbers import erase, keep, lanes, less, multiple, number, product, summed, totals, write, write_real
+from .tables import BLOCK, NODE, PAIR, Implicit
+
+
+@kernel
+def seed_variables(elements: Elements, o: int, moves: bool) -> None:
+    """Let each internal variable of an element change in a direction of its own, or none."""
+    deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
+    for n in range(elements.entries[o + VARIABLE_COUNT]):
+        place = deltas + 8 * (elements.entries[o + VARIABLES] + 2 * n)
+        store(elements.inputs, place, splat(0.0))
+        if moves:
+            put(elements.inputs, place + n, 1.0)
+
+
+@kernel
+def keep_rates(elements: Elements, o: int, array: np.ndarray, block: int) -> None:
+    """Keep how the rates of the internal variables of an element change."""
+    deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
+    for n in range(elements.entries[o + VARIABLE_COUNT]):
+        store(array, block + 8 * n, load(elements.outputs, deltas + 8 * (elements.entries[o + RATES] + n)))
+
+
+@kernel
+def condense(implicit: Implicit, e: Any, parts: Any) -> None:
+    """Find K of all elements, and add to the matrix what internal variables couple."""
+    elements, blocks = implicit.tangents.laws, implicit.blocks
+    for element in range(elements.entries.shape[0] // ELEMENT):
+        o, K = ELEMENT * element, implicit.response + BLOCK * element
+        count, begin, end = (
+            elements.entries[o + VARIABLE_COUNT],
+            elements.entries[o + SIDE],
+            elements.entries[o + SIDE_END],
+        )
+        if count == 0:
+            continue
+        for row in range(count):
+            keep(parts, K + 8 * row, multiple(e, -load(implicit.rate_by_variable, BLOCK * element + 8 * row)))
+            diagonal = number(parts, K + 9 * row)
+            write_real(parts, K + 9 * row, 1.0 + diagonal[0])
+        invert(parts, K, count, implicit.scratch)
+        for g in range(begin, end):
+            if blocks.body_node[elements.sides[g]] >= 0:
+                follow(implicit, e, parts, g, count, K)
+                for f in range(begin, end):
+                    pair = blocks.law_pair[blocks.law_first[element] + (f - begin) * (end - begin) + g - begin]
+                    if pair >= 0:
+                        couple(implicit, parts, f, pair, count)
+
+
+@kernel
+def follow(implicit: Implicit, e: Any, parts: Any, g: int, count: int, K: int) -> None:
+    """Find how internal variables follow from the scaled acceleration of the body of one frame."""
+    turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
+    for row in range(count):
+        x = multiple(lanes(parts, turn), 0.0)
+        for c in range(6):
+            o = BLOCK * g + 8 * row + c
+            x = summed(x, multiple(lanes(parts, turn + 8 * c), at(implicit.rate_by_pose, o)))
+            x = summed(x, multiple(lanes(parts, turn + PAIR + 8 * c), at(implicit.rate_by_velocity, o)))
+        keep(parts, right + 8 * row, x)
+    for row in range(count):
+        x = product(number(parts, K + 8 * row), lanes(parts, right))
+        for n in range(1, count):
+            x = summed(x, product(number(parts, K + 8 * row + n), lanes(parts, right + 8 * n)))
+        keep(parts, right + BLOCK + 8 * row, product(e, x))
+
+
+@kernel
+def couple(implicit: Implicit, parts: Any, f: int, pair: int, count: int) -> None:
+    """Add to the block of a pair what the internal variables that have been found so exert on the body of frame f."""
+    follows = implicit.scratch + 2 * BLOCK
+    for row in range(6):
+        o = implicit.blocks.pair_block[pair] + 8 * row
+        x = lanes(parts, o)
+        for n in range(count):
+            x = less(x, multiple(lanes(parts, follows + 8 * n), at(implicit.by_variable, BLOCK * f + 8 * row + n)))
+        keep(parts, o, x)
+
+
+@kernel
+def changed(implicit: Implicit, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
+    """Find the changes of the internal variables of an element from those of poses and velocities."""
+    elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
+    count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
+    erase(parts, right)
+    for row in range(count):
+        change = number(r, first + elements.entries[o + VARIABLE] + row)
+        for g in range(elements.entries[o + SIDE], elements.entries[o + SIDE_END]):
+            if implicit.blocks.body_node[elements.sides[g]] < 0:
+                continue
+            pose = lanes(parts, implicit.pose + NODE * elements.sides[g])
+            speed = lanes(parts, implicit.speed + NODE * elements.sides[g])
+            by_pose = load(implicit.rate_by_pose, BLOCK * g + 8 * row)
+            by_velocity = load(implicit.rate_by_velocity, BLOCK * g + 8 * row)
+            rate = totals(summed(multiple(pose, by_pose), multiple(speed, by_velocity)))
+            change = summed(change, product(e, rate))
+        write(parts, right + row, change)
+    for row in range(count):
+        write(
+            parts,
+            x + row,
+            totals(product(lanes(parts, implicit.response + BLOCK * element + 8 * row), lanes(parts, right))),
+        )
+
+
+@kernel
+def load_by_variables(implicit: Implicit, e: Any, parts: Any, r: Any, first: int) -> None:
+    """Add to the right-hand side what internal variables exert while accelerations do not change."""
+    elements, blocks = implicit.tangents.laws, implicit.blocks
+    for element in range(elements.entries.shape[0] // ELEMENT):
+        o = ELEMENT * element
+        count = elements.entries[o + VARIABLE_COUNT]
+        if count == 0:
+            continue
+        changed(implicit, e, parts, r, first, element)
+        for f in range(elements.entries[o + SIDE], elements.entries[o + SIDE_END]):
+            if blocks.body_node[elements.sides[f]] < 0:
+                continue
+            node = implicit.vector + NODE * blocks.body_node[elements.sides[f]]
+            for row in range(6):
+                x = number(parts, node + row)
+                for n in range(count):
+                    by_variable = at(implicit.by_variable, BLOCK * f + 8 * row + n)
+                    x = summed(x, multiple(number(parts, implicit.found + 8 * element + n), by_variable))
+                write(parts, node + row, x)
+
+
+@kernel
+def carry_variables(implicit: Implicit, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
+    """Fill the changes of internal variables in u, with those of all poses and velocities at hand."""
+    elements = implicit.tangents.laws
+    for element in range(elements.entries.shape[0] // ELEMENT):
+        o = ELEMENT * element
+        if elements.entries[o + VARIABLE_COUNT] == 0:
+            continue
+        changed(implicit, e, parts, r, first, element)
+        for n in range(elements.entries[o + VARIABLE_COUNT]):
+            place = first + elements.entries[o + VARIABLE] + n
+            write(u, place, number(parts, implicit.found + 8 * element + n))

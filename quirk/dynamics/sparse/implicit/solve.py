@@ -1,0 +1,124 @@
+"""Solutions of the linear systems of implicit steps, in kernels: real, or complex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load
+
+from ...layout import FACTOR, INVERSE_MASS, OMEGA, ORIENTATION, POSITION, VELOCITY
+from ...vectors import three
+from ..kernels.bodies import CON, STATE
+from .factorise import solve_blocks
+from .internal import carry_variables, load_by_variables
+from .numbers import (
+    along,
+    erase,
+    gone_on,
+    lanes,
+    less,
+    multiple,
+    neighbours,
+    number,
+    numbers,
+    placed,
+    product,
+    seen_from,
+    spun,
+    summed,
+    totals,
+    unturned,
+    write,
+)
+from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, Implicit
+
+
+@kernel
+def solve(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
+    """Fill u, a change of y, with the solution of (I - e J) u = r, with the matrix that was assembled at y."""
+    coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
+    for o in range(vector, implicit.pose, 8):
+        erase(parts, o)
+    start(implicit, y, e, parts, r)
+    for pair in range(blocks.pair_row.shape[0]):
+        node = vector + NODE * blocks.body_node[blocks.pair_row[pair]]
+        pose = lanes(parts, implicit.pose + NODE * blocks.pair_column[pair])
+        speed = lanes(parts, implicit.speed + NODE * blocks.pair_column[pair])
+        for row in range(6):
+            o = PAIR * pair + 8 * row
+            by_pose, by_velocity = load(implicit.by_pose, o), load(implicit.by_velocity, o)
+            part = totals(summed(multiple(pose, by_pose), multiple(speed, by_velocity)))
+            write(parts, node + row, summed(number(parts, node + row), part))
+    for side in range(blocks.side_slot.shape[0]):
+        slot, node = blocks.side_slot[side], blocks.relation_node[blocks.side_row[side]]
+        if slot < 0:
+            continue
+        pose, speed = lanes(parts, implicit.pose + NODE * slot), lanes(parts, implicit.speed + NODE * slot)
+        for row in range(coupling.size[node]):
+            o, place = BLOCK * side + 8 * row, vector + NODE * node + row
+            by_pose, by_velocity = load(implicit.row_by_pose, o), load(implicit.row_by_velocity, o)
+            part = totals(summed(multiple(pose, by_pose), multiple(speed, by_velocity)))
+            write(parts, place, less(number(parts, place), part))
+    first = constants.shape[0] // CON * STATE
+    if implicit.variables > 0:
+        load_by_variables(implicit, e, parts, r, first)
+    solve_blocks(coupling, parts, vector)
+    finish(implicit, constants, y, e, parts, r, u)
+    if implicit.variables > 0:
+        start(implicit, y, multiple(e, 0.0), parts, u)
+        carry_variables(implicit, e, parts, r, u, first)
+
+
+@kernel
+def start(implicit: Implicit, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
+    """Fill how poses and velocities change while accelerations do not."""
+    for slot in range(implicit.blocks.body_node.shape[0]):
+        if implicit.blocks.body_node[slot] < 0:
+            continue
+        s, pose, speed = slot // 8 * STATE + slot % 8, implicit.pose + NODE * slot, implicit.speed + NODE * slot
+        omega, shift = numbers(r, s + 8 * OMEGA), numbers(r, s + 8 * POSITION)
+        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
+        v = unturned(numbers(r, s + 8 * VELOCITY), e, rate)
+        moved = unturned(gone_on(shift, e, v), e, rate)
+        q = s + 8 * ORIENTATION
+        seen = seen_from(at(y, q), three(y, q + 8), number(r, q), numbers(r, q + 8))
+        # The turn is twice the vector part of q* dq.
+        turned = spun(seen[0], (seen[1], seen[2], seen[3]), omega, e, three(y, s + 8 * OMEGA), implicit.follows)
+        for c in range(3):
+            write(parts, pose + c, moved[c])
+            write(parts, pose + 3 + c, multiple(turned[1 + c], 2.0))
+            write(parts, speed + c, v[c])
+            write(parts, speed + 3 + c, omega[c])
+
+
+@kernel
+def finish(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
+    """Fill u from the accelerations in the solution."""
+    for o in range(0, y.shape[0], 8):
+        erase(u, o)
+    for slot in range(implicit.blocks.body_node.shape[0]):
+        node = implicit.blocks.body_node[slot]
+        if node < 0:
+            continue
+        s, k, z = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, implicit.vector + NODE * node
+        scale = at(constants, k + 8 * INVERSE_MASS) ** 0.5
+        q, w, omega = s + 8 * ORIENTATION, k + 8 * FACTOR, three(y, s + 8 * OMEGA)
+        alpha = neighbours(parts, z + 3)
+        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
+        pushed = gone_on(numbers(r, s + 8 * VELOCITY), multiple(e, scale), neighbours(parts, z))
+        v = unturned(pushed, e, rate)
+        moved = unturned(gone_on(numbers(r, s + 8 * POSITION), e, v), e, rate)
+        for c in range(3):
+            o = w + 24 * c
+            turning = along(alpha, (at(constants, o), at(constants, o + 8), at(constants, o + 16)))
+            write(u, s + 8 * (VELOCITY + c), v[c])
+            write(u, s + 8 * (POSITION + c), moved[c])
+            write(u, s + 8 * (OMEGA + c), summed(number(r, s + 8 * (OMEGA + c)), product(e, turning)))
+        seen = seen_from(at(y, q), three(y, q + 8), number(r, q), numbers(r, q + 8))
+        turned = spun(seen[0], (seen[1], seen[2], seen[3]), numbers(u, s + 8 * OMEGA), e, omega, implicit.follows)
+        orientation = placed(at(y, q), three(y, q + 8), turned[0], (turned[1], turned[2], turned[3]))
+        for c in range(4):
+            write(u, q + 8 * c, orientation[c])

@@ -1,0 +1,153 @@
+"""Stiff runs by collocation in the compiled march, and internal variables in implicit steps."""
+
+import numpy as np
+import pytest
+from quirk.integrators import RadauIIA
+from test_internal import Motor, pid
+from test_rosenbrock import driven, loop, sprung
+
+import quirk
+from benchmarks.references import build, load
+
+FINE = {"rtol": 1e-13, "atol": 1e-15}
+IMPLICIT = ("RadauIIA9", "Rodas5P")
+
+
+def turning():
+    """A wheel on a carriage that moves straight on, and a rod that spins about an axis of its own."""
+    cart = quirk.Body("cart", 3.0, [0.3, 0.2, 0.25], velocity=[1.0, 0, 0])
+    wheel = quirk.Body("wheel", 1.0, [0.1, 0.2, 0.1], position=[0, 0.3, 0], velocity=[1.0, 0, 0])
+    axle = quirk.Revolute("axle", cart, wheel, point=[0, 0.3, 0], axis=[0, 1, 0])
+    mount = quirk.Bushing(
+        "mount", quirk.GROUND, cart, point=[0, 0, 0], stiffness=[9, 80, 70, 5, 6, 7], damping=[2.0] * 6
+    )
+    return quirk.System([cart, wheel, axle, mount, quirk.JointTorque("drive", axle, 2.0)], gravity=[0, 0, -9.81])
+
+
+def motor():
+    rod = quirk.Body("rod", 1.0, [0.1, 0.4, 0.4], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    voltage = quirk.Motion.sinusoid(3.0, 5.0)
+    return quirk.System([rod, hinge, Motor("motor", hinge, voltage)], gravity=[0, 0, -9.81])
+
+
+CASES = [(loop, 8), (driven, 3), (sprung, 3), (turning, 3), (pid, 1), (lambda: build(load("bricard")), 2)]
+
+
+@pytest.mark.parametrize(("make", "steps"), CASES)
+def test_order_is_nine(make, steps):
+    """In axes that turn, with the exact Jacobian, and with loads that depend on time and on internal variables."""
+    system = make()
+    exact = quirk.simulate(system, 0.6, output=[0.6], **FINE).state_at(-1).pack()
+    errors = []
+    for n in (steps, 2 * steps):
+        run = quirk.simulate(system, 0.6, method="RadauIIA9", step=0.6 / n, output=[0.6])
+        errors.append(np.abs(run.state_at(-1).pack() - exact).max())
+    assert errors[1] < max(errors[0] / 2**7.3, 1e-11), errors
+
+
+@pytest.mark.parametrize("name", ["rolling_disk_steady", "slider_crank3d_driven", "gear_pair"])
+def test_references(name):
+    system = build(load(name))
+    exact = quirk.simulate(system, 2.0, output=[2.0], rtol=1e-12, atol=1e-14)
+    result = quirk.simulate(system, 2.0, method="RadauIIA9", output=0.1)
+    assert np.abs(result.state_at(-1).pack() - exact.state_at(-1).pack()).max() < 1e-6
+    assert result.residual.position.max() < 1e-12
+    assert result.residual.velocity.max() < 1e-11
+
+
+def test_states_between_steps_and_work_are_as_good():
+    system, times = sprung(), np.linspace(0, 1, 57)
+    exact = quirk.simulate(system, 1.0, output=times, **FINE)
+    result = quirk.simulate(system, 1.0, method="RadauIIA9", rtol=1e-7, atol=1e-9, output=times)
+    for name in ("a", "b"):
+        np.testing.assert_allclose(result[name].position, exact[name].position, atol=1e-6)
+    np.testing.assert_allclose(result.work["s"], exact.work["s"], atol=1e-5)
+    assert result.statistics.steps < 60
+
+
+@pytest.mark.parametrize("method", IMPLICIT)
+@pytest.mark.parametrize("make", [pid, motor])
+def test_internal_variables(method, make):
+    system = make()
+    exact = quirk.simulate(system, 1.0, output=[1.0], **FINE).state_at(-1)
+    result = quirk.simulate(system, 1.0, method=method, rtol=1e-8, atol=1e-10, output=[1.0]).state_at(-1)
+    np.testing.assert_allclose(result.pack(), exact.pack(), atol=1e-7)
+    for name, numbers in exact.internal.items():
+        np.testing.assert_allclose(result.internal[name], numbers, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_internal_variables_may_be_stiff(method):
+    """A current that follows its voltage within 1e-7 s: the motor is a damper, as it is without inductance."""
+
+    def swung(*held):
+        rod = quirk.Body("rod", 1.0, [0.1, 0.4, 0.4], position=[0.5, 0, 0])
+        hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        return quirk.System([rod, hinge, *(make(hinge) for make in held)], gravity=[0, 0, -9.81])
+
+    off = quirk.Motion.polynomial([0.0])
+    stiff = swung(lambda hinge: Motor("motor", hinge, off, L=1e-7))
+    result = quirk.simulate(stiff, 1.0, method=method, rtol=1e-7, atol=1e-9, output=0.1)
+    damped = swung(lambda hinge: quirk.TorsionSpring("brake", hinge, stiffness=0.0, damping=0.8**2 / 1.5))
+    expected = quirk.simulate(damped, 1.0, output=0.1)
+    assert result.statistics.steps < 300
+    np.testing.assert_allclose(result["hinge"].rotation[:, 2], expected["hinge"].rotation[:, 2], atol=2e-6)
+
+
+def test_steps_do_not_feel_what_is_damped():
+    """Mounts of 1e12 N/m, without damping and with what decays within 1e-9 s, act as a joint does (L-stability)."""
+
+    def swung(damping=None):
+        ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1], position=[0.3, 0, 0])
+        held = quirk.Bushing("m", quirk.GROUND, ball, point=[0, 0, 0], stiffness=[1e12] * 3 + [0] * 3,
+                             damping=[damping or 0.0] * 3 + [0] * 3)  # fmt: skip
+        joint = held if damping is not None else quirk.Spherical("m", quirk.GROUND, ball, point=[0, 0, 0])
+        system = quirk.System([ball, joint], gravity=[0, 0, -9.81])
+        result = quirk.simulate(system, 2.0, method="RadauIIA9", rtol=1e-6, atol=1e-4, output=0.5)
+        return result.statistics.steps, result["ball"].position
+
+    steps, expected = swung()
+    for damping in (0.0, 1e5, 1e9):
+        taken, found = swung(damping)
+        assert taken < 60 * steps, (taken, steps)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_events_are_found_and_runs_go_on_behind_them():
+    ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1], position=[0, 0, 1.0])
+    low = quirk.Event("low", "ball.position.z", level=0.5, action="stop")
+    system = quirk.System([ball, low], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 2.0, method="RadauIIA9", rtol=1e-8, atol=1e-10)
+    assert abs(result.time[-1] - np.sqrt(1.0 / 9.81)) < 1e-10
+
+
+def test_a_stop_and_a_start_change_nothing(tmp_path):
+    """A run with a checkpoint is the same as one without."""
+    options = {"method": "RadauIIA9", "rtol": 1e-6, "atol": 1e-8, "output": 0.05}
+    plain = quirk.simulate(sprung(), 1.0, **options)
+    written = quirk.simulate(sprung(), 1.0, checkpoint=tmp_path / "run", **options)
+    again = quirk.simulate(sprung(), 1.0, checkpoint=tmp_path / "run", **options)
+    for one in (written, again):
+        np.testing.assert_array_equal(one["a"].position, plain["a"].position)
+
+
+def test_scipy_gets_the_exact_jacobian_and_no_work_to_converge():
+    """A minute of a body that is damped within 1e-5 s: 39 679 steps without."""
+    ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1])
+    spring = quirk.Spring("s", quirk.GROUND, ball, point_i=[0, 0, 1.0], stiffness=1e7, damping=1e5)
+    system = quirk.System([ball, spring], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 60.0, method="Radau", output=[60.0])
+    assert result.statistics.steps < 400
+    assert abs(result["ball"].position[-1, 2] + 9.81e-7) < 1e-12
+
+
+def test_coefficients():
+    """Those of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8)."""
+    method, root = RadauIIA("three points", 3), np.sqrt(6)
+    np.testing.assert_allclose(method.nodes, [(4 - root) / 10, (4 + root) / 10, 1], rtol=1e-14)
+    np.testing.assert_allclose(method.a[2], [(16 - root) / 36, (16 + root) / 36, 1 / 9], rtol=1e-13)
+    e = [-(13 + 7 * root) / 3, (-13 + 7 * root) / 3, -1 / 3]
+    np.testing.assert_allclose(method.e / method.inverse[0], e, rtol=1e-12)
+    with pytest.raises(ValueError, match="an odd number of points; got 4"):
+        RadauIIA("four points", 4)

@@ -62,7 +62,7 @@ def test_loops_of_any_joints(seed):
 @pytest.mark.parametrize(
     ("name", "digits"),
     [("heavy_top", 1e-12), ("spatial_double_pendulum", 1e-12), ("bricard", 1e-12), ("screw_joint", 1e-12),
-     ("gear_pair", 1e-12), ("rolling_disk_steady", 1e-12), ("gyrostat", 3e-11), ("slider_crank3d_driven", 1e-12),
+     ("gear_pair", 1e-12), ("rolling_disk_steady", 1e-11), ("gyrostat", 3e-11), ("slider_crank3d_driven", 1e-12),
      ("prismatic_spring", 1e-12)],
 )  # fmt: skip
 def test_references(name, digits):

@@ -53,13 +53,24 @@ class SparseFlow:
         return self.solver.slots.state_from_lanes(lanes)
 
     def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
-        """Return the function of t and y that gives dy'/dy (13 n + k, 13 n + k), or None where there is no tangent."""
+        """Return the function of t and y that gives dy'/dy (13 n + k, 13 n + k), or None where there is no tangent.
+
+        As y' itself, it is not a number where it cannot be computed.
+        """
         if any(self.baumgarte):
             return None
         try:
-            return Jacobian(self.solver).at
+            found = Jacobian(self.solver)
         except InputError:
             return None
+
+        def at(t: float, y: np.ndarray) -> np.ndarray:
+            try:
+                return found.at(t, y)
+            except InputError:
+                return np.full((y.size, y.size), np.nan)
+
+        return at
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
         """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""

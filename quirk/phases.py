@@ -51,6 +51,7 @@ class Phases:
     solver : "sparse" or "dense"
     asked : times to keep, or None for all steps
     options : the arguments of `simulate`, for the result to tell
+    trailing : whether runs note all steps that they take
     """
 
     system: System
@@ -62,6 +63,7 @@ class Phases:
     statistics: Statistics
     events: Sequence[Event]
     options: Mapping[str, Any]
+    trailing: bool = False
 
     def __post_init__(self) -> None:
         """Find what is to be watched."""
@@ -109,7 +111,7 @@ class Phases:
             method = TABLEAUX[name] if name in TABLEAUX else ROSENBROCK_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
-                RODAS5P if switching else None,
+                RODAS5P if switching else None, self.trailing,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 

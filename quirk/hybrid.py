@@ -189,8 +189,7 @@ class HybridRun:
         t, y, angles = phase.reached, phase.state, phase.angles
         now = Situation(t, y, base)
         if self.trail is not None:
-            self.trail.take(phase)
-            self.trail.happen(hit)
+            self.trail.happen(phase)
         touched = [key for key, _ in hit if isinstance(key, tuple)]
         ways = {key: way for key, way in hit if not isinstance(key, tuple)}
         if touched:

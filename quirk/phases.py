@@ -67,7 +67,7 @@ class Phases:
 
     def __post_init__(self) -> None:
         """Find what is to be watched."""
-        self.guards = guards_of(self.system, self.events)
+        self.guards = guards_of(self.system, self.events, every=self.trailing)
         self._solvers: dict[Plant, Solver] = {}
         self._settled: set[Plant] = set()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from .configuration import Configuration
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.run import CompiledRun
 from .dynamics.sparse.host.variation import Steps
+from .dynamics.sparse.host.watch import Guard
 from .resting import Resting
 
 
@@ -29,7 +29,7 @@ class Stretch:
     angles : (K, 3) rad, of all joints at the start
     reached : s, where it ends
     parts : of the steps, see `Steps`
-    hit : what crossed at its end, at which something happened, and whether it rises or falls
+    hit : what crossed at its end, and may have changed the motion there
     """
 
     segment: int
@@ -42,7 +42,7 @@ class Stretch:
     end: np.ndarray
     reached: float
     parts: list[np.ndarray] = field(default_factory=list)
-    hit: Sequence[tuple[Any, int]] = ()
+    hit: Sequence[Guard] = ()
 
     @property
     def steps(self) -> Steps | None:
@@ -81,6 +81,8 @@ class Trail:
         run.trail = []
         stretch.end, stretch.reached = run.state.copy(), run.reached
 
-    def happen(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Note what crossed at the end of the present stretch."""
-        self.stretches[-1].hit = tuple(hit)
+    def happen(self, run: CompiledRun) -> None:
+        """Note what crosses where a run stands, at the end of the present stretch."""
+        self.take(run)
+        keys = [key for key, _ in run.hit]
+        self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
-from quirk.dynamics.model import Model
+from quirk.dynamics.directions import Directions
 from quirk.dynamics.sparse.host.variation import Varied
 from quirk.dynamics.tangents import Tangent
 from quirk.errors import InputError
 from quirk.integrators import TABLEAUX
 from quirk.phases import Phases
 from quirk.result import Result
-from quirk.rotation import multiply
-from quirk.state import STATE_SIZE
 from quirk.trail import Stretch
 
-from .change import Change, directions_of, motions_of, start_of
+from .change import Change, as_changes, as_motions, directions_of, motions_of, start_of
 from .found import Sensitivities
+from .jumps import Jump, times_of
 from .parameters import Parameter
 
 # Of rows that follow from others: what they miss along a change, over the size of the change.
@@ -44,16 +41,19 @@ def sensitivities_of(
     kept = _rows(result, stretches)
     found = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
     courses: dict[Any, Varied] = {}
+    settings, jumps = phases.settings, list[Jump]()
+    for plant in dict.fromkeys(stretch.plant for stretch in stretches):
+        rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
+        courses[plant] = Varied(plant.solver(), TABLEAUX[phases.method], rates, keeps)
     now = _start(stretches[0], changes)
-    for stretch, rows in zip(stretches, kept, strict=True):
-        if stretch.plant not in courses:
-            settings = phases.settings
-            courses[stretch.plant] = Varied(
-                stretch.plant.solver(), TABLEAUX[phases.method], (settings.alpha, settings.beta), settings.interval > 0
-            )
+    for k, (stretch, rows) in enumerate(zip(stretches, kept, strict=True)):
         into = found[stretch.segment] if rows else np.zeros((0, *found[-1].shape[1:]))
-        now = _along(result, stretch, rows, courses[stretch.plant], now, changes, into, first=stretch is stretches[0])
-    return Sensitivities(result, parameters, found)
+        now = _along(result, stretch, rows, courses[stretch.plant], now, changes, into, first=k == 0)
+        if k + 1 < len(stretches):
+            both = courses[stretch.plant], courses[stretches[k + 1].plant]
+            jumps.append(Jump(result.system, stretch, stretches[k + 1], changes, both))
+            now = jumps[-1].across(now)
+    return Sensitivities(result, parameters, found, times_of(jumps))
 
 
 def _along(
@@ -89,30 +89,6 @@ def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:
     return as_changes(model, stretch.start, bodies, internal)
 
 
-def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of what is carried."""
-    n = len(model.mass)
-    orientation = model.carried.state(y).orientation
-    found = np.zeros((bodies.shape[-1], y.size))
-    of_bodies = found[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
-    for d, (now, motion) in enumerate(zip(of_bodies, np.moveaxis(bodies, -1, 0), strict=True)):
-        now[:, :3], now[:, 7:10], now[:, 10:] = motion[:, SHIFT], motion[:, VELOCITY], motion[:, OMEGA]
-        turn = np.concatenate([np.zeros((n, 1)), motion[:, TURN]], axis=1)
-        now[:, 3:7] = 0.5 * multiply(orientation, turn)
-        found[d, STATE_SIZE * n :] = internal[:, d]
-    return found
-
-
-def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return motions (n, 12, D) and changes (k, D) of what is carried, from changes (D, 13 n + k) of a state y."""
-    n = len(model.mass)
-    orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
-    of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
-    turn = 2.0 * multiply(np.broadcast_to(orientation, (len(changes), n, 4)), of_bodies[..., 3:7])[..., 1:]
-    motion = np.concatenate([of_bodies[..., :3], turn, of_bodies[..., 7:]], axis=-1)
-    return np.moveaxis(motion, 0, -1), changes[:, STATE_SIZE * n :].T
-
-
 def _check_rows(
     stretch: Stretch, course: Varied, now: np.ndarray, directions: Directions, changes: Sequence[Change]
 ) -> None:
@@ -131,7 +107,7 @@ def _check_rows(
             row = int(missed.argmax())
             keys = [key for key in changes[d].numbers]
             raise InputError(
-                f'simulate: sensitivities: with a change of {keys[0][1] if keys else "the start"!r} redundant '
+                f"simulate: sensitivities: with a change of {keys[0][1] if keys else 'the start'!r} redundant "
                 f"constraints contradict each other (row {model.labels[row]}): the mechanism cannot move so"
             )
 
@@ -154,9 +130,3 @@ def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bo
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)
-
-
-def widths(parameters: Sequence[Parameter]) -> list[slice]:
-    """Return which of all changes belong to each parameter."""
-    ends = np.cumsum([0, *(len(parameter.changes) for parameter in parameters)])
-    return [slice(int(a), int(b)) for a, b in pairwise(ends)]

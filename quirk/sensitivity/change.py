@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from quirk.constraints.relation import layout_of
+from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.as_relations import as_relations
-from quirk.dynamics.directions import FREEDOMS, Directions
+from quirk.dynamics.directions import FREEDOMS, OMEGA, SHIFT, TURN, VELOCITY, Directions
 from quirk.dynamics.model import Model
 from quirk.dynamics.sparse.host.variation import ChangedMotion
+from quirk.errors import InputError
 from quirk.motion import Motion
+from quirk.rotation import multiply
+from quirk.state import STATE_SIZE
 
-from .numbers import GRAVITY, INERTIA, INTERNAL, LAW, MASS, RELATION, Key
+from .numbers import GAP, GRAVITY, INERTIA, INTERNAL, LAW, MASS, RELATION, Key
 
 FRAME = 12
 
@@ -54,10 +58,27 @@ def directions_of(model: Model, changes: Sequence[Change]) -> Directions:
             elif key in places.found:
                 of, number, inputs = places.found[key]
                 changed = (made.laws if of == LAW else made.relations).setdefault(number, {})
+                if len(inputs) != len(numbers):
+                    raise InputError(f'simulate: sensitivities: an event replaces "{name}" by another part')
                 for place, x in zip(inputs, numbers, strict=True):
                     if x != 0.0:
                         changed.setdefault(place, np.zeros(len(changes)))[c] = x  # type: ignore[attr-defined]
     return made
+
+
+def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
+    """Return the same with what motions change at time t among the inputs of laws and relations."""
+    laws, relations = (
+        {number: dict(inputs) for number, inputs in given.items()} for given in (directions.laws, directions.relations)
+    )
+    for one in motions:
+        rates = one.motion.derivatives(t, 2) / np.array([1.0, 1.0, 2.0])
+        into = (relations if one.of_relation else laws).setdefault(one.element, {})
+        for k, rate in enumerate(rates if one.of_relation else rates[:2]):
+            change = into.get(one.place + k, np.zeros(directions.count)).copy()
+            change[one.direction] += rate
+            into[one.place + k] = change
+    return replace(directions, laws=laws, relations=relations)
 
 
 def start_of(model: Model, changes: Sequence[Change]) -> tuple[np.ndarray, np.ndarray]:
@@ -93,6 +114,30 @@ def motions_of(model: Model, changes: Sequence[Change]) -> list[ChangedMotion]:
     return found
 
 
+def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
+    """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of what is carried."""
+    n = len(model.mass)
+    orientation = model.carried.state(y).orientation
+    found = np.zeros((bodies.shape[-1], y.size))
+    of_bodies = found[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
+    for d, (now, motion) in enumerate(zip(of_bodies, np.moveaxis(bodies, -1, 0), strict=True)):
+        now[:, :3], now[:, 7:10], now[:, 10:] = motion[:, SHIFT], motion[:, VELOCITY], motion[:, OMEGA]
+        turn = np.concatenate([np.zeros((n, 1)), motion[:, TURN]], axis=1)
+        now[:, 3:7] = 0.5 * multiply(orientation, turn)
+        found[d, STATE_SIZE * n :] = internal[:, d]
+    return found
+
+
+def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return motions (n, 12, D) and changes (k, D) of what is carried, from changes (D, 13 n + k) of a state y."""
+    n = len(model.mass)
+    orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
+    of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
+    turn = 2.0 * multiply(np.broadcast_to(orientation, (len(changes), n, 4)), of_bodies[..., 3:7])[..., 1:]
+    motion = np.concatenate([of_bodies[..., :3], turn, of_bodies[..., 7:]], axis=-1)
+    return np.moveaxis(motion, 0, -1), changes[:, STATE_SIZE * n :].T
+
+
 class _Places:
     """Where numbers of parts are among the inputs of laws and relations: kind, number of the element, and places."""
 
@@ -112,4 +157,8 @@ class _Places:
                 o = layout.first_frame + f * layout.frame_size
                 inputs += range(o, o + FRAME)
             first = placed.rows.start - model.joint_rows[name].start
-            self.found[RELATION, name, first] = RELATION, number, inputs
+            owner = next(one for one, _ in model.joint_bodies if one.name == name)
+            key = (
+                (GAP + placed.relation.labels[0], name, 0) if isinstance(owner, Unilateral) else (RELATION, name, first)
+            )
+            self.found[key] = RELATION, number, inputs

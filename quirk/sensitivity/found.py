@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from quirk.forces import ForceElement
 from quirk.rotation import multiply
 from quirk.segment import joined
 from quirk.state import STATE_SIZE
+
+from .instant import Instant, instants
 
 if TYPE_CHECKING:
     from quirk.result import Result
@@ -31,9 +33,17 @@ class Sensitivities:
     parameters : keys by which they are found
     """
 
-    def __init__(self, result: Result, parameters: Sequence[Parameter], found: Sequence[np.ndarray]) -> None:
+    def __init__(
+        self,
+        result: Result,
+        parameters: Sequence[Parameter],
+        found: Sequence[np.ndarray],
+        times: Mapping[tuple[float, str], np.ndarray],
+    ) -> None:
+        self._times = times
         self.result, self._parameters, self._segments = result, tuple(parameters), tuple(found)
         ends = np.cumsum([0, *(len(one.changes) for one in parameters)])
+        self._quantities: dict[str, np.ndarray] = {}
         self._columns = {one.key: slice(int(ends[n]), int(ends[n + 1])) for n, one in enumerate(parameters)}
 
     @property
@@ -63,6 +73,25 @@ class Sensitivities:
         """Derivatives (nt, D, 13 n + k) of all states, by all numbers of all parameters."""
         return joined(self._segments)
 
+    @cached_property
+    def accelerations(self) -> np.ndarray:
+        """Derivatives (nt, n, 6, D) of accelerations, linear in N and angular in body axes."""
+        found = [one.variation.bodies[:, 6:].copy() for one in self._instants()]
+        return np.array(found)
+
+    def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
+        """Return derivatives (nt, D) of quantities by name, all found in one pass along the run."""
+        missing = [name for name in names if name not in self._quantities]
+        if missing:
+            found = np.array([one.read(missing) for one in self._instants()])
+            self._quantities.update(zip(missing, np.moveaxis(found, 1, 0), strict=True))
+        return [self._quantities[name] for name in names]
+
+    def _instants(self) -> Iterator[Instant]:
+        changes = [change for one in self._parameters for change in one.changes]
+        for segment, found in zip(self.result.segments, self._segments, strict=True):
+            yield from instants(self.result.system, segment, found, changes)
+
 
 class Sensitivity:
     """Derivatives of a run by one parameter; arrays are as those of the result, with the parameter's shape behind.
@@ -91,7 +120,15 @@ class Sensitivity:
 
     def of(self, name: str) -> np.ndarray:
         """Return the derivative (nt, ...) of a quantity by name, such as "hinge.angle" or "rod.velocity.x"."""
-        return self.shaped(self._every.quantity(name)[:, None, self.columns])[:, 0]
+        (found,) = self._every.quantities([name])
+        return self.shaped(found[:, None, self.columns])[:, 0]
+
+    @property
+    def event_times(self) -> np.ndarray:
+        """Derivatives (number of events, ...) of the times of `result.events`, s."""
+        times = self._every._times
+        found = [times[event.time, event.name][self.columns] for event in self._every.result.events]
+        return np.reshape(found, (len(found), *self.shape))
 
     @property
     def columns(self) -> slice:
@@ -175,5 +212,6 @@ class LoadSensitivity:
         return self._load("torque")
 
     def _load(self, what: str) -> np.ndarray:
-        parts = [self._of._every.quantity(f"{self._part.name}.{what}.{axis}")[:, self._of.columns] for axis in "xyz"]
-        return self._of.shaped(np.stack(parts, axis=1))
+        names = [f"{self._part.name}.{which}.{axis}" for which in ("force", "torque") for axis in "xyz"]
+        found = self._of._every.quantities(names)[0 if what == "force" else 3 :][:3]
+        return self._of.shaped(np.stack([part[:, self._of.columns] for part in found], axis=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +12,19 @@ from quirk.body import Body
 from quirk.constraints import Constraint
 from quirk.constraints.primitives import Primitive
 from quirk.constraints.relation import frame_numbers
+from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.made import made_with
 
+if TYPE_CHECKING:
+    from quirk.system import System
+
 # What kind of number, whose (the name of a part), and which of several alike.
 Key = tuple[str, str, int]
 MASS, INERTIA, LAW, RELATION, INTERNAL, GRAVITY = "mass", "inertia", "law", "relation", "internal", "gravity"
+# Of a unilateral constraint: its restitution, and each gap, by the label of that.
+RESTITUTION, GAP = "restitution", "gap "
 Numbers = Mapping[Key, np.ndarray]
 
 # Differences of what is made of numbers: over this part of a number, halved so often.
@@ -29,7 +35,8 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
     """Return all numbers of a part.
 
     Of a body its mass and inertia; of a force element the parameters of its law, followed by its frames (12 each), and
-    the internal variables it starts with; of a constraint the same of each of its relations, primitives being one.
+    the internal variables it starts with; of a constraint the same of each of its relations, primitives being one; of
+    a unilateral one of each of its gaps, and its restitution.
     """
     if isinstance(part, Body):
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
@@ -40,6 +47,10 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
             found[INTERNAL, part.name, n] = np.array([getattr(part, name)], dtype=float)
         return found
     assert isinstance(part, Constraint)
+    if isinstance(part, Unilateral):
+        frames = [frame_numbers(frame) for _, frame in part.ends]
+        found = {(GAP + gap.labels[0], part.name, 0): np.concatenate([gap.numbers, *frames]) for gap in part.gaps}
+        return {**found, (RESTITUTION, part.name, 0): np.array([part.restitution])}
     return {(RELATION, part.name, first): numbers for first, numbers in _rows(part)}
 
 
@@ -67,17 +78,34 @@ def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()
     return made.maker(**{**given, **arguments})
 
 
-def with_dependents(parts: Iterable[Any], old: Any, new: Any) -> list[Any]:
-    """Return a part and all that were made of it, in the order of the system, with a new one in its place."""
+def with_dependents(system: System, old: Any, new: Any) -> list[Any]:
+    """Return a part and all that were made of it, in the order of the system, with a new one in its place.
+
+    Constraints on a body do not depend on it, but on where it is; of force elements some take over its mass.
+    """
     replaced: dict[int, Any] = {id(old): new}
-    for part in parts:
+    bodies = [replaced.get(id(body), body) for body in system.bodies]
+    for part in (*system.constraints, *system.forces):
         made = made_with(part)
-        if part is old or made is None or isinstance(part, Body):
+        if part is old or made is None or (isinstance(old, Body) and isinstance(part, Constraint)):
             continue
-        others = {name: replaced[id(x)] for name, x in made.arguments.items() if id(x) in replaced}
-        if others and not isinstance(old, Body):
-            replaced[id(part)] = remade(part, others)
+        on_all = isinstance(old, Body) and isinstance(part, ForceElement) and old in part.bodies
+        others = {name: _substituted(x, replaced) for name, x in made.arguments.items()}
+        others = {name: x for name, x in others.items() if x is not made.arguments[name]}
+        if others or on_all:
+            again = remade(part, others)
+            replaced[id(part)] = again.placed(bodies) if isinstance(again, ForceElement) else again
     return list(replaced.values())
+
+
+def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
+    """An argument with parts replaced; the same object where there are none."""
+    if id(x) in replaced:
+        return replaced[id(x)]
+    if isinstance(x, tuple | list):
+        parts = [_substituted(one, replaced) for one in x]
+        return x if all(a is b for a, b in zip(parts, x, strict=True)) else type(x)(parts)
+    return x
 
 
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from quirk.motion import Motion
 
 from .change import FRAME, Change
 from .motions import motion_derivatives
-from .numbers import GRAVITY, INERTIA, LAW, Key, derivative, numbers_of, remade, with_dependents
+from .numbers import GAP, GRAVITY, LAW, RELATION, Key, derivative, numbers_of, remade, with_dependents
 
 if TYPE_CHECKING:
     from quirk.state import State
@@ -80,7 +81,9 @@ def _parameter(system: System, start: State, what: Any) -> Parameter:
     if what in (GRAVITY_NAME, (GRAVITY_NAME,)):
         return Parameter(GRAVITY_NAME, (3,), tuple(Change({(GRAVITY, "", 0): axis}) for axis in np.eye(3)))
     if not (isinstance(what, tuple | list) and len(what) == 2 and all(isinstance(x, str) for x in what)):
-        raise InputError(f'{OWNER}: each must be a pair (part, parameter) such as ("rod", "mass"), or "gravity"; got {what!r}')
+        raise InputError(
+            f'{OWNER}: each must be a pair (part, parameter) such as ("rod", "mass"), or "gravity"; got {what!r}'
+        )
     name, parameter = what
     try:
         part = system[name]
@@ -105,18 +108,32 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
     if parameter == CENTRE:
         return (3,), [_centre_moved(system, start, body, row, axis) for axis in np.eye(3)]
     if parameter == "inertia":
-        made = made_with(body)
-        given = None if made is None else made.arguments.get("inertia")
-        if given is not None and np.shape(given) == (3,):
-            return (3,), [Change({(INERTIA, body.name, 0): np.outer(e, e).ravel()}) for e in np.eye(3)]
-        units = [np.outer(e, f) for e in np.eye(3) for f in np.eye(3)]
-        return (3, 3), [Change({(INERTIA, body.name, 0): 0.5 * (one + one.T).ravel()}) for one in units]
+        return _of_inertia(system, body)
 
     def check(made: Body) -> None:
         if not (np.array_equal(made.position, body.position) and np.array_equal(made.orientation, body.orientation)):
             raise InputError(f"{OWNER}: {body}: {parameter!r} also moves it at the start: it is no parameter by itself")
 
     return _by_remaking(system, body, parameter, check)
+
+
+def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Change]]:
+    """Three principal moments, if it was made with them, or the tensor, of which both entries count half each."""
+    made = made_with(body)
+    given = None if made is None else made.arguments.get("inertia")
+    principal = given is not None and np.shape(given) == (3,)
+    units = [np.outer(e, e) for e in np.eye(3)] if principal else [np.outer(e, f) for e in np.eye(3) for f in np.eye(3)]
+
+    def moved(unit: np.ndarray, x: float) -> dict[Key, np.ndarray]:
+        new = copy(body)
+        object.__setattr__(new, "inertia", body.inertia + 0.5 * x * (unit + unit.T))
+        return _all_numbers(system, body, new)
+
+    size = float(np.abs(body.inertia).max())
+    return (3,) if principal else (3, 3), [
+        Change(derivative(lambda x, unit=unit: moved(unit, x), size))
+        for unit in units  # type: ignore[misc]
+    ]
 
 
 def _centre_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> Change:
@@ -130,7 +147,7 @@ def _centre_moved(system: System, start: State, body: Body, row: int, axis: np.n
     for part in (*system.constraints, *system.forces):
         own = numbers_of(part)
         for key, here in own.items():
-            if key[0] not in ("law", "relation"):
+            if key[0] not in (LAW, RELATION) and not key[0].startswith(GAP):
                 continue
             change, first = np.zeros_like(here), here.size - FRAME * len(part.ends)
             for f, (owner, frame) in enumerate(part.ends):
@@ -165,7 +182,9 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
         given = given.constant if isinstance(given, Value) else given
         if name == parameter:
             if given is None:
-                raise InputError(f"{OWNER}: {element}: its {parameter} is a function or not given, and no number to vary")
+                raise InputError(
+                    f"{OWNER}: {element}: its {parameter} is a function or not given, and no number to vary"
+                )
             units = np.zeros((np.size(given), numbers_of(element)[LAW, element.name, 0].size))
             units[:, place : place + np.size(given)] = np.eye(np.size(given))
             return np.shape(given), [Change({(LAW, element.name, 0): one}) for one in units]
@@ -215,7 +234,8 @@ def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -
 
     scale = float(np.abs(value).max(initial=0.0))
     return value.shape, [
-        Change(derivative(lambda x, k=k: at(k, x), scale)) for k in range(value.size)  # type: ignore[misc]
+        Change(derivative(lambda x, k=k: at(k, x), scale))
+        for k in range(value.size)  # type: ignore[misc]
     ]
 
 

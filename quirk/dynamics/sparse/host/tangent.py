@@ -88,7 +88,7 @@ class Differential:
 
     def give(self, directions: Directions, first: int) -> None:
         """Write eight directions, from number `first` on, for kernels to read."""
-        model, given, n = self.solver.model, self.tangents, len(self.solver.model.mass)
+        given, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
             taken = x[..., first : first + WIDTH]

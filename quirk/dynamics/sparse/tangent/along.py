@@ -36,12 +36,14 @@ CHANGED_MOTION = 4
 class Variation(NamedTuple):
     """Changes of a state along D of eight directions, and where they are in a run.
 
-    weights: of the Runge-Kutta method · count: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run keeps
-    to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`, and behind
-    them the state at their end · asked (nt,), states (nt size,): times at which changes are wanted, and the states there
-    · clock (1,): time of the slopes at the start of the step · counts (1,): how many of the asked times are behind · motions, moved: how motions change, and where it belongs · taylor: scratch for one of them ·
+    weights: of the Runge-Kutta method · count: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
+    keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`, and
+    behind them the state at their end · asked (nt,), states (nt size,): times at which changes are wanted, and the
+    states there · clock (1,): time of the slopes at the start of the step · counts (1,): how many of the asked times
+    are behind · motions, moved: how motions change, and where it belongs · taylor: scratch for one of them ·
     slopes (B size,): of the state at the stages · stage (size,) · changes, changes_new, changes_at (D size,): at the
-    start of the step, at its end, and at a stage · rates (D B size,): of the changes, at the stages · found (D nt size,)
+    start of the step, at its end, and at a stage · rates (D B size,): of the changes, at the stages ·
+    found (D nt size,)
     """
 
     weights: Weights

@@ -28,7 +28,7 @@ from quirk.trail import Stretch
 from .change import FRAME, Change, as_changes, as_motions, directions_of, motions_of, with_motions
 from .impulses import after_impulse
 from .numbers import GAP
-from .remade import explicit_changes
+from .remade import explicit_changes, gap_changes
 
 OWNER = "simulate: sensitivities"
 # What happens at times that change by amounts that differ by more than this part of them does not happen at once.
@@ -121,31 +121,29 @@ class Jump:
         quantity = guard.quantity
         if not isinstance(quantity, Quantity | Gap):
             raise InputError(f"{OWNER}: {guard.title}: events of loads and energies are not differentiated")
-        seeds = self._gap_seeds(quantity) if isinstance(quantity, Gap) else {}
+        seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, None)
         terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
-        change = moved[0]
-        if isinstance(quantity, Quantity):
-            change = change + explicit_changes(quantity, at, self._changes)
+        if isinstance(quantity, Gap):
+            change = moved[0] + gap_changes(quantity, at, numbers)
+        else:
+            change = moved[0] + explicit_changes(quantity, at, self._changes)
         if not np.isfinite(change).all():
             raise InputError(f"{OWNER}: {guard.title}: its function has no derivatives: write it of plain arithmetic")
-        return np.asarray(-change / terms[1])
+        with np.errstate(divide="ignore", invalid="ignore"):  # what stands still at zero crosses by round-off
+            return np.asarray(-change / terms[1])
 
-    def _gap_seeds(self, gap: Gap) -> Inputs:
-        """What parameters change of the numbers and frames of a gap."""
+    def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
+        """What parameters change of the frames of a gap, as inputs of its law, and of its numbers (k, D)."""
         part = self._system[gap.name]
         assert isinstance(part, Unilateral)
-        number = next(k for k, one in enumerate(part.gaps) if one.function is gap.function and _alike(one, gap))
-        key, layout = (GAP + part.gaps[number].labels[0], gap.name, 0), gap.layout()
-        count = len(part.gaps[number].numbers)
-        inputs = [*range(count)]
-        for f in range(layout.frames):
-            o = layout.first_frame + f * layout.frame_size
-            inputs += range(o, o + FRAME)
-        seeds: dict[int, np.ndarray] = {}
-        for d, change in enumerate(self._changes):
-            for place, x in zip(inputs, change.numbers.get(key, ()), strict=False):
-                seeds.setdefault(place, np.zeros(len(self._changes)))[d] = x
-        return seeds
+        relation = next(one for one in part.gaps if one.function is gap.function and _alike(one, gap))
+        key, layout = (GAP + relation.labels[0], gap.name, 0), gap.layout()
+        count = len(relation.numbers)
+        given = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
+        by_place = np.transpose(given)
+        firsts = [layout.first_frame + f * layout.frame_size for f in range(layout.frames)]
+        places = [first + c for first in firsts for c in range(FRAME)]
+        return dict(zip(places, by_place[count:], strict=True)), by_place[:count]
 
 
 def _alike(relation: object, gap: Gap) -> bool:

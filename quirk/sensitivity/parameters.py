@@ -107,7 +107,8 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
         return (3,), [Change(start={body.name: one}) for one in moved]
     if parameter == CENTRE:
         return (3,), [_centre_moved(system, start, body, row, axis) for axis in np.eye(3)]
-    if parameter == "inertia":
+    made = made_with(body)
+    if parameter == "inertia" and (made is None or np.ndim(made.arguments.get("inertia", [0])) > 0):
         return _of_inertia(system, body)
 
     def check(made: Body) -> None:

@@ -1,4 +1,4 @@
-"""What quantities of joints change at one state when frames of the joints are moved in their bodies."""
+"""What quantities change at one state when frames of joints are moved in their bodies, or numbers of gaps change."""
 
 from __future__ import annotations
 
@@ -10,15 +10,43 @@ import numpy as np
 
 from quirk import rotation
 from quirk.constraints import Constraint
-from quirk.events.quantity import Quantity
+from quirk.events.quantity import Gap, Quantity
 from quirk.frame import Frame
 from quirk.linear.changes import Changes
+from quirk.linear.outputs import rows_of
 
 from .change import FRAME, Change
 from .numbers import RELATION
 
 # Differences of a quantity over this, halved so often: it depends smoothly on where frames are.
 STEP, HALVINGS = 1e-2, 4
+
+
+def gap_changes(gap: Gap, at: Changes, numbers: np.ndarray) -> np.ndarray:
+    """Return the changes (D,) of a gap at the same state, from those (k, D) of its numbers."""
+    found = np.zeros(numbers.shape[1])
+    for k, change in enumerate(numbers):
+        if not change.any():
+            continue
+        size = STEP * max(1.0, abs(gap.numbers_of_gap[k]))
+
+        def at_distance(x: float, k: int = k) -> float:
+            moved = gap.numbers_of_gap.copy()
+            moved[k] += x
+            one = gap.with_values({"numbers_of_gap": moved})
+            return at.coordinate(one, rows_of(at.point, one))[0]
+
+        table = [
+            (at_distance(size * 0.5**j) - at_distance(-size * 0.5**j)) / (2 * size * 0.5**j) for j in range(HALVINGS)
+        ]
+        found += _extrapolated(table) * change
+    return found
+
+
+def _extrapolated(table: list[float]) -> float:
+    for k in range(1, HALVINGS):
+        table = [(4**k * b - a) / (4**k - 1) for a, b in zip(table[:-1], table[1:], strict=True)]
+    return table[0]
 
 
 def explicit_changes(quantity: Quantity, at: Changes, changes: Sequence[Change]) -> np.ndarray:
@@ -29,10 +57,7 @@ def explicit_changes(quantity: Quantity, at: Changes, changes: Sequence[Change])
         moved = {name: frames for name, frames in moved.items() if frames is not None}
         if not moved:
             continue
-        table = [_difference(quantity, at, moved, STEP * 0.5**k) for k in range(HALVINGS)]
-        for k in range(1, HALVINGS):
-            table = [(4**k * b - a) / (4**k - 1) for a, b in zip(table[:-1], table[1:], strict=True)]
-        found[d] = table[0]
+        found[d] = _extrapolated([_difference(quantity, at, moved, STEP * 0.5**k) for k in range(HALVINGS)])
     return found
 
 
@@ -50,13 +75,8 @@ def _difference(quantity: Quantity, at: Changes, moved: dict[str, Any], h: float
     for step in (h, -h):
         parts = {name: _with_frames(part, moved.get(name), step) for name, part in quantity.parts.items()}
         one = quantity.with_values({"parts": parts})
-        values.append(at.coordinate(one, _rows(at, one))[0])
+        values.append(at.coordinate(one, rows_of(at.point, one))[0])
     return (values[0] - values[1]) / (2 * h)
-
-
-def _rows(at: Changes, quantity: Quantity) -> tuple[int, ...]:
-    names = at.point.model.body_names
-    return tuple(names.index(body.name) if body.name in names else len(names) for body in quantity.bodies)
 
 
 def _with_frames(part: Any, change: np.ndarray | None, step: float) -> Any:

@@ -166,7 +166,7 @@ class Varied:
         table = MotionTable.of([one.motion for one in motions])
         watch, refuse = self.solver.applied.watched, self.solver.refuse
         named = [("sensitivities, motion", one.motion) for one in motions]
-        kept, _ = place_functions(table, named, OF_RELATIONS + 1, watch, refuse)
+        kept, _ = place_functions(table, named, OF_RELATIONS, watch, refuse)  # fills OF_RELATIONS + 1 numbers
         entries = []
         for one in motions:
             given = self.differential.tangents.relations if one.of_relation else self.differential.tangents.laws

@@ -13,8 +13,8 @@ from quirk.duals import Dual, DualArray
 from quirk.dynamics.applied import law_inputs
 from quirk.dynamics.as_relations import as_relations
 from quirk.dynamics.dense.rows import relation_inputs
-from quirk.dynamics.model import PlacedRelation
 from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Inputs
+from quirk.dynamics.model import PlacedRelation
 from quirk.forces import ForceElement
 from quirk.forces.calls import DualCall
 from quirk.forces.law import Layout, continued_turns, run

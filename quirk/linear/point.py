@@ -43,7 +43,7 @@ class Point:
 
     @classmethod
     def along(cls, system: System, plant: Plant, solver: Solver, state: State, t: float, angles: np.ndarray) -> Point:
-        """Return a state of a motion at time t, with a solver whose rows have been chosen and angles (K, 3) of joints."""
+        """Return a state of a motion at time t, with a solver whose rows have been chosen, and angles (K, 3)."""
         point: Point = object.__new__(cls)
         point._stand(system, plant, solver, state, t)
         point.rank = solver.rank

@@ -105,7 +105,7 @@ def _check_rows(
     for d, missed in enumerate(np.abs(found.levels[..., :2]).max(axis=2) / scale[:, None]):
         if missed.max(initial=0.0) > CONTRADICTED:
             row = int(missed.argmax())
-            keys = [key for key in changes[d].numbers]
+            keys = list(changes[d].numbers)
             raise InputError(
                 f"simulate: sensitivities: with a change of {keys[0][1] if keys else 'the start'!r} redundant "
                 f"constraints contradict each other (row {model.labels[row]}): the mechanism cannot move so"

@@ -42,7 +42,8 @@ class Change:
 def directions_of(model: Model, changes: Sequence[Change]) -> Directions:
     """Return changes of parameters as directions of a model, one each; parts that it does not have change nothing."""
     made = Directions.none(model, len(changes))
-    made = Directions(made.bodies, made.time, made.internal, made.mass, made.inertia, made.gravity, {}, {})
+    laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()
+    made = replace(made, laws=laws, relations=relations)
     places = _Places(model)
     for c, change in enumerate(changes):
         for key, numbers in change.numbers.items():
@@ -57,12 +58,12 @@ def directions_of(model: Model, changes: Sequence[Change]) -> Directions:
                     made.inertia[n, ..., c] = numbers.reshape(3, 3)
             elif key in places.found:
                 of, number, inputs = places.found[key]
-                changed = (made.laws if of == LAW else made.relations).setdefault(number, {})
+                changed = (laws if of == LAW else relations).setdefault(number, {})
                 if len(inputs) != len(numbers):
                     raise InputError(f'simulate: sensitivities: an event replaces "{name}" by another part')
                 for place, x in zip(inputs, numbers, strict=True):
                     if x != 0.0:
-                        changed.setdefault(place, np.zeros(len(changes)))[c] = x  # type: ignore[attr-defined]
+                        changed.setdefault(place, np.zeros(len(changes)))[c] = x
     return made
 
 

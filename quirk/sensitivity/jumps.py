@@ -121,7 +121,7 @@ class Jump:
         quantity = guard.quantity
         if not isinstance(quantity, Quantity | Gap):
             raise InputError(f"{OWNER}: {guard.title}: events of loads and energies are not differentiated")
-        seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, None)
+        seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
         terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
         if isinstance(quantity, Gap):
             change = moved[0] + gap_changes(quantity, at, numbers)

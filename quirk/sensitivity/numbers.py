@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,7 +125,7 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
         factor = base**k
         table = [
             {key: (factor * finer[key] - coarse[key]) / (factor - 1) for key in finer}
-            for coarse, finer in zip(table[:-1], table[1:], strict=True)
+            for coarse, finer in pairwise(table)
         ]
     return {key: change for key, change in table[0].items() if change.any()}
 

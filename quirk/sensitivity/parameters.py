@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,10 +132,7 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Chang
         return _all_numbers(system, body, new)
 
     size = float(np.abs(body.inertia).max())
-    return (3,) if principal else (3, 3), [
-        Change(derivative(lambda x, unit=unit: moved(unit, x), size))
-        for unit in units  # type: ignore[misc]
-    ]
+    return (3,) if principal else (3, 3), [Change(derivative(partial(moved, unit), size)) for unit in units]
 
 
 def _centre_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> Change:
@@ -145,7 +143,8 @@ def _centre_moved(system: System, start: State, body: Body, row: int, axis: np.n
     R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
     moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])
     numbers: dict[Key, np.ndarray] = {}
-    for part in (*system.constraints, *system.forces):
+    parts: list[Any] = [*system.constraints, *system.forces]
+    for part in parts:
         own = numbers_of(part)
         for key, here in own.items():
             if key[0] not in (LAW, RELATION) and not key[0].startswith(GAP):
@@ -208,10 +207,7 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
         return remade(part, new, left_out=("point", "axis", "axis_i", "axis_j"))
 
     size = max(1.0, float(np.abs(frames[frame].origin).max())) if of == "origin" else 1.0
-    return [
-        Change(derivative(lambda x, axis=axis: _all_numbers(system, part, along(axis, x)), size))  # type: ignore[misc]
-        for axis in np.eye(3)
-    ]
+    return [Change(derivative(partial(_numbers_along, system, part, partial(along, axis)), size)) for axis in np.eye(3)]
 
 
 def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -> tuple[tuple[int, ...], list[Change]]:
@@ -234,10 +230,11 @@ def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -
         return _all_numbers(system, part, new)
 
     scale = float(np.abs(value).max(initial=0.0))
-    return value.shape, [
-        Change(derivative(lambda x, k=k: at(k, x), scale))
-        for k in range(value.size)  # type: ignore[misc]
-    ]
+    return value.shape, [Change(derivative(partial(at, k), scale)) for k in range(value.size)]
+
+
+def _numbers_along(system: System, part: Any, made: Callable[[float], Any], x: float) -> dict[Key, np.ndarray]:
+    return _all_numbers(system, part, made(x))
 
 
 def _all_numbers(system: System, old: Any, new: Any) -> dict[Key, np.ndarray]:

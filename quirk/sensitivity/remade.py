@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def gap_changes(gap: Gap, at: Changes, numbers: np.ndarray) -> np.ndarray:
 
 def _extrapolated(table: list[float]) -> float:
     for k in range(1, HALVINGS):
-        table = [(4**k * b - a) / (4**k - 1) for a, b in zip(table[:-1], table[1:], strict=True)]
+        table = [(4**k * b - a) / (4**k - 1) for a, b in pairwise(table)]
     return table[0]
 
 

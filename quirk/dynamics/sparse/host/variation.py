@@ -129,7 +129,7 @@ class Varied:
         states[:] = np.concatenate([np.zeros(0), *(slots.state_to_lanes(y) for y in asked[1])])
         variation = Variation(
             weights=self._weights,
-            count=count,
+            directions=count,
             alpha=self._baumgarte[0],
             beta=self._baumgarte[1],
             projects=self._projects,

@@ -36,7 +36,7 @@ CHANGED_MOTION = 4
 class Variation(NamedTuple):
     """Changes of a state along D of eight directions, and where they are in a run.
 
-    weights: of the Runge-Kutta method · count: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
+    weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
     keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`, and
     behind them the state at their end · asked (nt,), states (nt size,): times at which changes are wanted, and the
     states there · clock (1,): time of the slopes at the start of the step · counts (1,): how many of the asked times
@@ -47,7 +47,7 @@ class Variation(NamedTuple):
     """
 
     weights: Weights
-    count: int
+    directions: int
     alpha: float
     beta: float
     projects: bool
@@ -103,11 +103,11 @@ def vary(
     take_motion(mechanism, tangents, ydot)
     move_motions(tangents, variation, t)
     if lands:
-        land_changes(mechanism, tangents, t, y, ydot, changes, variation.count)
-    for d in range(variation.count):
+        land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+    for d in range(variation.directions):
         seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)
-    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.count, alpha, beta)
-    for d in range(variation.count):
+    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
+    for d in range(variation.directions):
         o = (d * buffers + stage) * size
         change = changes[d * size : (d + 1) * size]
         change_of_rates(mechanism, tangents, y, change, d, variation.rates[o : o + size])
@@ -117,7 +117,7 @@ def vary(
 def combine_changes(variation: Variation, row: int, h: float, out: np.ndarray) -> None:
     """Fill `out` (D size,) with the changes that a row of the tableau gives."""
     size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
-    for d in range(variation.count):
+    for d in range(variation.directions):
         start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]
         combine(variation.weights, row, rates, h, start, out[d * size : (d + 1) * size])
 
@@ -140,7 +140,7 @@ def between_changes(
             when = min(max(start + weights.c[stage] * h, at(step, STEP_LOW)), at(step, STEP_HIGH))
             vary(mechanism, tangents, variation, when, variation.stage, stage, variation.changes_at, False)
     span = weights.buffers * size
-    for d in range(variation.count):
+    for d in range(variation.directions):
         rates, out = variation.rates[d * span : (d + 1) * span], variation.changes_at[d * size : (d + 1) * size]
         sample(weights, (t - start) / h, rates, h, variation.changes[d * size : (d + 1) * size], out)
 
@@ -154,7 +154,7 @@ def land_at(
     evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
     take_motion(mechanism, tangents, ydot)
     move_motions(tangents, variation, t)
-    land_changes(mechanism, tangents, t, y, ydot, changes, variation.count)
+    land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
 
 
 @kernel
@@ -169,9 +169,9 @@ def write_changes(mechanism: Mechanism, tangents: Tangents, variation: Variation
             if variation.projects:
                 state = variation.states[row * size : (row + 1) * size]
                 land_at(mechanism, tangents, variation, t, state, variation.changes_at)
-            copy_all(variation.changes_at, variation.found, variation.count, wanted * size, row * size, size)
+            copy_all(variation.changes_at, variation.found, variation.directions, wanted * size, row * size, size)
         else:
-            copy_all(variation.changes_new, variation.found, variation.count, wanted * size, row * size, size)
+            copy_all(variation.changes_new, variation.found, variation.directions, wanted * size, row * size, size)
         variation.counts[0] += 1
 
 
@@ -192,11 +192,11 @@ def vary_along(
         h, y = at(step, STEP_END) - start, step[STEP_HEAD : step.shape[0]]
         y_new = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
         begin = min(max(start, low), high)
-        if n == first or not begin == variation.clock[0]:
+        if n == first or begin != variation.clock[0]:
             vary(mechanism, tangents, variation, begin, y, 0, variation.changes, n == 0 and variation.projects)
         while n == 0 and variation.counts[0] < rows and variation.asked[variation.counts[0]] <= start:
             place = variation.counts[0] * size
-            copy_all(variation.changes, variation.found, variation.count, rows * size, place, size)
+            copy_all(variation.changes, variation.found, variation.directions, rows * size, place, size)
             variation.counts[0] += 1
         for stage in range(1, stages):
             combine(weights, stage, variation.slopes, h, y, variation.stage)
@@ -214,7 +214,7 @@ def vary_along(
         write_changes(mechanism, tangents, variation, step)
         put(variation.clock, 0, end)
         copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])
-        for d in range(variation.count):
+        for d in range(variation.directions):
             rates = variation.rates[d * span : (d + 1) * span]
             copy(rates[stages * size : (stages + 1) * size], rates[:size])
         copy(variation.changes_new, variation.changes)

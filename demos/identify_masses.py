@@ -73,9 +73,8 @@ def run(out: Path) -> quirk.Result:
     found = least_squares(missed, guess, jac=slopes, x_scale=guess, bounds=(0, np.inf))
     # The standard deviations that the noise leaves, by the slopes at the solution.
     deviation = np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
-    print(
-        f"{found.nfev} runs; the root mean square of what is missed is {np.sqrt(np.mean(found.fun**2)):.3f} of the noise"
-    )
+    rest = np.sqrt(np.mean(found.fun**2))
+    print(f"{found.nfev} runs; the root mean square of what is missed is {rest:.3f} of the noise")
     for (name, true), guessed, x, off in zip(TRUE.items(), guess, found.x, deviation, strict=True):
         print(f"{name:16s} true {true:7.4f}  guess {guessed:7.4f}  found {x:8.5f} +- {off:.5f}")
     system = build(dict(zip(TRUE, found.x, strict=True)))

@@ -13,6 +13,8 @@ DEMOS = {
     "planetary-gears": "three planets between a driven sun and a fixed ring turn their carrier",
     "slider-crank": "torque and bearing loads of an engine at constant speed, by inverse dynamics",
     "computed-torque": "a robot follows a path under torques found by inverse dynamics, with feedback and without",
+    "identify-masses": "masses, stiffnesses and damping of a five-bar, found from a noisy motion",
+    "straight-line": "lengths of a four-bar, found so that its coupler point follows a straight line",
     "cam-follower": "a follower moves along a spline of degree 5; its spring keeps it on the cam, up to some speed",
     "counting-pendulum": "a pendulum counts its passages through the vertical, and stops after ten",
     "cut-linkage": "the rocker of a four-bar linkage breaks off at a load",

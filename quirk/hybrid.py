@@ -28,6 +28,7 @@ from .segment import Segment
 from .state import Kinematics, State
 from .switching import Situation, Switchboard, SwitchingError, actions_of
 from .system import System
+from .trail import Trail
 
 if TYPE_CHECKING:
     from .checkpoints.rows import RowFile
@@ -51,6 +52,7 @@ class HybridRun:
     ----------
     happenings : what has happened so far
     stopped : whether an event has ended the run
+    trail : all steps taken and what happened between them, if they are noted; else None
     """
 
     def __init__(self, system: System, phases: Phases, rows: RowFile | None = None) -> None:
@@ -65,6 +67,7 @@ class HybridRun:
         self._closed: list[Segment] = []
         self.happenings: list[Happening] = []
         self.stopped = False
+        self.trail = Trail() if phases.trailing else None
         # Each event and each contact may happen a few times at one time.
         most = MOST_AT_ONCE + 4 * (len(self._events) + len(self._contacts))
         self._recent: deque[tuple[float, str]] = deque(maxlen=most)
@@ -105,6 +108,8 @@ class HybridRun:
         self._phase = self._phases[key]
         self._contacts.head(self._plant, self._resting)
         self._made.enter(self._phase, t, y, angles, pace, self._plant)
+        if self.trail is not None:
+            self.trail.begin(len(self._closed), self._plant, self._base, self._resting, t, y, angles)
 
     def keep_start(self) -> None:
         """Keep the state at the start of the run, if it is asked for."""
@@ -174,6 +179,8 @@ class HybridRun:
             self._happen(self._phase.hit)
         if self._rows is not None:
             self._rows.put(self._phase.kept)
+        if self.trail is not None:
+            self.trail.take(self._phase)
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
@@ -181,6 +188,8 @@ class HybridRun:
         phase, base, resting = self._phase, self._base, self._resting
         t, y, angles = phase.reached, phase.state, phase.angles
         now = Situation(t, y, base)
+        if self.trail is not None:
+            self.trail.happen(phase)
         touched = [key for key, _ in hit if isinstance(key, tuple)]
         ways = {key: way for key, way in hit if not isinstance(key, tuple)}
         if touched:
@@ -214,6 +223,8 @@ class HybridRun:
         if not changed:
             if jumped or self._contacts:
                 phase.jump(now.y)  # gaps that closed without any effect are watched again
+            if self.trail is not None:
+                self.trail.begin(len(self._closed), self._plant, self._base, self._resting, now.t, now.y, angles)
             if jumped:
                 self._contacts.head(self._plant, self._resting)
                 phase.keep_here()

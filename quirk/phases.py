@@ -56,6 +56,7 @@ class Phases:
     solver : "sparse" or "dense"
     asked : times to keep, or None for all steps
     options : the arguments of `simulate`, for the result to tell
+    trailing : whether runs note all steps that they take
     """
 
     system: System
@@ -67,10 +68,11 @@ class Phases:
     statistics: Statistics
     events: Sequence[Event]
     options: Mapping[str, Any]
+    trailing: bool = False
 
     def __post_init__(self) -> None:
         """Find what is to be watched."""
-        self.guards = guards_of(self.system, self.events)
+        self.guards = guards_of(self.system, self.events, every=self.trailing)
         self._solvers: dict[Plant, Solver] = {}
         self._settled: set[Plant] = set()
 
@@ -117,7 +119,7 @@ class Phases:
                 method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
-                RADAU_IIA9 if switching else None,
+                RADAU_IIA9 if switching else None, self.trailing,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .instants import Instants
     from .mobility import Mobility
     from .plot import Plotter
+    from .sensitivity.found import Sensitivities
     from .system import System
     from .viewer.handle import View
 
@@ -101,6 +102,7 @@ class Result:
     status : "completed", "stopped" by an event, "interrupted" or "failed"
     events : what happened along it, in the order of time: see `Happening`
     options : the arguments of each of the runs that it is made of
+    sensitivities : derivatives by parameters, or None
     """
 
     def __init__(
@@ -117,6 +119,7 @@ class Result:
         self.statistics = statistics
         self.status = status
         self._mobilities: dict[int, Mobility] = {}
+        self.sensitivities: Sensitivities | None = None
 
     @cached_property
     def time(self) -> np.ndarray:
@@ -131,6 +134,15 @@ class Result:
         return State(
             *(joined(parts) for parts in zip(*(state.parts for state in states), strict=True)), internal=internal
         )
+
+    @property
+    def sensitivity(self) -> Sensitivities:
+        """Derivatives of the run by parameters, by those that `simulate` was given; see `quirk.sensitivity.found`."""
+        if self.sensitivities is None:
+            raise InputError(
+                'Result: sensitivity: the run has none: name parameters, simulate(..., sensitivities=[("rod", "mass")])'
+            )
+        return self.sensitivities
 
     @property
     def model(self) -> Model:

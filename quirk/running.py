@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from .phases import Phases
 from .progress import ProgressLine
 from .result import Result
 from .segment import Segment
+from .sensitivity.along import sensitivities_of
+from .sensitivity.parameters import Parameter
 from .state import STATE_SIZE, Kinematics, State
 from .system import System
 
@@ -32,8 +35,18 @@ if TYPE_CHECKING:
     from .checkpoints import Checkpoint
 
 
-def computed(system: System, state: State, phases: Phases, written: Checkpoint | None, progress: bool | None) -> Result:
-    """Run to the end, or go on to it from what is written down; whatever stops it, what was computed is not lost."""
+def computed(
+    system: System,
+    state: State,
+    phases: Phases,
+    written: Checkpoint | None,
+    progress: bool | None,
+    varied: Sequence[Parameter] = (),
+) -> Result:
+    """Run to the end, or go on to it from what is written down; whatever stops it, what was computed is not lost.
+
+    The result of a complete run has sensitivities by what is `varied`.
+    """
     settings, statistics = phases.settings, phases.statistics
     started, before = time.perf_counter(), statistics.wall_time
     run: HybridRun | LeggedRun | None = None
@@ -61,6 +74,9 @@ def computed(system: System, state: State, phases: Phases, written: Checkpoint |
             completed = result("stopped" if run.stopped else "completed")
             if settings.interval > 0:
                 check_kept(completed, "simulate")
+        if varied:
+            assert isinstance(run, HybridRun) and run.trail is not None
+            completed.sensitivities = sensitivities_of(completed, run.trail.stretches, phases, varied)
         return completed
     except KeyboardInterrupt:
         if within_a_call():

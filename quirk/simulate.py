@@ -20,6 +20,7 @@ from .phases import Phases
 from .result import Result
 from .running import computed
 from .schedule import checked_breaks, checked_step, output_times
+from .sensitivity.parameters import checked_parameters
 from .state import State
 from .system import System
 
@@ -47,6 +48,7 @@ def simulate(
     breaks: Any = None,
     events: Iterable[Event] = (),
     checkpoint: str | Path | None = None,
+    sensitivities: Iterable[Any] = (),
 ) -> Result:
     """Integrate the motion of a system.
 
@@ -96,6 +98,9 @@ def simulate(
         A folder in which the run writes down what it computes, about every second; memory then does not grow with
         the output. The same call goes on from there if the run was killed, and is bit-identical with one that was
         not; if the run is complete, it returns its result. `quirk.read_checkpoint` shows what is there so far.
+    sensitivities : list of pairs (part, parameter)
+        Parameters, such as ("rod", "mass"), by which `result.sensitivity` shall have derivatives of the run; see
+        docs/sensitivities.md. Of explicit methods, compiled.
 
     Returns
     -------
@@ -156,9 +161,10 @@ def simulate(
     watched = _checked_events(system, events)
     times = output_times(output, start, end)
     options.update(events=watched[len(system.events) :])
-    phases = Phases(system, solver, method, settings, ends, times, Statistics(), watched, options)
+    varied = checked_parameters(system, state, sensitivities, method, solver, checkpoint)
+    phases = Phases(system, solver, method, settings, ends, times, Statistics(), watched, options, bool(varied))
     if checkpoint is None:
-        return computed(system, state, phases, None, progress)
+        return computed(system, state, phases, None, progress, varied)
     from .checkpoints import Checkpoint, identity
 
     with Checkpoint(checkpoint, system, identity(system, state, phases), watched) as written:

@@ -21,8 +21,8 @@ from .state import Kinematics
 from .system import System
 
 
-def guards_of(system: System, events: Sequence[Event]) -> list[Guard]:
-    """Return what runs of a system watch for these events."""
+def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[Guard]:
+    """Return what runs of a system watch for these events; with `every` steps end at all of them."""
     parts = {part.name: part for part in system}
     return [
         Guard(
@@ -30,7 +30,7 @@ def guards_of(system: System, events: Sequence[Event]) -> list[Guard]:
             f"{event}",
             event.quantity(parts, _probe(system, event)),
             event.direction,
-            bool(event.actions),
+            every or bool(event.actions),
         )
         for event in events
     ]

@@ -117,6 +117,35 @@ def slider_crank(result):
     np.testing.assert_allclose(pin[:, 1], 0.5 * (piston.acceleration[:, 1] + 9.81) - force, atol=1e-7)
 
 
+def identify_masses(result):
+    """What is found is right to a few parts in a hundred: the noise leaves that."""
+    from quirk.demos.identify_masses import TRUE
+
+    found = {
+        "b.mass": result.system["b"].mass,
+        "c.mass": result.system["c"].mass,
+        "spring.stiffness": result.system["spring"].stiffness,
+        "coil.stiffness": result.system["coil"].stiffness,
+    }
+    for name, value in found.items():
+        assert float(getattr(value, "constant", value)) == pytest.approx(TRUE[name], rel=0.03)
+
+
+def straight_line(result):
+    """Straight, and at constant speed, to a few millimetres."""
+    from quirk.demos.straight_line import TIMES, curve
+
+    # The best place on the coupler, and the line, by linear least squares.
+    part = (result.time >= TIMES[0]) & (result.time <= TIMES[-1])
+    pin, axes = curve(result, np.zeros(2))
+    columns = np.zeros((part.sum(), 2, 5))
+    columns[..., :2] = axes[part][..., 2:]
+    columns[:, 0, 2] = columns[:, 1, 3] = -1.0
+    columns[:, 0, 4] = -result.time[part]
+    rest = np.linalg.lstsq(columns.reshape(-1, 5), -pin[part].ravel(), rcond=None)
+    assert np.sqrt(rest[1][0] / part.sum()) < 3e-3
+
+
 def computed_torque(result):
     """The tip follows its path under the torques and feedback, which has nothing to do."""
     (x, x_rate), (y, y_rate) = ((0.2, 0.4 * np.pi), (0.1, 0.8 * np.pi))
@@ -290,6 +319,8 @@ CHECKS = [
     planetary_gears,
     slider_crank,
     computed_torque,
+    identify_masses,
+    straight_line,
     cam_follower,
     counting_pendulum,
     cut_linkage,

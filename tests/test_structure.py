@@ -81,6 +81,8 @@ FLOORS = [
         "frictional",
         "frictionless",
         "resting",
+        "sensitivity",
+        "trail",
     },
     {"importers", "modelfile", "load", "checkpoints"},
     {

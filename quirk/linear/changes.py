@@ -13,7 +13,8 @@ from quirk.duals import Dual, DualArray
 from quirk.dynamics.applied import law_inputs
 from quirk.dynamics.as_relations import as_relations
 from quirk.dynamics.dense.rows import relation_inputs
-from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY
+from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Inputs
+from quirk.dynamics.model import PlacedRelation
 from quirk.forces import ForceElement
 from quirk.forces.calls import DualCall
 from quirk.forces.law import Layout, continued_turns, run
@@ -57,8 +58,18 @@ class Changes:
 
         Those that it does not have, as the second derivative of a velocity, are not a number.
         """
+        taylor, changes = self.coordinate_terms(element, rows, number, {})
+        return taylor[0], changes
+
+    def coordinate_terms(
+        self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
+    ) -> tuple[list[float], np.ndarray]:
+        """Return the same with the rate behind the coordinate; inputs of its law may change by themselves."""
         layout = element.layout(1)
         values, deltas = self._law(element, layout, rows)
+        places = _places(element.layout(), layout)
+        for place, change in seeds.items():
+            deltas[places[place]] += change
         found: list[list[Any]] = []
         for inputs in _eights(values, deltas):
             frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
@@ -69,9 +80,8 @@ class Changes:
             found.append(
                 (continued_turns(element, layout, time, jets, inputs) if element.turning else jets)[number].taylor
             )
-        value = found[0][0]
         changes = [np.concatenate([_delta(terms, k) for terms in found])[: self._count] for k in range(3)]
-        return float(value.value if isinstance(value, Dual) else value), np.array(changes)
+        return [float(x.value if isinstance(x, Dual) else x) for x in found[0][:2]], np.array(changes)
 
     def load(self, number: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
         """Return loads of a force element of the model, by its number: (frames, 6) in N, their changes, and the energy.
@@ -82,8 +92,6 @@ class Changes:
         element, rows = self.point.model.forces[number]
         layout = element.layout()
         values, deltas = self._law(element, layout, rows)
-        for place, change in self.variation.directions.laws.get(number, {}).items():
-            deltas[place] += change
         outputs = []
         for inputs in _eights(values, deltas):
             made = DualArray(np.zeros((1 + WIDTH) * layout.outputs), layout.outputs)
@@ -102,17 +110,34 @@ class Changes:
         own = model.joint_rows[constraint.name]
         j = next(pair[1] for one, pair in model.joint_bodies if one.name == constraint.name)
         wrench, change = np.zeros(6), np.zeros((6, self._count))
+        origin = np.zeros((3, self._count))
         for number, placed in enumerate(as_relations(model)):
             if own.start <= placed.rows.start < own.stop:
                 rows, moved = self._rows(number, placed, j)
                 wrench += multipliers[placed.rows] @ rows
                 change += np.einsum("m,mcd->cd", multipliers[placed.rows], moved)
                 change += np.einsum("dm,mc->cd", self.variation.tangent.multipliers[:, placed.rows], rows)
+                origin = self._origin_of_j(number, placed)
         arm = self.point.kin.rotation[j] @ constraint.frame_j.origin
         moving = np.einsum("rcd,c->rd", self.rotation[j], constraint.frame_j.origin)
+        moving += self.point.kin.rotation[j] @ origin
         change[3:] -= np.cross(moving, wrench[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
         wrench[3:] -= np.cross(arm, wrench[:3])
         return wrench, change
+
+    def last_origin(self, number: int) -> np.ndarray:
+        """Return the change (3, D) of the origin of the last frame of a force element in its body, by parameters."""
+        layout = self.point.model.forces[number][0].layout()
+        given = self.variation.directions.laws.get(number, {})
+        first = layout.first_frame + (layout.frames - 1) * layout.frame_size
+        return np.array([given.get(first + c, np.zeros(self._count)) for c in range(3)])
+
+    def _origin_of_j(self, number: int, placed: PlacedRelation) -> np.ndarray:
+        """Change (3, D) of the origin of the second frame of a relation in its body, by parameters."""
+        layout = layout_of(placed.relation, len(placed.bodies), 2)
+        given = self.variation.directions.relations.get(number, {})
+        first = layout.first_frame + layout.frame_size
+        return np.array([given.get(first + c, np.zeros(self._count)) for c in range(3)])
 
     @property
     def _count(self) -> int:
@@ -129,6 +154,12 @@ class Changes:
             variables = slice(layout.first_internal, layout.first_frame, layout.order + 2)
             values[variables] = point.model.carried.numbers(point.model.carried.flat(point.state))[own]
             deltas[variables] = self.variation.directions.internal[own]
+        # Places are those of the layout without derivatives: parameters and frames of both are where they are there.
+        number = next((k for k, (one, _) in enumerate(point.model.forces) if one is element), None)
+        if number is not None:
+            places = _places(element.layout(), layout)
+            for place, change in self.variation.directions.laws.get(number, {}).items():
+                deltas[places[place]] += change
         for f, body in enumerate(rows):
             terms = [self.position[body], self.velocity[body], 0.5 * self.acceleration[body]][: layout.order + 2]
             spins = [self.spin[body], self.spin_rate[body]][: layout.order + 1]
@@ -137,7 +168,7 @@ class Changes:
             deltas[o : layout.first_frame + (f + 1) * layout.frame_size] = np.concatenate(parts)
         return values, deltas
 
-    def _rows(self, number: int, placed: Any, body: int) -> tuple[np.ndarray, np.ndarray]:
+    def _rows(self, number: int, placed: PlacedRelation, body: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows (r, 6) of a relation over the motion in N of a body, and their changes (r, 6, D)."""
         point, count = self.point, self._count
         layout = layout_of(placed.relation, len(placed.bodies), 2)
@@ -159,6 +190,19 @@ class Changes:
         here = [f for f, own in enumerate(placed.bodies) if own == body]
         rows = found[0][layout.first_gradient : size].reshape(shape)[:, here, :6].sum(axis=1)
         return rows, changes[layout.first_gradient :].reshape(*shape, count)[:, here, :6].sum(axis=1)
+
+
+def _places(plain: Layout, layout: Layout) -> dict[int, int]:
+    """Where parameters, motions and frames of a law with derivatives are, by where they are of the same without."""
+    found = {k: k for k in range(plain.first_motion)}
+    for m in range(plain.motions):
+        for k in range(plain.order + 2):
+            found[plain.first_motion + m * (plain.order + 2) + k] = layout.first_motion + m * (layout.order + 2) + k
+    for f in range(plain.frames):
+        for c in range(PLACEMENT):
+            here = layout.first_frame + f * layout.frame_size + c
+            found[plain.first_frame + f * plain.frame_size + c] = here
+    return found
 
 
 def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:

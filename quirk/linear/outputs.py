@@ -83,6 +83,7 @@ def _reading(name: str, reading: Reading, changes: Changes) -> tuple[float, np.n
     body, origin = rows[-1], element.ends[-1][1].origin
     load, change = loads[-1].copy(), moved[-1].copy()
     arm, moving = point.kin.rotation[body] @ origin, np.einsum("rcd,c->rd", changes.rotation[body], origin)
+    moving += point.kin.rotation[body] @ changes.last_origin(number)
     change[3:] -= np.cross(moving, load[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
     load[3:] -= np.cross(arm, load[:3])
     return _component(load, change, reading)

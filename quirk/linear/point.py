@@ -13,7 +13,9 @@ from quirk.dynamics.constrained_motion import ConstrainedMotion
 from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
 from quirk.dynamics.metric import Metric
 from quirk.dynamics.model import Model
+from quirk.dynamics.plant import Plant
 from quirk.dynamics.sparse.host.along import constrained_motion
+from quirk.dynamics.sparse.host.solver import Solver
 from quirk.dynamics.sparse.host.tangent import Differential
 from quirk.dynamics.tangents import Tangent
 from quirk.dynamics.towers import MotionTower
@@ -35,17 +37,30 @@ class Point:
 
     def __init__(self, system: System, state: State, t: float) -> None:
         check_consistent(system, state, t)
-        self.system, self.t = system, t
-        self.model: Model = system.model
-        self.metric: Metric = system.plant.metric
-        angles = angles_at(self.model, state, t)
-        state.angles = angles_by_name(self.model.joints, angles)
-        self.state, self.kin = state, Kinematics.of(state)
-        self.solver = system.plant.solver()
+        self._stand(system, system.plant, system.plant.solver(), state, t)
         self.rank = self.solver.settle_state(state, t)
-        self.solver.applied.refer(t, angles)
-        self._y = self.solver.slots.state_to_lanes(self.model.carried.flat(state))
-        rates = self.solver.slots.state_from_lanes(self.solver.rates(t, self._y))
+        self._evaluate(angles_at(self.model, state, t))
+
+    @classmethod
+    def along(cls, system: System, plant: Plant, solver: Solver, state: State, t: float, angles: np.ndarray) -> Point:
+        """Return a state of a motion at time t, with a solver whose rows have been chosen, and angles (K, 3)."""
+        point: Point = object.__new__(cls)
+        point._stand(system, plant, solver, state, t)
+        point.rank = solver.rank
+        point._evaluate(angles)
+        return point
+
+    def _stand(self, system: System, plant: Plant, solver: Solver, state: State, t: float) -> None:
+        self.system, self.t, self.solver, self.state = system, t, solver, state
+        self.model: Model = plant.model
+        self.metric: Metric = plant.metric
+
+    def _evaluate(self, angles: np.ndarray) -> None:
+        self.state.angles = angles_by_name(self.model.joints, angles)
+        self.kin = Kinematics.of(self.state)
+        self.solver.applied.refer(self.t, angles)
+        self._y = self.solver.slots.state_to_lanes(self.model.carried.flat(self.state))
+        rates = self.solver.slots.state_from_lanes(self.solver.rates(self.t, self._y))
         of_bodies = rates[: STATE_SIZE * self.bodies].reshape(self.bodies, STATE_SIZE)
         self.linear, self.angular = of_bodies[:, 7:10].copy(), of_bodies[:, 10:].copy()
         self.internal_rates = self.model.carried.numbers(rates)[: self.internal].copy()

@@ -11,6 +11,7 @@ where Phi'' is the second derivative of Phi along the motion. Laws and relations
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -77,6 +78,21 @@ def tangent(
             tower = np.stack([here, rows[..., :-1, :, d]], axis=2)
             multipliers[d] = next_order.shared(multipliers[d], tower)
     return Tangent(linear, angular, multipliers, rates.T, np.moveaxis(levels, -1, 0))
+
+
+def row_changes(
+    model: Model, state: State, t: float, directions: Directions, multipliers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what rows alone change at a state without accelerations: of loads (n, 6, D) in N, and of levels (m, 3, D).
+
+    The loads are those of multipliers (m,), which stay; levels are Phi and its first two derivatives.
+    """
+    bare, motion = replace(model, forces=[]), MotionTower.of(Kinematics.of(state), 2)
+    parts = [
+        _Eight(bare, motion, state, t, directions, first, multipliers) for first in range(0, directions.count, WIDTH)
+    ]
+    loads, levels = (np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in ("loads", "levels"))
+    return loads[..., : directions.count], levels[..., : directions.count]
 
 
 def _free(

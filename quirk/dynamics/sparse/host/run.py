@@ -50,10 +50,12 @@ from ..march.run import (
     REST,
     SEEN,
     STALLED,
+    STEP_HEAD,
     STEPS,
     STOPPED,
     SUSPECT,
     T_NEW,
+    TRAILED,
     UNDEFINED,
     UNSETTLED,
     WAS_REJECTED,
@@ -114,9 +116,11 @@ class CompiledRun:
     statistics : filled while the run goes on
     guards : what to watch
     switch : the method to go on with where the steps of an explicit one are limited by stability
+    trailing : whether to note all steps that are taken
 
     Attributes
     ----------
+    trail : the steps taken since it was entered, parts (n, 8 + size) as `march.run` has them, if they are noted
     kept : states kept since it was entered
     whole : (K, 3) rad, whole turns that the angles of joints had made before that
     hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
@@ -132,6 +136,7 @@ class CompiledRun:
         statistics: Statistics,
         guards: Sequence[Guard],
         switch: ImplicitMethod | None = None,
+        trailing: bool = False,
     ) -> None:
         self._method = method
         self.solver, self.settings, self.statistics = solver, settings, statistics
@@ -146,6 +151,7 @@ class CompiledRun:
         self.watch = Watch(guards, solver)
         self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
+        self._trail = aligned(self._room * (STEP_HEAD + solver.size) if trailing else 0)
         self._entry_steps = FIRST_ENTRY_STEPS
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
@@ -170,7 +176,9 @@ class CompiledRun:
             functions=self._functions.asked,
             counter=solver.model.joints.counter(solver.slots, state, self._room, blind=settings.fixed > 0),
             watched=self.watch.table,
+            trail=self._trail,
         )
+        self.trail: list[np.ndarray] = []
         self.kept, self.whole = Kept(), solver.model.joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._begun, self._rest = False, LEAST_REST
@@ -317,6 +325,10 @@ class CompiledRun:
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
             self.kept.add(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
+        noted = run.trail[: run.counts[TRAILED] * (STEP_HEAD + self.solver.size)]
+        if len(noted):
+            self.trail.append(noted.reshape(-1, STEP_HEAD + self.solver.size).copy())
+        run.counts[TRAILED] = 0
         self._count()
         steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started
         pace = steps / max(elapsed, 1e-6)

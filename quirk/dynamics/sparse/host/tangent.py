@@ -86,17 +86,15 @@ class Differential:
             parts.append(self._eight(y, ydot, t, directions, first, timed))
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
-    def _eight(
-        self, y: np.ndarray, ydot: np.ndarray, t: float, directions: Directions, first: int, timed: bool
-    ) -> tuple[np.ndarray, ...]:
-        solver, model, given = self.solver, self.solver.model, self.tangents
-        slots, n = solver.slots, len(model.mass)
+    def give(self, directions: Directions, first: int) -> None:
+        """Write eight directions, from number `first` on, for kernels to read."""
+        given, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
             taken = x[..., first : first + WIDTH]
             return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
-        own = slots.slot[:n]
+        own = self.solver.slots.slot[:n]
         given.seeds.reshape(-1, FREEDOMS, WIDTH)[own] = eight(directions.bodies)
         masses = given.masses.reshape(-1, 10, WIDTH)
         masses[own, MASS] = eight(directions.mass)
@@ -106,6 +104,12 @@ class Differential:
         given.internal.reshape(-1, WIDTH)[:] = eight(directions.internal[: self._internal])
         for elements, changes in ((given.laws, directions.laws), (given.relations, directions.relations)):
             self._seed(elements, changes, eight)
+
+    def _eight(
+        self, y: np.ndarray, ydot: np.ndarray, t: float, directions: Directions, first: int, timed: bool
+    ) -> tuple[np.ndarray, ...]:
+        solver, model, given, slots = self.solver, self.solver.model, self.tangents, self.solver.slots
+        self.give(directions, first)
         with solver.applied.calling():
             find_tangents(solver.mechanism, given, float(t), y, ydot, timed)
         solver.applied.check(t)

@@ -24,7 +24,7 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
-from quirk.lanes import at
+from quirk.lanes import at, put
 
 from ...counting import look_ahead, note_turns, turn_on
 from ..kernels.applied import refer
@@ -51,17 +51,27 @@ from .run import (
     EVENTFUL,
     GONE_ON,
     HAPPENED,
+    HIGH,
     KEPT,
     LOST_BETWEEN,
+    LOW,
     NOT_FINITE,
     OFF_BETWEEN,
     OFF_CONSTRAINTS,
+    PIECE,
+    PIECE_SIZE,
     STALLED,
+    STEP_END,
+    STEP_HEAD,
+    STEP_HIGH,
+    STEP_LOW,
+    STEP_START,
     STEPS,
     STOPPED,
     SUSPECT,
     T_NEW,
     TAKEN,
+    TRAILED,
     UNDEFINED,
     UNSETTLED,
     WITHIN,
@@ -125,8 +135,24 @@ def carry_functions_on(settings: Settings, run: Run, stages: int) -> None:
 
 @kernel
 def full(run: Run) -> bool:
-    """Whether a further step may hold more events than there is room to note."""
+    """Whether there is no room to note a further step, or the events that it may hold."""
+    if run.trail.shape[0] > 0 and (run.counts[TRAILED] + 1) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]:
+        return True
     return run.counts[HAPPENED] > 0 and run.counts[HAPPENED] + MOST_NOTED * run.watched.side.shape[0] > ROOM
+
+
+@kernel
+def leave_trail(run: Run) -> None:
+    """Note the step just taken, if steps are asked for."""
+    if run.trail.shape[0] == 0:
+        return
+    o, piece = run.counts[TRAILED] * (STEP_HEAD + run.y.shape[0]), PIECE_SIZE * run.counts[PIECE]
+    put(run.trail, o + STEP_START, run.clock[T])
+    put(run.trail, o + STEP_END, run.clock[T_NEW])
+    put(run.trail, o + STEP_LOW, run.pieces[piece + LOW])
+    put(run.trail, o + STEP_HIGH, run.pieces[piece + HIGH])
+    copy(run.y, run.trail[o + STEP_HEAD : o + STEP_HEAD + run.y.shape[0]])
+    run.counts[TRAILED] += 1
 
 
 @kernel
@@ -242,6 +268,7 @@ def march_of(take: Kernel, between: Kernel, middle: Kernel, close: Kernel, *, wa
             if reason != GONE_ON:
                 return reason
             turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
+            leave_trail(run)
             copy(run.y_new, run.y)
             close(stepper, settings, run)
             clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN

@@ -45,7 +45,7 @@ class Run(NamedTuple):
     y, y_new (size,): at the start and at the end of the step · clock, counts: see below · asked: times · times,
     states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
     `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote · counter: of the turns of
-    joints · watched: the quantities of events
+    joints · watched: the quantities of events · trail: the steps taken since the last entry, where these are asked for
     """
 
     y: np.ndarray
@@ -60,7 +60,12 @@ class Run(NamedTuple):
     functions: Asked
     counter: Counter
     watched: Watched
+    trail: np.ndarray
 
+
+# Of each step in Run.trail: its start and end, and between which times slopes are found; then the state at its start.
+STEP_START, STEP_END, STEP_LOW, STEP_HIGH = range(4)
+STEP_HEAD = 8
 
 # Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
 # to try where it is cut by the end of a piece or by an event, when a function was found to differ, up to when none
@@ -77,12 +82,13 @@ PIECE_SIZE = 4
 # FRESH is 1 where the slope is to be found anew; HAPPENED counts the events noted since the last entry; RETAKEN how
 # often the present step was taken again to end at an event, of the quantity CAPPED; MISSED how many steps in a row
 # ended so at an event that was not there yet; EVENTFUL is 1 where something happens at its end; UNSETTLED is 1 where
-# the state is another than the last step led to, so that quantities may be on other sides.
+# the state is another than the last step led to, so that quantities may be on other sides; TRAILED counts the steps in
+# Run.trail.
 (
     STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
-    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED, MISSED,
-) = range(2, 21)  # fmt: skip
-COUNTS = 21
+    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED, MISSED, TRAILED,
+) = range(2, 22)  # fmt: skip
+COUNTS = 22
 
 # Values of WITHIN: between two steps; at the end of one; and there with all that states within it are found from.
 BETWEEN, TAKEN, DENSE = range(3)

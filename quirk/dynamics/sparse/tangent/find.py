@@ -33,27 +33,53 @@ def find_tangents(
     `ydot` is what the evaluation gave, and work.x its multipliers. `timed` says whether the time changes in any of the
     directions, for which motions need one derivative more.
     """
+    take_motion(mechanism, tangents, ydot)
+    solve_for_changes(mechanism, tangents, t, y, ydot, timed, 8, 0.0, 0.0)
+
+
+@kernel
+def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
+    """Take over the multipliers and accelerations of the last evaluation."""
+    copy(mechanism.work.x, tangents.multipliers)
+    accelerate(tangents.accelerations, mechanism.work.kin, ydot)
+
+
+@kernel
+def solve_for_changes(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    t: float,
+    y: np.ndarray,
+    ydot: np.ndarray,
+    timed: bool,
+    count: int,
+    alpha: float,
+    beta: float,
+) -> None:
+    """Fill wrenches and multipliers along the first `count` of eight directions; with Baumgarte's rates, 1/s."""
     constants, work = mechanism.constants, mechanism.work
-    copy(work.x, tangents.multipliers)
-    accelerate(tangents.accelerations, work.kin, ydot)
     move(tangents.seeds, tangents.moving, y, work.kin, ydot)
     for o in range(0, tangents.loads.shape[0], 8):
         store(tangents.loads, o, splat(0.0))
     law_tangents(tangents, mechanism.forces, t, timed)
     relation_tangents(tangents, t, y, work.kin, timed)
     share_out(tangents, constants, y, work.kin, ydot)
-    size, count = work.wrench.shape[0], work.x.shape[0]
-    for d in range(8):
+    size, lanes = work.wrench.shape[0], work.x.shape[0]
+    for d in range(count):
         wrench = tangents.wrenches[d * size : (d + 1) * size]
-        if count == 0:
+        if lanes == 0:
             continue
         copy(wrench, work.wrench)
-        for lane in range(count):
-            put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1) + d))
+        for lane in range(lanes):
+            o = 8 * LEVELS * lane + d
+            wanted = at(tangents.levels, o + 16)
+            if alpha > 0.0 or beta > 0.0:
+                wanted = wanted + 2.0 * alpha * at(tangents.levels, o + 8) + beta * beta * at(tangents.levels, o)
+            put(work.goal, lane, -wanted)
         # Refined once in any case: derivatives multiply errors.
         impose(mechanism, max(2, int(work.summary[PASSES])))
         copy(work.wrench, wrench)
-        copy(work.x, tangents.changes[d * count : (d + 1) * count])
+        copy(work.x, tangents.changes[d * lanes : (d + 1) * lanes])
 
 
 @kernel

@@ -1,0 +1,220 @@
+"""The variation of a motion, compiled: changes of its state along eight directions, over the steps that a run took.
+
+A run's steps are taken again, and at each stage the tangent of the accelerations is found with the factorisation that
+the stage has anyway. Changes go through the sums of the Runge-Kutta method, through projection, and through its
+continuous extension. What comes out is the derivative of the states that the run computed, at the same steps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.integrators.combinations import Weights, combine, sample
+from quirk.lanes import at, put
+from quirk.motion_table import MotionTable, motion_taylor
+from quirk.record import record
+
+from ..kernels.applied import refer
+from ..kernels.evaluate import copy, evaluate
+from ..kernels.mechanism import Mechanism
+from ..kernels.redundancy import watch
+from ..march.run import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
+from .changes import change_of_rates, copy_all, land_changes, seed
+from .find import solve_for_changes, take_motion
+from .tables import Tangents
+
+# Of each motion whose numbers change: whether a law or a relation follows it, from which element of its inputs on the
+# changes of the motion stand, in which direction, and how many derivatives of it are read.
+OF_RELATION, INTO, DIRECTION, ORDER = range(4)
+CHANGED_MOTION = 4
+
+
+@record
+class Variation(NamedTuple):
+    """Changes of a state along D of eight directions, and where they are in a run.
+
+    weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
+    keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`, and
+    behind them the state at their end · asked (nt,), states (nt size,): times at which changes are wanted, and the
+    states there · clock (1,): time of the slopes at the start of the step · counts (1,): how many of the asked times
+    are behind · motions, moved: how motions change, and where it belongs · taylor: scratch for one of them ·
+    slopes (B size,): of the state at the stages · stage (size,) · changes, changes_new, changes_at (D size,): at the
+    start of the step, at its end, and at a stage · rates (D B size,): of the changes, at the stages ·
+    found (D nt size,)
+    """
+
+    weights: Weights
+    directions: int
+    alpha: float
+    beta: float
+    projects: bool
+    rank: int
+    trail: np.ndarray
+    asked: np.ndarray
+    states: np.ndarray
+    clock: np.ndarray
+    counts: np.ndarray
+    motions: MotionTable
+    moved: np.ndarray
+    taylor: np.ndarray
+    slopes: np.ndarray
+    stage: np.ndarray
+    changes: np.ndarray
+    changes_new: np.ndarray
+    changes_at: np.ndarray
+    rates: np.ndarray
+    found: np.ndarray
+
+
+@kernel
+def move_motions(tangents: Tangents, variation: Variation, t: float) -> None:
+    """Write how motions change at time t."""
+    for m in range(variation.moved.shape[0] // CHANGED_MOTION):
+        o = CHANGED_MOTION * m
+        order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
+        motion_taylor(variation.motions, m, t, order, variation.taylor, 0)
+        for k in range(order + 1):
+            if variation.moved[o + OF_RELATION] != 0:
+                put(tangents.relations.inputs, place + 8 * k, at(variation.taylor, k))
+            else:
+                put(tangents.laws.inputs, place + 8 * k, at(variation.taylor, k))
+
+
+@kernel
+def vary(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    variation: Variation,
+    t: float,
+    y: np.ndarray,
+    stage: int,
+    changes: np.ndarray,
+    lands: bool,
+) -> None:
+    """Fill the slopes of a state y and of its changes at a stage; `lands` brings the changes onto the constraints."""
+    size, buffers, alpha, beta = y.shape[0], variation.weights.buffers, variation.alpha, variation.beta
+    ydot = variation.slopes[stage * size : (stage + 1) * size]
+    evaluate(mechanism, t, y, alpha, beta, ydot)
+    if lands and watch(mechanism, t, y, variation.rank):
+        evaluate(mechanism, t, y, alpha, beta, ydot)
+    take_motion(mechanism, tangents, ydot)
+    move_motions(tangents, variation, t)
+    if lands:
+        land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+    for d in range(variation.directions):
+        seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)
+    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
+    for d in range(variation.directions):
+        o = (d * buffers + stage) * size
+        change = changes[d * size : (d + 1) * size]
+        change_of_rates(mechanism, tangents, y, change, d, variation.rates[o : o + size])
+
+
+@kernel
+def combine_changes(variation: Variation, row: int, h: float, out: np.ndarray) -> None:
+    """Fill `out` (D size,) with the changes that a row of the tableau gives."""
+    size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
+    for d in range(variation.directions):
+        start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]
+        combine(variation.weights, row, rates, h, start, out[d * size : (d + 1) * size])
+
+
+@kernel
+def between_changes(
+    mechanism: Mechanism, tangents: Tangents, variation: Variation, step: np.ndarray, t: float, first: bool
+) -> None:
+    """Fill changes_at with the changes at a time within the step, by the continuous extension.
+
+    Its further stages are found when the `first` such time of a step is asked for.
+    """
+    weights, size = variation.weights, variation.stage.shape[0]
+    start, y = at(step, STEP_START), step[STEP_HEAD : step.shape[0]]
+    h = at(step, STEP_END) - start
+    if first:
+        for stage in range(weights.stages + 1, weights.buffers):
+            combine(weights, stage, variation.slopes, h, y, variation.stage)
+            combine_changes(variation, stage, h, variation.changes_at)
+            when = min(max(start + weights.c[stage] * h, at(step, STEP_LOW)), at(step, STEP_HIGH))
+            vary(mechanism, tangents, variation, when, variation.stage, stage, variation.changes_at, False)
+    span = weights.buffers * size
+    for d in range(variation.directions):
+        rates, out = variation.rates[d * span : (d + 1) * span], variation.changes_at[d * size : (d + 1) * size]
+        sample(weights, (t - start) / h, rates, h, variation.changes[d * size : (d + 1) * size], out)
+
+
+@kernel
+def land_at(
+    mechanism: Mechanism, tangents: Tangents, variation: Variation, t: float, y: np.ndarray, changes: np.ndarray
+) -> None:
+    """Bring changes at a state y within a step onto the constraints."""
+    ydot = variation.stage
+    evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
+    take_motion(mechanism, tangents, ydot)
+    move_motions(tangents, variation, t)
+    land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+
+
+@kernel
+def write_changes(mechanism: Mechanism, tangents: Tangents, variation: Variation, step: np.ndarray) -> None:
+    """Keep the changes that are asked for in the step just taken."""
+    size, wanted, first = variation.stage.shape[0], variation.asked.shape[0], True
+    while variation.counts[0] < wanted and variation.asked[variation.counts[0]] <= at(step, STEP_END):
+        row, t = variation.counts[0], variation.asked[variation.counts[0]]
+        if t < at(step, STEP_END):
+            between_changes(mechanism, tangents, variation, step, t, first)
+            first = False
+            if variation.projects:
+                state = variation.states[row * size : (row + 1) * size]
+                land_at(mechanism, tangents, variation, t, state, variation.changes_at)
+            copy_all(variation.changes_at, variation.found, variation.directions, wanted * size, row * size, size)
+        else:
+            copy_all(variation.changes_new, variation.found, variation.directions, wanted * size, row * size, size)
+        variation.counts[0] += 1
+
+
+@entry(notice="compiling what sensitivities need, usually for 20 to 40 s")
+def vary_along(
+    mechanism: Mechanism, tangents: Tangents, variation: Variation, first: int, last: int, stop: np.ndarray
+) -> None:
+    """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+
+    Step 0 begins with the changes brought onto the constraints.
+    """
+    weights, size = variation.weights, variation.stage.shape[0]
+    stages, width = weights.stages, STEP_HEAD + variation.stage.shape[0]
+    span, rows = weights.buffers * size, variation.asked.shape[0]
+    for n in range(first, last):
+        step = variation.trail[n * width : (n + 1) * width]
+        start, low, high = at(step, STEP_START), at(step, STEP_LOW), at(step, STEP_HIGH)
+        h, y = at(step, STEP_END) - start, step[STEP_HEAD : step.shape[0]]
+        y_new = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
+        begin = min(max(start, low), high)
+        if n == first or begin != variation.clock[0]:
+            vary(mechanism, tangents, variation, begin, y, 0, variation.changes, n == 0 and variation.projects)
+        while n == 0 and variation.counts[0] < rows and variation.asked[variation.counts[0]] <= start:
+            place = variation.counts[0] * size
+            copy_all(variation.changes, variation.found, variation.directions, rows * size, place, size)
+            variation.counts[0] += 1
+        for stage in range(1, stages):
+            combine(weights, stage, variation.slopes, h, y, variation.stage)
+            combine_changes(variation, stage, h, variation.changes_at)
+            when = min(max(start + weights.c[stage] * h, low), high)
+            vary(mechanism, tangents, variation, when, variation.stage, stage, variation.changes_at, False)
+            if stop[0] != 0:
+                return
+        combine_changes(variation, stages, h, variation.changes_new)
+        end = min(max(start + weights.c[stages] * h, low), high)
+        vary(mechanism, tangents, variation, end, y_new, stages, variation.changes_new, variation.projects)
+        if stop[0] != 0:
+            return
+        refer(mechanism.forces, at(step, STEP_END))
+        write_changes(mechanism, tangents, variation, step)
+        put(variation.clock, 0, end)
+        copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])
+        for d in range(variation.directions):
+            rates = variation.rates[d * span : (d + 1) * span]
+            copy(rates[stages * size : (stages + 1) * size], rates[:size])
+        copy(variation.changes_new, variation.changes)

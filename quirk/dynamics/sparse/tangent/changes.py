@@ -1,0 +1,131 @@
+"""Changes of a state along eight directions, in kernels: as seeds of tangents, their rates, and onto the constraints.
+
+A change of a state lies as the state does (`quirk.dynamics.layout`): the quaternion's changes as the quaternion itself
+would. So changes go through the same sums of slopes as states.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import at, load, put, store
+
+from ... import layout
+from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, ORIENTATION, POSITION
+from ...vectors import cross, dot, load3, plus, rows_times, store3, three, times
+from ..kernels.bodies import CON, POSES, STATE, WRENCH
+from ..kernels.evaluate import copy
+from ..kernels.impose import clear, impose
+from ..kernels.mechanism import Mechanism
+from ..kernels.work import PASSES
+from .bodies import SHIFT, SPEED, SPINNING, TURN, move
+from .elements import relation_tangents
+from .tables import LEVELS, SEED, Tangents
+
+
+@kernel
+def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
+    """Write a change (size,) of the state y as direction d of the tangents."""
+    for slot in range(tangents.seeds.shape[0] // SEED):
+        s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
+        q = s + 8 * ORIENTATION
+        w, v, dw, dv = at(y, q), three(y, q + 8), at(change, q), three(change, q + 8)
+        # The turn is twice the vector part of q* dq, over the square of the length.
+        scale = 2.0 / (w * w + dot(v, v))
+        turn = times(plus(plus(times(dv, w), times(v, -dw)), cross(dv, v)), scale)
+        for c in range(3):
+            put(tangents.seeds, o + SHIFT + 8 * c, at(change, s + 8 * (POSITION + c)))
+            put(tangents.seeds, o + TURN + 8 * c, turn[c])
+            put(tangents.seeds, o + SPEED + 8 * c, at(change, s + 8 * (layout.VELOCITY + c)))
+            put(tangents.seeds, o + SPINNING + 8 * c, at(change, s + 8 * (OMEGA + c)))
+    carried = constants.shape[0] // CON * STATE
+    for n in range(tangents.internal.shape[0] // 8):
+        put(tangents.internal, 8 * n + d, at(change, carried + n))
+
+
+@kernel
+def change_of_rates(
+    mechanism: Mechanism, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int, slope: np.ndarray
+) -> None:
+    """Fill `slope` with the rates of a change (size,) of the state y, from what has been found for direction d."""
+    constants, size = mechanism.constants, mechanism.work.wrench.shape[0]
+    wrench = tangents.wrenches[d * size : (d + 1) * size]
+    for block in range(constants.shape[0] // CON):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        store3(slope, s + 8 * POSITION, load3(change, s + 8 * layout.VELOCITY))
+        linear = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
+        store3(slope, s + 8 * layout.VELOCITY, linear)
+        store3(slope, s + 8 * OMEGA, rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT)))
+        q = s + 8 * ORIENTATION
+        w, v, omega = 0.5 * load(y, q), times(load3(y, q + 8), 0.5), load3(y, s + 8 * OMEGA)
+        dw, dv, spinning = 0.5 * load(change, q), times(load3(change, q + 8), 0.5), load3(change, s + 8 * OMEGA)
+        store(slope, q, -(dot(v, spinning) + dot(dv, omega)))
+        by_spin, by_turn = plus(times(spinning, w), cross(v, spinning)), plus(times(omega, dw), cross(dv, omega))
+        store3(slope, q + 8, plus(by_spin, by_turn))
+    carried = constants.shape[0] // CON * STATE
+    for n in range(tangents.internal.shape[0] // 8):
+        put(slope, carried + n, at(tangents.rates, 8 * n + d))
+
+
+@kernel
+def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
+    """Take from a change of the state y what changes the length of its unit quaternions."""
+    for block in range(constants.shape[0] // CON):
+        q = block * STATE + 8 * ORIENTATION
+        w, v, dw, dv = load(y, q), load3(y, q + 8), load(change, q), load3(change, q + 8)
+        along = w * dw + dot(v, dv)
+        store(change, q, dw - along * w)
+        store3(change, q + 8, plus(dv, times(v, -1.0 * along)))
+
+
+@kernel
+def land_changes(
+    mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
+) -> None:
+    """Move `count` changes (size,) of the state y, evaluated last, to the nearest that keep the constraints satisfied.
+
+    Nearest in the mass metric; changes of parameters are among what constraints see. The multipliers and accelerations
+    of the evaluation have been taken over.
+    """
+    constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
+    for d in range(count):
+        keep_units(constants, y, changes[d * size : (d + 1) * size])
+    if work.x.shape[0] == 0:
+        return
+    for level in range(2):
+        for d in range(count):
+            seed(constants, tangents, y, changes[d * size : (d + 1) * size], d)
+        move(tangents.seeds, tangents.moving, y, work.kin, ydot)
+        relation_tangents(tangents, t, y, work.kin, False)
+        for d in range(count):
+            clear(work.wrench)
+            for lane in range(work.x.shape[0]):
+                put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + level) + d))
+            impose(mechanism, max(2, int(work.summary[PASSES])))
+            displace_change(constants, y, work.wrench, level, changes[d * size : (d + 1) * size])
+
+
+@kernel
+def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, change: np.ndarray) -> None:
+    """Add M^-1 times `wrench` to the part of a change of the state y at one level, poses or velocities."""
+    for block in range(constants.shape[0] // CON):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        shift = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
+        turn = rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT))
+        if level == POSES:
+            store3(change, s + 8 * POSITION, plus(load3(change, s + 8 * POSITION), shift))
+            q, half = s + 8 * ORIENTATION, times(turn, 0.5)
+            w, v = load(y, q), load3(y, q + 8)
+            store(change, q, load(change, q) - dot(v, half))
+            store3(change, q + 8, plus(load3(change, q + 8), plus(times(half, w), cross(v, half))))
+        else:
+            store3(change, s + 8 * layout.VELOCITY, plus(load3(change, s + 8 * layout.VELOCITY), shift))
+            store3(change, s + 8 * OMEGA, plus(load3(change, s + 8 * OMEGA), turn))
+
+
+@kernel
+def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
+    """Copy `count` changes (size,), one behind the other, to places `stride` apart from element `first` on."""
+    for d in range(count):
+        copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])

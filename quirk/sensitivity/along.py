@@ -1,0 +1,132 @@
+"""Sensitivities of a run: changes of its start and of parameters carried along the steps that it took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.directions import Directions
+from quirk.dynamics.sparse.host.variation import Varied
+from quirk.dynamics.tangents import Tangent
+from quirk.errors import InputError
+from quirk.integrators import TABLEAUX
+from quirk.phases import Phases
+from quirk.result import Result
+from quirk.trail import Stretch
+
+from .change import Change, as_changes, as_motions, directions_of, motions_of, start_of
+from .found import Sensitivities
+from .jumps import Jump, times_of
+from .parameters import Parameter
+
+# Of rows that follow from others: what they miss along a change, over the size of the change.
+CONTRADICTED = 1e-6
+
+
+def sensitivities_of(
+    result: Result, stretches: Sequence[Stretch], phases: Phases, parameters: Sequence[Parameter]
+) -> Sensitivities:
+    """Return how a run changes with parameters.
+
+    Parameters
+    ----------
+    result : of the run
+    stretches : its steps
+    phases : by which it was computed
+    parameters : which vary
+    """
+    changes = [change for parameter in parameters for change in parameter.changes]
+    kept = _rows(result, stretches)
+    found = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
+    courses: dict[Any, Varied] = {}
+    settings, jumps = phases.settings, list[Jump]()
+    for plant in dict.fromkeys(stretch.plant for stretch in stretches):
+        rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
+        courses[plant] = Varied(plant.solver(), TABLEAUX[phases.method], rates, keeps)
+    now = _start(stretches[0], changes)
+    for k, (stretch, rows) in enumerate(zip(stretches, kept, strict=True)):
+        into = found[stretch.segment] if rows else np.zeros((0, *found[-1].shape[1:]))
+        now = _along(result, stretch, rows, courses[stretch.plant], now, changes, into, first=k == 0)
+        if k + 1 < len(stretches):
+            both = courses[stretch.plant], courses[stretches[k + 1].plant]
+            jumps.append(Jump(result.system, stretch, stretches[k + 1], changes, both))
+            now = jumps[-1].across(now)
+    return Sensitivities(result, parameters, found, times_of(jumps))
+
+
+def _along(
+    result: Result,
+    stretch: Stretch,
+    rows: list[int],
+    course: Varied,
+    now: np.ndarray,
+    changes: Sequence[Change],
+    into: np.ndarray,
+    first: bool,
+) -> np.ndarray:
+    """Fill rows of a segment with the changes along a stretch; returns those (D, 13 n + k) at its end."""
+    model, steps = stretch.plant.model, stretch.steps
+    if steps is None:
+        into[rows] = now
+        return now
+    directions, motions = directions_of(model, changes), motions_of(model, changes)
+    segment = result.segments[stretch.segment] if rows else None
+    times = np.concatenate([[stretch.t], segment.time[rows] if segment is not None else []])
+    states = np.concatenate([stretch.start[None], *([] if segment is None else [segment.flat[rows]])])
+    at, now = course.along(steps, now, directions, motions, times, states)
+    if first:
+        _check_rows(stretch, course, at[:, 0], directions, changes)
+    into[rows] = np.moveaxis(at[:, 1:], 0, 1)
+    return now
+
+
+def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:
+    """How the state (D, 13 n + k) at the start changes, before constraints are looked at."""
+    model = stretch.plant.model
+    bodies, internal = start_of(model, changes)
+    return as_changes(model, stretch.start, bodies, internal)
+
+
+def _check_rows(
+    stretch: Stretch, course: Varied, now: np.ndarray, directions: Directions, changes: Sequence[Change]
+) -> None:
+    """Raise InputError if rows that follow from others contradict these along a change of a parameter."""
+    model, solver = stretch.plant.model, course.solver
+    if not solver.redundant or solver.model.rows == 0:
+        return
+    bodies, internal = as_motions(model, stretch.start, now)
+    directions.bodies[:], directions.internal[:] = bodies, internal
+    lanes = solver.slots.state_to_lanes(stretch.start)
+    found: Tangent = course.differential.at(lanes, stretch.t, directions)
+    directions.bodies[:], directions.internal[:] = 0.0, 0.0
+    scale = 1.0 + np.abs(bodies).max(axis=(0, 1))
+    for d, missed in enumerate(np.abs(found.levels[..., :2]).max(axis=2) / scale[:, None]):
+        if missed.max(initial=0.0) > CONTRADICTED:
+            row = int(missed.argmax())
+            keys = list(changes[d].numbers)
+            raise InputError(
+                f"simulate: sensitivities: with a change of {keys[0][1] if keys else 'the start'!r} redundant "
+                f"constraints contradict each other (row {model.labels[row]}): the mechanism cannot move so"
+            )
+
+
+def _rows(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
+    """Which rows of its segment each stretch holds."""
+    held: list[list[int]] = [[] for _ in stretches]
+    for number, segment in enumerate(result.segments):
+        mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]
+        k = 0
+        for row, t in enumerate(segment.time):
+            while k < len(mine) - 1 and _behind(stretches[mine[k]], stretches[mine[k + 1]], t, segment.flat[row]):
+                k += 1
+            held[mine[k]].append(row)
+    return held
+
+
+def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
+    """Whether a state belongs to what follows a stretch."""
+    if t != stretch.reached:
+        return t > stretch.reached
+    return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

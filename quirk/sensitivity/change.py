@@ -1,0 +1,165 @@
+"""Changes of a system and of its start, one for each number that may vary, as directions of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from quirk.constraints.relation import layout_of
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.as_relations import as_relations
+from quirk.dynamics.directions import FREEDOMS, OMEGA, SHIFT, TURN, VELOCITY, Directions
+from quirk.dynamics.model import Model
+from quirk.dynamics.sparse.host.variation import ChangedMotion
+from quirk.errors import InputError
+from quirk.motion import Motion
+from quirk.rotation import multiply
+from quirk.state import STATE_SIZE
+
+from .numbers import GAP, GRAVITY, INERTIA, INTERNAL, LAW, MASS, RELATION, Key
+
+FRAME = 12
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one number changes, per unit of it.
+
+    Attributes
+    ----------
+    numbers : of parts, see `quirk.sensitivity.numbers`
+    start : of bodies by name (12,), how their states at the start change; see `quirk.dynamics.directions`
+    motions : of a part and the name of a motion of it, by what that changes
+    """
+
+    numbers: Mapping[Key, np.ndarray] = field(default_factory=dict)
+    start: Mapping[str, np.ndarray] = field(default_factory=dict)
+    motions: Mapping[tuple[str, str], Motion] = field(default_factory=dict)
+
+
+def directions_of(model: Model, changes: Sequence[Change]) -> Directions:
+    """Return changes of parameters as directions of a model, one each; parts that it does not have change nothing."""
+    made = Directions.none(model, len(changes))
+    laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()
+    made = replace(made, laws=laws, relations=relations)
+    places = _Places(model)
+    for c, change in enumerate(changes):
+        for key, numbers in change.numbers.items():
+            kind, name, _ = key
+            if kind == GRAVITY:
+                made.gravity[:, c] = numbers
+            elif kind in (MASS, INERTIA):
+                n = model.body_names.index(name)
+                if kind == MASS:
+                    made.mass[n, c] = numbers[0]
+                else:
+                    made.inertia[n, ..., c] = numbers.reshape(3, 3)
+            elif key in places.found:
+                of, number, inputs = places.found[key]
+                changed = (laws if of == LAW else relations).setdefault(number, {})
+                if len(inputs) != len(numbers):
+                    raise InputError(f'simulate: sensitivities: an event replaces "{name}" by another part')
+                for place, x in zip(inputs, numbers, strict=True):
+                    if x != 0.0:
+                        changed.setdefault(place, np.zeros(len(changes)))[c] = x
+    return made
+
+
+def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
+    """Return the same with what motions change at time t among the inputs of laws and relations."""
+    laws, relations = (
+        {number: dict(inputs) for number, inputs in given.items()} for given in (directions.laws, directions.relations)
+    )
+    for one in motions:
+        rates = one.motion.derivatives(t, 2) / np.array([1.0, 1.0, 2.0])
+        into = (relations if one.of_relation else laws).setdefault(one.element, {})
+        for k, rate in enumerate(rates if one.of_relation else rates[:2]):
+            change = into.get(one.place + k, np.zeros(directions.count)).copy()
+            change[one.direction] += rate
+            into[one.place + k] = change
+    return replace(directions, laws=laws, relations=relations)
+
+
+def start_of(model: Model, changes: Sequence[Change]) -> tuple[np.ndarray, np.ndarray]:
+    """Return how the start changes: motions (n, 12, D) of the bodies, and internal variables (k, D)."""
+    bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
+    internal = np.zeros((model.carried.size, len(changes)))
+    for c, change in enumerate(changes):
+        for name, motion in change.start.items():
+            bodies[model.body_names.index(name), :, c] = motion
+        for (kind, name, n), numbers in change.numbers.items():
+            if kind == INTERNAL:
+                internal[model.carried.internal[name].start + n, c] = numbers[0]
+    return bodies, internal
+
+
+def motions_of(model: Model, changes: Sequence[Change]) -> list[ChangedMotion]:
+    """Return the motions that change, with where the model has them."""
+    found = []
+    for c, change in enumerate(changes):
+        for (name, argument), motion in change.motions.items():
+            for number, (element, _) in enumerate(model.forces):
+                if element.name == name and argument in element.motions:
+                    place = element.layout().first_motion + 2 * element.motions.index(argument)
+                    found.append(ChangedMotion(False, number, place, c, motion))
+            constraint = next((one for one, _ in model.joint_bodies if one.name == name), None)
+            for number, placed in enumerate(as_relations(model)) if constraint is not None else ():
+                if model.owner(placed.rows.start) != name:
+                    continue
+                for m, one in enumerate(placed.relation.motions):
+                    if one is getattr(constraint, argument, None):
+                        place = len(placed.relation.numbers) + 3 * m
+                        found.append(ChangedMotion(True, number, place, c, motion))
+    return found
+
+
+def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
+    """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of what is carried."""
+    n = len(model.mass)
+    orientation = model.carried.state(y).orientation
+    found = np.zeros((bodies.shape[-1], y.size))
+    of_bodies = found[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
+    for d, (now, motion) in enumerate(zip(of_bodies, np.moveaxis(bodies, -1, 0), strict=True)):
+        now[:, :3], now[:, 7:10], now[:, 10:] = motion[:, SHIFT], motion[:, VELOCITY], motion[:, OMEGA]
+        turn = np.concatenate([np.zeros((n, 1)), motion[:, TURN]], axis=1)
+        now[:, 3:7] = 0.5 * multiply(orientation, turn)
+        found[d, STATE_SIZE * n :] = internal[:, d]
+    return found
+
+
+def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return motions (n, 12, D) and changes (k, D) of what is carried, from changes (D, 13 n + k) of a state y."""
+    n = len(model.mass)
+    orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
+    of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
+    turn = 2.0 * multiply(np.broadcast_to(orientation, (len(changes), n, 4)), of_bodies[..., 3:7])[..., 1:]
+    motion = np.concatenate([of_bodies[..., :3], turn, of_bodies[..., 7:]], axis=-1)
+    return np.moveaxis(motion, 0, -1), changes[:, STATE_SIZE * n :].T
+
+
+class _Places:
+    """Where numbers of parts are among the inputs of laws and relations: kind, number of the element, and places."""
+
+    def __init__(self, model: Model) -> None:
+        self.found: dict[Key, tuple[str, int, list[int]]] = {}
+        for number, (element, _) in enumerate(model.forces):
+            law = element.layout()
+            inputs = [*range(law.parameters)]
+            for f in range(law.frames):
+                inputs += range(law.first_frame + f * law.frame_size, law.first_frame + f * law.frame_size + FRAME)
+            self.found[LAW, element.name, 0] = LAW, number, inputs
+        for number, placed in enumerate(as_relations(model)):
+            name = model.owner(placed.rows.start)
+            layout = layout_of(placed.relation, len(placed.bodies), 2)
+            inputs = [*range(layout.numbers)]
+            for f in range(layout.frames):
+                o = layout.first_frame + f * layout.frame_size
+                inputs += range(o, o + FRAME)
+            first = placed.rows.start - model.joint_rows[name].start
+            owner = next(one for one, _ in model.joint_bodies if one.name == name)
+            key = (
+                (GAP + placed.relation.labels[0], name, 0) if isinstance(owner, Unilateral) else (RELATION, name, first)
+            )
+            self.found[key] = RELATION, number, inputs

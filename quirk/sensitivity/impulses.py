@@ -1,0 +1,139 @@
+"""How velocities after impulses change: what contacts and constraints that engage exert in an instant.
+
+Velocities before and after, v and w, satisfy M (w - v) = A^T L, where the rates of the rows are zero after it or, of
+contacts that bounce, -e times those before. Differentiated, that is a linear system with the same matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.dense.rows import residuals, tangent_rows
+from quirk.dynamics.dense.tangent import row_changes
+from quirk.dynamics.dense.udwadia_kalaba import PseudoInverse
+from quirk.dynamics.directions import OMEGA, TURN, VELOCITY, Directions
+from quirk.dynamics.model import Model
+from quirk.dynamics.plant import Plant
+from quirk.errors import InputError
+from quirk.state import Kinematics, State
+from quirk.system import System
+from quirk.trail import Stretch
+
+from .change import Change, directions_of, motions_of, with_motions
+from .numbers import RESTITUTION
+
+# Momenta that impulses do not account for, over the largest; impulses that are round-off, over the largest; and poses
+# that constraints miss which engage, over how far bodies move.
+UNEXPLAINED, NOTHING, MISSED = 1e-6, 1e-10, 1e-6
+
+
+def after_impulse(
+    system: System, before: Stretch, after: Stretch, bodies: np.ndarray, changes: Sequence[Change], later: np.ndarray
+) -> np.ndarray:
+    """Return motions (n, 12, D) behind a jump of velocities, from those before it, at a time that changes by (D,)."""
+    plant, t = _plant(system, before, after), before.reached
+    model = plant.model
+    start, end = (model.carried.state(y).copy() for y in (before.end, after.start))
+    kin = Kinematics.of(end)
+    A = tangent_rows(model, kin, t)
+    jumped = np.concatenate([end.velocity - start.velocity, end.angular_velocity - start.angular_velocity], axis=1)
+    momentum = jumped.copy()
+    momentum[:, :3] *= model.mass[:, None]
+    momentum[:, 3:] = np.einsum("nij,nj->ni", model.inertia, jumped[:, 3:])
+    multipliers = np.linalg.lstsq(A.T, momentum.ravel(), rcond=1e-12)[0]
+    if np.abs(A.T @ multipliers - momentum.ravel()).max() > UNEXPLAINED * np.abs(momentum).max():
+        named = ", ".join(guard.title for guard in before.hit)
+        raise InputError(
+            f"simulate: sensitivities: {named}: velocities that are set, rather than changed by impulses of "
+            "constraints, are not differentiated"
+        )
+    bounce, of_restitution = _bounces(system, model, (start, end), t, multipliers, changes)
+    used = ~((bounce >= 0) & (np.abs(multipliers) <= NOTHING * np.abs(multipliers).max()))
+    multipliers = np.where(used, multipliers, 0.0)
+    directions = with_motions(directions_of(model, changes), motions_of(model, changes), t)
+    if any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
+        directions.time[:] = later
+    directions.bodies[:] = bodies
+    _, levels = row_changes(model, start, t, directions, multipliers)
+    _check_poses(before, levels[used & (bounce < 0), 0], bodies)
+    directions.bodies[:, 6:] = 0.0
+    loads, after_it = row_changes(model, end, t, directions, multipliers)
+    wanted = -after_it[:, 1] - np.maximum(bounce, 0.0)[:, None] * levels[:, 1] - of_restitution
+    free = _free(model, kin, (jumped, momentum), loads, bodies, directions)
+    metric = plant.metric
+    scaled = metric.rows(A[used])
+    solve = PseudoInverse.of(scaled, np.ones(int(used.sum()), dtype=bool), least=model.rank_tolerance)
+    found = bodies.copy()
+    for d in range(bodies.shape[-1]):
+        z = metric.coordinates(free[:, :3, d], free[:, 3:, d])
+        for _ in range(2):
+            z = z + solve.solve(wanted[used, d] - scaled @ z)
+        found[:, VELOCITY, d], found[:, OMEGA, d] = metric.vector(z)
+    return found
+
+
+def _plant(system: System, before: Stretch, after: Stretch) -> Plant:
+    """What computes with rows of all contacts that may have exerted an impulse."""
+    closed = {guard.key[0]: guard.key[1] for guard in before.hit if isinstance(guard.key, tuple)}
+    for stretch in (before, after):
+        closed.update({name: number for name, (number, _) in stretch.resting.pushing.items()})
+        closed.update(dict(stretch.resting.idle))
+    parts = {name: system[name] for name in closed}
+    rows = {name: part.closed[closed[name]] for name, part in parts.items() if isinstance(part, Unilateral)}
+    return system.plant_for(after.base.with_constraints(on=frozenset(rows)).with_others(rows))
+
+
+def _bounces(
+    system: System,
+    model: Model,
+    states: tuple[State, State],
+    t: float,
+    multipliers: np.ndarray,
+    changes: Sequence[Change],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row how it bounces, e (m,), -1 for those that hold both ways; and (m, D) what changes of e make of it."""
+    before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
+    bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
+    for name, rows in model.joint_rows.items():
+        part = system[name]
+        if not isinstance(part, Unilateral):
+            continue
+        for row in range(rows.start, rows.stop):
+            hit = abs(multipliers[row]) > NOTHING * np.abs(multipliers).max() and before[row] != 0.0
+            bounce[row] = max(-after[row] / before[row], 0.0) if hit else 0.0
+            if hit and abs(bounce[row] - part.restitution) <= UNEXPLAINED:
+                for d, change in enumerate(changes):
+                    given = change.numbers.get((RESTITUTION, name, 0))
+                    by_restitution[row, d] = 0.0 if given is None else given[0] * before[row]
+    return bounce, by_restitution
+
+
+def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
+    """Raise InputError where constraints that engage would not fit after a change."""
+    if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
+        named = ", ".join(guard.title for guard in before.hit)
+        raise InputError(
+            f"simulate: sensitivities: {named}: what engages then would fit no longer where parameters change, as the "
+            "event is at another place; let it happen where the constraint itself is satisfied"
+        )
+
+
+def _free(
+    model: Model,
+    kin: Kinematics,
+    jump: tuple[np.ndarray, np.ndarray],
+    loads: np.ndarray,
+    bodies: np.ndarray,
+    directions: Directions,
+) -> np.ndarray:
+    """Changes (n, 6, D) of velocities after it but for those by changes of the impulses."""
+    jumped, momentum = jump
+    force = loads[:, :3] - directions.mass[:, None] * jumped[:, :3, None]
+    moment = np.einsum("nji,njd->nid", kin.rotation[:-1], loads[:, 3:])
+    moment = moment - np.cross(bodies[:, TURN], momentum[:, 3:, None], axis=1)
+    moment = moment - np.einsum("nijd,nj->nid", directions.inertia, jumped[:, 3:])
+    by_loads = np.concatenate([force / model.mass[:, None, None], np.linalg.solve(model.inertia, moment)], axis=1)
+    return by_loads + bodies[:, 6:]

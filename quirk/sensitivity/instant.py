@@ -1,0 +1,68 @@
+"""One instant of a run with its sensitivities: accelerations, loads and other quantities change with the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.constraints import Constraint
+from quirk.events.quantity import Quantity
+from quirk.linear.changes import Changes
+from quirk.linear.outputs import Named, quantities
+from quirk.linear.point import Point, Variation
+from quirk.segment import Segment
+
+from .change import Change, as_motions, directions_of, motions_of, with_motions
+from .remade import explicit_changes
+
+if TYPE_CHECKING:
+    from quirk.system import System
+
+
+class Instant:
+    """A state of a run and how it changes.
+
+    Attributes
+    ----------
+    variation : of the state, with its rates
+    """
+
+    def __init__(self, point: Point, variation: Variation, changes: Sequence[Change]) -> None:
+        self._point, self.variation, self._by = point, variation, changes
+
+    def read(self, names: Sequence[str]) -> np.ndarray:
+        """Return the changes (q, D) of quantities by name."""
+        point = self._point
+        found = quantities("Result: sensitivity", "a quantity", point, names)
+        return np.array([one.read(self._changes)[1] + self._explicit(one) for one in found])
+
+    @cached_property
+    def _changes(self) -> Changes:
+        return Changes(self._point, self.variation)
+
+    def _explicit(self, one: Named) -> np.ndarray:
+        """What changes at the same state, since frames of joints are elsewhere in their bodies."""
+        if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
+            return np.zeros(len(self._by))
+        return explicit_changes(one.of, self._changes, self._by)
+
+
+def instants(system: System, segment: Segment, found: np.ndarray, changes: Sequence[Change]) -> Iterator[Instant]:
+    """Yield what is known at all times of a segment, whose states change by (nt, D, 13 n + k)."""
+    solver, model = segment.plant.solver(), segment.model
+    parameters, motions = directions_of(model, changes), motions_of(model, changes)
+    differential = None
+    for row, t in enumerate(segment.time):
+        if row == 0:
+            solver.settle_state(segment.state_at(row), float(t))
+        point = Point.along(system, segment.plant, solver, segment.state_at(row), float(t), segment.angles[row])
+        if differential is not None:
+            point.differential = differential
+        differential = point.differential
+        point.loaded  # noqa: B018  before the solver is used for tangents
+        bodies, internal = as_motions(model, segment.flat[row], found[row])
+        parameters.bodies[:], parameters.internal[:] = bodies, internal
+        yield Instant(point, point.variation(with_motions(parameters, motions, float(t))), changes)

@@ -1,0 +1,168 @@
+"""How changes go on where something happens: the time of it changes, and so do what jumps and what moves bodies then.
+
+At an event the quantity g is zero. Along a change d of the state it happens d_tau = -dg / g' later (g' along the motion
+before). States at that time change by d + f- d_tau, go through the jump, and are taken back to the time itself: from
+what that gives f+ d_tau is taken, f- and f+ being the rates of the state before and after (the saltation matrix; see
+Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Inputs
+from quirk.dynamics.impulsive import distance
+from quirk.dynamics.sparse.host.variation import Varied
+from quirk.dynamics.sparse.host.watch import Guard
+from quirk.errors import InputError
+from quirk.events.quantity import Gap, Quantity
+from quirk.linear.changes import Changes
+from quirk.linear.outputs import rows_of
+from quirk.linear.point import Point
+from quirk.system import System
+from quirk.trail import Stretch
+
+from .change import FRAME, Change, as_changes, as_motions, directions_of, motions_of, with_motions
+from .impulses import after_impulse
+from .numbers import GAP
+from .remade import explicit_changes, gap_changes
+
+OWNER = "simulate: sensitivities"
+# What happens at times that change by amounts that differ by more than this part of them does not happen at once.
+AT_ONCE = 1e-6
+# Poses that jump by more than this part of the size of the system.
+MOVED = 1e-8
+
+
+class Jump:
+    """What happens between two stretches of a run.
+
+    Parameters
+    ----------
+    system : System
+    before, after : stretches
+    changes : that the state and parameters undergo
+    courses : those of both stretches
+
+    Attributes
+    ----------
+    later : (D,) by how much later it happens, s
+    """
+
+    def __init__(
+        self, system: System, before: Stretch, after: Stretch, changes: Sequence[Change], courses: Sequence[Varied]
+    ) -> None:
+        self._system, self._before, self._after, self._changes = system, before, after, changes
+        self._courses = courses
+        self.later = np.zeros(len(changes))
+
+    def across(self, now: np.ndarray) -> np.ndarray:
+        """Return changes (D, 13 n + k) behind it, from those before."""
+        before, after, model = self._before, self._after, self._before.plant.model
+        point = self._point(before, before.end, self._courses[0])
+        bodies, internal = as_motions(model, before.end, now)
+        asked = [guard for guard in before.hit if not self._continuous(guard)]
+        if asked:
+            self.later = self._when(point, bodies, internal, asked)
+        same = np.array_equal(before.end, after.start)
+        if same and before.plant is after.plant:
+            return now
+        flow = _flow(point)
+        bodies = bodies + flow[..., None] * self.later
+        internal[: point.internal] += point.internal_rates[:, None] * self.later
+        if not same:
+            if distance(model, before.end, after.start) > MOVED * model.length:
+                raise InputError(f"{OWNER}: {self._named}: it moves bodies to other poses, which is not differentiated")
+            bodies = after_impulse(self._system, before, after, bodies, self._changes, self.later)
+        point = self._point(after, after.start, self._courses[1])
+        bodies = bodies - _flow(point)[..., None] * self.later
+        internal[: point.internal] -= point.internal_rates[:, None] * self.later
+        return as_changes(model, after.start, bodies, internal)
+
+    def _continuous(self, guard: Guard) -> bool:
+        """Whether loads go on without a jump where it crosses: a contact that opens as its load falls to zero."""
+        if not isinstance(guard.key, tuple):
+            return False
+        if guard.key[2] not in ("gap", "push"):
+            raise InputError(f"{OWNER}: {guard.title}: friction that begins or ceases to slide is not differentiated")
+        return bool(guard.key[2] == "push")
+
+    @property
+    def _named(self) -> str:
+        return ", ".join(guard.title for guard in self._before.hit) or f"at t = {self._before.reached:g} s"
+
+    def _point(self, stretch: Stretch, y: np.ndarray, course: Varied) -> Point:
+        t, solver = self._before.reached, course.solver
+        state = stretch.plant.model.carried.state(y).copy()
+        solver.settle_state(state, t)
+        point = Point.along(self._system, stretch.plant, solver, state, t, self._after.angles)
+        point.differential = course.differential
+        return point
+
+    def _when(self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[Guard]) -> np.ndarray:
+        """By how much later (D,) it happens."""
+        directions = directions_of(point.model, self._changes)
+        directions = with_motions(directions, motions_of(point.model, self._changes), point.t)
+        directions.bodies[:], directions.internal[:] = bodies, internal
+        at = Changes(point, point.variation(directions))
+        found = [self._of_guard(at, guard) for guard in asked]
+        for one in found[1:]:
+            if np.abs(one - found[0]).max() > AT_ONCE * np.abs(found[0]).max():
+                raise InputError(
+                    f"{OWNER}: {self._named} happen at once at t = {point.t:g} s, and which is first depends on the "
+                    "parameters: there is no derivative"
+                )
+        return found[0]
+
+    def _of_guard(self, at: Changes, guard: Guard) -> np.ndarray:
+        quantity = guard.quantity
+        if not isinstance(quantity, Quantity | Gap):
+            raise InputError(f"{OWNER}: {guard.title}: events of loads and energies are not differentiated")
+        seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
+        terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
+        if isinstance(quantity, Gap):
+            change = moved[0] + gap_changes(quantity, at, numbers)
+        else:
+            change = moved[0] + explicit_changes(quantity, at, self._changes)
+        if not np.isfinite(change).all():
+            raise InputError(f"{OWNER}: {guard.title}: its function has no derivatives: write it of plain arithmetic")
+        with np.errstate(divide="ignore", invalid="ignore"):  # what stands still at zero crosses by round-off
+            return np.asarray(-change / terms[1])
+
+    def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
+        """What parameters change of the frames of a gap, as inputs of its law, and of its numbers (k, D)."""
+        part = self._system[gap.name]
+        assert isinstance(part, Unilateral)
+        relation = next(one for one in part.gaps if one.function is gap.function and _alike(one, gap))
+        key, layout = (GAP + relation.labels[0], gap.name, 0), gap.layout()
+        count = len(relation.numbers)
+        given = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
+        by_place = np.transpose(given)
+        firsts = [layout.first_frame + f * layout.frame_size for f in range(layout.frames)]
+        places = [first + c for first in firsts for c in range(FRAME)]
+        return dict(zip(places, by_place[count:], strict=True)), by_place[:count]
+
+
+def _alike(relation: object, gap: Gap) -> bool:
+    return np.array_equal(getattr(relation, "numbers", ()), gap.numbers_of_gap)
+
+
+def _flow(point: Point) -> np.ndarray:
+    """How the bodies move (n, 12) along the motion; see `quirk.dynamics.directions`."""
+    found = np.zeros((point.bodies, 12))
+    found[:, SHIFT], found[:, TURN] = point.state.velocity, point.state.angular_velocity
+    found[:, VELOCITY], found[:, OMEGA] = point.linear, point.angular
+    return found
+
+
+def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
+    """Return by how much later (D,) what is known by time and name happens."""
+    found: dict[tuple[float, str], np.ndarray] = {}
+    for jump in jumps:
+        for guard in jump._before.hit:
+            name = guard.key[0] if isinstance(guard.key, tuple) else guard.key
+            found[jump._before.reached, str(name)] = jump.later
+    return found

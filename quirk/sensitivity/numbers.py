@@ -1,0 +1,136 @@
+"""The numbers by which parts of a system enter the equations of motion, and how these change when a part is remade."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.body import Body
+from quirk.constraints import Constraint
+from quirk.constraints.primitives import Primitive
+from quirk.constraints.relation import frame_numbers
+from quirk.constraints.unilateral import Unilateral
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.made import made_with
+
+if TYPE_CHECKING:
+    from quirk.system import System
+
+# What kind of number, whose (the name of a part), and which of several alike.
+Key = tuple[str, str, int]
+MASS, INERTIA, LAW, RELATION, INTERNAL, GRAVITY = "mass", "inertia", "law", "relation", "internal", "gravity"
+# Of a unilateral constraint: its restitution, and each gap, by the label of that.
+RESTITUTION, GAP = "restitution", "gap "
+Numbers = Mapping[Key, np.ndarray]
+
+# Differences of what is made of numbers: over this part of a number, halved so often.
+STEP, HALVINGS = 1e-2, 5
+
+
+def numbers_of(part: Any) -> dict[Key, np.ndarray]:
+    """Return all numbers of a part.
+
+    Of a body its mass and inertia; of a force element the parameters of its law, followed by its frames (12 each), and
+    the internal variables it starts with; of a constraint the same of each of its relations, primitives being one; of
+    a unilateral one of each of its gaps, and its restitution.
+    """
+    if isinstance(part, Body):
+        return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
+    if isinstance(part, ForceElement):
+        frames = [frame_numbers(frame) for _, frame in part.ends]
+        found = {(LAW, part.name, 0): np.concatenate([part.numbers, *frames])}
+        for n, name in enumerate(part.internal):
+            found[INTERNAL, part.name, n] = np.array([getattr(part, name)], dtype=float)
+        return found
+    assert isinstance(part, Constraint)
+    if isinstance(part, Unilateral):
+        frames = [frame_numbers(frame) for _, frame in part.ends]
+        found = {(GAP + gap.labels[0], part.name, 0): np.concatenate([gap.numbers, *frames]) for gap in part.gaps}
+        return {**found, (RESTITUTION, part.name, 0): np.array([part.restitution])}
+    return {(RELATION, part.name, first): numbers for first, numbers in _rows(part)}
+
+
+def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
+    """First row and numbers of each relation of a constraint, in which neighbouring primitives are one."""
+    first = 0
+    own = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
+    for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
+        parts: list[Any] = list(group)
+        if of_primitives:
+            yield first, np.concatenate([[one.offset for one in parts], *own])
+            first += sum(len(part.labels) for part in parts)
+            continue
+        for part in parts:
+            yield first, np.concatenate([part.numbers, *(frame_numbers(frame) for _, frame in constraint.ends)])
+            first += len(part.labels)
+
+
+def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
+    """Return the part made again with other arguments in place of some."""
+    made = made_with(part)
+    if made is None:
+        raise InputError(f"simulate: sensitivities: it is not known how {part} was made: make it by its class")
+    given = {name: value for name, value in made.arguments.items() if name not in left_out}
+    return made.maker(**{**given, **arguments})
+
+
+def with_dependents(system: System, old: Any, new: Any) -> list[Any]:
+    """Return a part and all that were made of it, in the order of the system, with a new one in its place.
+
+    Constraints on a body do not depend on it, but on where it is; of force elements some take over its mass.
+    """
+    replaced: dict[int, Any] = {id(old): new}
+    bodies = [replaced.get(id(body), body) for body in system.bodies]
+    for part in (*system.constraints, *system.forces):
+        made = made_with(part)
+        if part is old or made is None or (isinstance(old, Body) and isinstance(part, Constraint)):
+            continue
+        on_all = isinstance(old, Body) and isinstance(part, ForceElement) and old in part.bodies
+        others = {name: _substituted(x, replaced) for name, x in made.arguments.items()}
+        others = {name: x for name, x in others.items() if x is not made.arguments[name]}
+        if others or on_all:
+            again = remade(part, others)
+            replaced[id(part)] = again.placed(bodies) if isinstance(again, ForceElement) else again
+    return list(replaced.values())
+
+
+def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
+    """An argument with parts replaced; the same object where there are none."""
+    if id(x) in replaced:
+        return replaced[id(x)]
+    if isinstance(x, tuple | list):
+        parts = [_substituted(one, replaced) for one in x]
+        return x if all(a is b for a, b in zip(parts, x, strict=True)) else type(x)(parts)
+    return x
+
+
+def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
+    """Return the derivative at 0 of numbers as functions of one, by extrapolated differences.
+
+    `size` is that of the number: what is differentiated is the arithmetic of making parts, which is smooth.
+    """
+    h = STEP * (size if size > 0 else 1.0)
+    try:
+        table = [_difference(function(h * 0.5**k), function(-h * 0.5**k), 2 * h * 0.5**k) for k in range(HALVINGS)]
+        base = 4.0
+    except InputError:  # it may not be less than it is
+        here = function(0.0)
+        table = [_difference(function(h * 0.5**k), here, h * 0.5**k) for k in range(HALVINGS)]
+        base = 2.0
+    for k in range(1, HALVINGS):
+        factor = base**k
+        table = [
+            {key: (factor * finer[key] - coarse[key]) / (factor - 1) for key in finer}
+            for coarse, finer in pairwise(table)
+        ]
+    return {key: change for key, change in table[0].items() if change.any()}
+
+
+def _difference(one: Numbers, two: Numbers, over: float) -> dict[Key, np.ndarray]:
+    if {key: x.shape for key, x in one.items()} != {key: x.shape for key, x in two.items()}:
+        raise InputError("simulate: sensitivities: what a part is made of changes with the parameter")
+    return {key: (one[key] - two[key]) / over for key in one}

@@ -1,0 +1,88 @@
+"""The steps of a run, and what happened between them: along which sensitivities go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .configuration import Configuration
+from .dynamics.plant import Plant
+from .dynamics.sparse.host.run import CompiledRun
+from .dynamics.sparse.host.variation import Steps
+from .dynamics.sparse.host.watch import Guard
+from .resting import Resting
+
+
+@dataclass
+class Stretch:
+    """Steps with one set of active parts, without a jump.
+
+    Attributes
+    ----------
+    segment : number of the segment of the result that its states are in
+    plant : what computes
+    base, resting : which parts are active, and what rests or sticks
+    t : s, where it starts
+    start, end : (13 n + k,) states
+    angles : (K, 3) rad, of all joints at the start
+    reached : s, where it ends
+    parts : of the steps, see `Steps`
+    hit : what crossed at its end, and may have changed the motion there
+    """
+
+    segment: int
+    plant: Plant
+    base: Configuration
+    resting: Resting
+    t: float
+    start: np.ndarray
+    angles: np.ndarray
+    end: np.ndarray
+    reached: float
+    parts: list[np.ndarray] = field(default_factory=list)
+    hit: Sequence[Guard] = ()
+
+    @property
+    def steps(self) -> Steps | None:
+        """The steps, or None if there are none."""
+        return Steps(np.concatenate(self.parts), self.end, self.angles) if self.parts else None
+
+
+class Trail:
+    """Collects stretches while a run goes on.
+
+    Attributes
+    ----------
+    stretches : one behind the other
+    """
+
+    def __init__(self) -> None:
+        self.stretches: list[Stretch] = []
+
+    def begin(
+        self,
+        segment: int,
+        plant: Plant,
+        base: Configuration,
+        resting: Resting,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+    ) -> None:
+        """Note where another stretch starts."""
+        self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
+
+    def take(self, run: CompiledRun) -> None:
+        """Take over the steps that a run has noted."""
+        stretch = self.stretches[-1]
+        stretch.parts += run.trail
+        run.trail = []
+        stretch.end, stretch.reached = run.state.copy(), run.reached
+
+    def happen(self, run: CompiledRun) -> None:
+        """Note what crosses where a run stands, at the end of the present stretch."""
+        self.take(run)
+        keys = [key for key, _ in run.hit]
+        self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

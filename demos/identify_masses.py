@@ -27,7 +27,8 @@ def build(numbers: dict[str, float]) -> quirk.System:
     """Four bars and the ground, pinned in a ring: two freedoms, held by a spring and a coil in a pin."""
     links, pins = {}, {}
     before: Any = quirk.GROUND
-    for name, (start, end) in POINTS.items():
+    for name, ends in POINTS.items():
+        start, end = np.array(ends[0]), np.array(ends[1])
         middle, along = np.mean([start, end], axis=0), np.subtract(end, start)
         angle = np.arctan2(along[1], along[0])
         mass = numbers.get(f"{name}.mass", 0.6)

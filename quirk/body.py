@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -143,7 +144,7 @@ class Body(Placed):
     @classmethod
     @remembered
     def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Self:
-        """Return a solid box; `size` (3,) m along the body axes. Other arguments as for `Body`."""
+        """Return a solid box; `size` (3,) m along the body axes. Other arguments as for `Body`, and `color`."""
         return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size)), initial)
 
     @classmethod
@@ -234,6 +235,12 @@ class Body(Placed):
     @classmethod
     def _solid(cls, name: str, mass: float, shape: Shape, initial: dict[str, Any]) -> Self:
         mass = validate.positive(f'Body "{name}"', "mass", mass)
+        if "shape" in initial:
+            raise InputError(
+                f'Body "{name}": a {type(shape).__name__.lower()} has its own shape; leave out shape=, or make it as '
+                "Body(name, mass, inertia, shape=...)"
+            )
+        shape = replace(shape, color=initial.pop("color", None))
         return cls(name, mass, shape.inertia(mass), shape=shape, **initial)
 
     def __str__(self) -> str:

@@ -124,7 +124,7 @@ def five_bar(**more):
 
 
 def driven(x=0.0, what=None):
-    """A crank with a motor drives a rod in space, which pushes a block: a loop of all kinds of numbers."""
+    """A crank under a load that swings drives a rod in space, which pushes a block: a loop of all kinds of numbers."""
     given = dict.fromkeys(["amplitude", "frequency", "phase", "length", "centre", "frame", "turn", "arm", "rest"], 0.0)
     given.update({} if what is None else {what: x})
     c = given["centre"]
@@ -139,20 +139,18 @@ def driven(x=0.0, what=None):
         "link", crank, block, point_i=[0.5 - c, 0, 0], point_j=[-0.1, 0, 0], length=0.36 + given["length"]
     )
     push = quirk.Motion.sinusoid(0.3 + given["amplitude"], 2.0 + given["frequency"], 0.4 + given["phase"])
-    drive = quirk.Drive("drive", hinge, quirk.Motion.constant_rate(0.4) + push) if what in DRIVEN else None
     load = quirk.JointTorque("load", hinge, push)
     spring = quirk.Spring(
         "spring", quirk.GROUND, block, point_i=[1.0, 0, 1.0], point_j=[0.1 + given["arm"], 0, 0], stiffness=30.0,
         damping=0.4, rest_length=0.8 + given["rest"],
     )  # fmt: skip
-    system = quirk.System([crank, block, hinge, link, load, spring, *([drive] if drive else [])], gravity=[0, 0, -9.81])
+    system = quirk.System([crank, block, hinge, link, load, spring], gravity=[0, 0, -9.81])
     system.assemble()
     return system
 
 
 # An axis along y: z of the frame.
 UPRIGHT = quirk.rotation.from_matrix(np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]]))
-DRIVEN: set[str] = set()
 
 
 @pytest.mark.parametrize(

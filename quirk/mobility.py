@@ -116,7 +116,9 @@ class Mobility:
         if not self.shared:
             return "\n".join([*lines, "all joint loads are unique"])
         width = max(len("load"), *(len(name) for name in self.shared))
-        lines.append(f"{'load':<{width}}   force                torque")
+        lines.append(
+            f"{'load':<{width}}   force                torque               (whole vectors: part may be unique)"
+        )
         shared = {name: self.loads[name] for name in self.shared}
         return "\n".join([*lines, *(f"{name:<{width}}   {x.force:<20} {x.torque}" for name, x in shared.items())])
 

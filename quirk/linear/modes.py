@@ -95,7 +95,11 @@ class Modes:
         """Draw a mode at both ends of its motion and, between them, at rest; `options` as of `Result.plot.ghosts`."""
         motion = self.result(number, amplitude)
         period = float(motion.time[-1])
-        return motion.plot.ghosts([0.25 * period, 0.5 * period, 0.75 * period], **options)
+        figure = motion.plot.ghosts([0.25 * period, 0.5 * period, 0.75 * period], **options)
+        k = self._number(number)
+        ax = figure.axes[0] if options.get("ax") is None else options["ax"]
+        ax.set_title(f"mode {k}: {self.frequencies[k]:.4g} Hz, damping ratio {self.damping[k]:.3g}")
+        return figure
 
     def __str__(self) -> str:
         lines = [f"modes about {'an' if self.about[0] in 'ei' else 'a'} {self.about}",

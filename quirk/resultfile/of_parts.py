@@ -87,10 +87,11 @@ def loads(table: Table, chosen: Chosen) -> None:
     views = [chosen.result[constraint.name] for constraint in chosen.constraints]
     _name_joints(table, chosen)
     frame, on = FRAMES[chosen.frame], "on body j by body i"
+    shared = "; where the motion does not determine it, that of least norm"
     force = _stacked(chosen, [view.force(chosen.frame) for view in views], 3)
-    table.add("joint_force", "time joint axis", force, f"force {on}, at joint_point_j", "N", frame)
+    table.add("joint_force", "time joint axis", force, f"force {on}, at joint_point_j{shared}", "N", frame)
     torque = _stacked(chosen, [view.torque(chosen.frame) for view in views], 3)
-    table.add("joint_torque", "time joint axis", torque, f"torque {on}, about joint_point_j", "N m", frame)
+    table.add("joint_torque", "time joint axis", torque, f"torque {on}, about joint_point_j{shared}", "N m", frame)
     for end, letter in enumerate("ij"):
         points = _stacked(chosen, [view.frames[end].origin for view in views], 3)
         what = f"origin of joint frame {letter}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,7 @@ def sweep(
         computed_here(job, runs, count, retries, stop) if client is None else computed_on(client, job, runs, stop)
     )
     found = _collected(stream, len(runs), progress, stop)
+    _warn_of_failures([one for one in found if one is not None])
     return dataset(rows, found, times, seeds, {"duration": duration})
 
 
@@ -196,6 +198,12 @@ def _pickled(job: Job) -> bytes:
             f"{OWNER}: build, reduce and options go to other processes, which they cannot: {type(error).__name__}: "
             f"{error}; let build make such objects itself"
         ) from None
+
+
+def _warn_of_failures(found: Sequence[Outcome]) -> None:
+    """Say so if no run came to an end: what is wrong with all of them is likely in the call."""
+    if found and all(one.status == "failed" for one in found):
+        warnings.warn(f"{OWNER}: all {len(found)} runs failed, the first with {found[0].error}", stacklevel=3)
 
 
 def _collected(

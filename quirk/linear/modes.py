@@ -98,7 +98,7 @@ class Modes:
         figure = motion.plot.ghosts([0.25 * period, 0.5 * period, 0.75 * period], **options)
         k = self._number(number)
         ax = figure.axes[0] if options.get("ax") is None else options["ax"]
-        ax.set_title(f"mode {k}: {self.frequencies[k]:.4g} Hz, damping ratio {self.damping[k]:.3g}")
+        ax.set_title(f"mode {k}: {self.frequencies[k]:.4g} Hz, damping ratio {self.damping[k] + 0.0:.3g}")
         return figure
 
     def __str__(self) -> str:

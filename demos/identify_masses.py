@@ -4,6 +4,7 @@ The motion of a mechanism with known numbers is disturbed by noise, as a camera 
 numbers are found again by least squares, which takes the derivatives of the motion by each number.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ POINTS = {"a": ([0, 0], [0.1, 0.49]), "b": ([0.1, 0.49], [0.7, 0.9]), "c": ([0.7
           "d": ([1.1, 0.35], [1.0, -0.08])}  # fmt: skip
 
 
-def build(numbers: dict[str, float]) -> quirk.System:
+def build(numbers: Mapping[str, float] = TRUE) -> quirk.System:
     """Four bars and the ground, pinned in a ring: two freedoms, held by a spring and a coil in a pin."""
     links, pins = {}, {}
     before: Any = quirk.GROUND

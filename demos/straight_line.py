@@ -22,7 +22,7 @@ TIMES = np.linspace(0.25, 0.75, 51)
 KEYS = [("rocker", "point_j"), ("rocker", "length")]
 
 
-def build(coupler: float, rocker: float) -> quirk.System:
+def build(coupler: float = GUESS["coupler"], rocker: float = GUESS["rocker"]) -> quirk.System:
     """Crank and coupler in the plane; the rocker is a rod without mass from the ground to the coupler."""
     pin, post = np.array([CRANK, 0]), np.array([BASE, 0])
     # Where the circles of coupler and rocker meet, above the base.

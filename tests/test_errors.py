@@ -132,7 +132,7 @@ CASES = {
     "no system": (lambda: quirk.simulate([A], 1.0), "simulate: system must be a quirk.System"),
     "zero duration": (lambda: run(duration=0), "simulate: duration must be positive; got 0"),
     "NaN duration": (lambda: run(duration=NAN), "simulate: duration must be finite"),
-    "unknown method": (lambda: run(method="Euler"), "simulate: method must be one of 'RK4', 'RK45', 'Tsit5', 'DOP853', 'Vern9', 'RadauIIA9', 'Rodas5P', 'Radau', 'BDF', 'LSODA', 'auto'; got 'Euler'"),
+    "unknown method": (lambda: run(method="Euler"), "simulate: method must be one of 'Taylor', 'RK4', 'RK45', 'Tsit5', 'DOP853', 'Vern9', 'RadauIIA9', 'Rodas5P', 'Radau', 'BDF', 'LSODA', 'auto'; got 'Euler'"),
     "RK4 without step": (lambda: run(method="RK4"), "simulate: method 'RK4' has a fixed step size; give step= in seconds"),
     "negative step": (lambda: run(method="RK4", step=-1), "simulate: step must be positive; got -1"),
     "step and tolerance": (lambda: run(method="RK45", step=0.1, rtol=1e-6), "simulate: step fixes the step size, so rtol and atol have no meaning"),

@@ -21,7 +21,7 @@ from quirk.native import MOST_COMPILED, Native, native
 from quirk.pointers import pointer_to_python
 
 from ...model import PlacedRelation
-from .law_code import Alike
+from ..plan.forms import Alike
 
 # Fills outputs from a time and inputs, all of dual numbers.
 Fill = Callable[[Any, Any, Any], None]

@@ -12,6 +12,8 @@ from quirk.forces.calls import WrittenCall, written_calls
 from quirk.forces.law import Layout, run
 from quirk.native import MOST_COMPILED, Native, native
 
+from ..plan.forms import Alike
+
 # Machine code, and of each function of a user in it whether it is called in Python.
 Made = tuple[Native, tuple[bool, ...]]
 
@@ -27,19 +29,6 @@ def law_code(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> 
         # What a user wrote may do something else than the last time.
         return _written(element, layout, refused, keep=False)
     return _shared(element.structure, tuple(prints), layout, tuple(refused), Alike(element))
-
-
-class Alike:
-    """An element that is equal to any other, so that it takes no part in the key of the cache below."""
-
-    def __init__(self, element: ForceElement) -> None:
-        self.element = element
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Alike)
-
-    def __hash__(self) -> int:
-        return 0
 
 
 @functools.lru_cache(MOST_COMPILED)

@@ -274,3 +274,15 @@ def test_of_a_five_bar_by_all_its_numbers():
     want = extrapolated(run, 5e-3)
     for part in (slice(0, 52), slice(52, None)):
         np.testing.assert_allclose(got[:, part], want[:, part], atol=1e-8 * np.abs(want[:, part]).max())
+
+
+def test_a_number_on_which_the_structure_depends_is_refused():
+    """The teeth of gears follow from their ratio."""
+    one, two = (quirk.Body(name, 1.0, [1, 1, 1], position=[x, 0, 0]) for name, x in (("one", 0), ("two", 1)))
+    hinges = [
+        quirk.Revolute(f"hinge {body.name}", quirk.GROUND, body, point=body.position, axis=[0, 0, 1])
+        for body in (one, two)
+    ]
+    system = quirk.System([one, two, *hinges, quirk.Gear("gears", one, two, ratio=-0.5, axis=[0, 0, 1])])
+    with pytest.raises(quirk.InputError, match="Gear \"gears\": 'ratio' cannot be varied"):
+        quirk.simulate(system, 1.0, sensitivities=[("gears", "ratio")])

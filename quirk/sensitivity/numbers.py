@@ -108,6 +108,10 @@ def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
     return x
 
 
+# Why there is no derivative by a number on which the structure of a part depends.
+CHANGING = "how many numbers the part is made of changes with it, so that there is no derivative"
+
+
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
     """Return the derivative at 0 of numbers as functions of one, by extrapolated differences.
 
@@ -121,6 +125,8 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
         here = function(0.0)
         table = [_difference(function(h * 0.5**k), here, h * 0.5**k) for k in range(HALVINGS)]
         base = 2.0
+    if any({key: x.shape for key, x in row.items()} != {key: x.shape for key, x in table[0].items()} for row in table):
+        raise InputError(CHANGING)
     for k in range(1, HALVINGS):
         factor = base**k
         table = [
@@ -132,5 +138,5 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
 
 def _difference(one: Numbers, two: Numbers, over: float) -> dict[Key, np.ndarray]:
     if {key: x.shape for key, x in one.items()} != {key: x.shape for key, x in two.items()}:
-        raise InputError("simulate: sensitivities: what a part is made of changes with the parameter")
+        raise InputError(CHANGING)
     return {key: (one[key] - two[key]) / over for key in one}

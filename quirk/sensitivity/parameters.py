@@ -230,7 +230,10 @@ def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -
         return _all_numbers(system, part, new)
 
     scale = float(np.abs(value).max(initial=0.0))
-    return value.shape, [Change(derivative(partial(at, k), scale)) for k in range(value.size)]
+    try:
+        return value.shape, [Change(derivative(partial(at, k), scale)) for k in range(value.size)]
+    except InputError as error:
+        raise InputError(f"{OWNER}: {part}: {parameter!r} cannot be varied: {error}") from error
 
 
 def _numbers_along(system: System, part: Any, made: Callable[[float], Any], x: float) -> dict[Key, np.ndarray]:

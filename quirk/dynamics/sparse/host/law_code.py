@@ -6,13 +6,12 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from quirk.fingerprint import fingerprint
 from quirk.forces import ForceElement
 from quirk.forces.calls import WrittenCall, written_calls
 from quirk.forces.law import Layout, run
 from quirk.native import MOST_COMPILED, Native, native
 
-from ..plan.forms import Alike
+from ..plan.forms import Alike, prints_of
 
 # Machine code, and of each function of a user in it whether it is called in Python.
 Made = tuple[Native, tuple[bool, ...]]
@@ -20,15 +19,10 @@ Made = tuple[Native, tuple[bool, ...]]
 
 def law_code(element: ForceElement, layout: Layout, refused: Sequence[bool]) -> Made:
     """Return machine code for the law of an element; built-in elements of the same structure share it."""
-    prints = [fingerprint(value.function) for value in element.functions]
-    try:
-        hash(tuple(prints))
-    except TypeError:
-        prints = [None]
-    if None in prints or not element.built_in:
-        # What a user wrote may do something else than the last time.
+    prints = prints_of(element)
+    if prints is None:
         return _written(element, layout, refused, keep=False)
-    return _shared(element.structure, tuple(prints), layout, tuple(refused), Alike(element))
+    return _shared(element.structure, prints, layout, tuple(refused), Alike(element))
 
 
 @functools.lru_cache(MOST_COMPILED)

@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from quirk.native import Native, written
+from quirk.native import MOST_COMPILED, Native, written
 from quirk.tape import (
     ADD,
     AND,
@@ -102,7 +102,7 @@ PLAIN, BY_M, BY_REST = range(3)
 Term = tuple[float, int, int, int]
 
 
-@functools.cache
+@functools.lru_cache(MOST_COMPILED)
 def series_code(form: Form) -> tuple[Programs, Native]:
     """Return the programs of a form, and their machine code."""
     programs = Programs(form)
@@ -110,7 +110,7 @@ def series_code(form: Form) -> tuple[Programs, Native]:
     def write(context: Any, builder: Any, t: Any, given: Any, _: Any) -> None:
         _Writer(programs, builder, t, given).write()
 
-    return programs, written(write, keep=True)
+    return programs, written(write, keep=not form.of_user)
 
 
 class _Writer:

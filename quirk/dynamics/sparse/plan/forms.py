@@ -47,6 +47,7 @@ class Form:
     inputs : place on the tape of each input, and what it is
     outputs : place on the tape of each output, and what it is
     level : POSE_ROWS, VELOCITY_ROWS or LAW
+    of_user : whether a function of a user is part of it
     """
 
     tape: Tape
@@ -56,6 +57,7 @@ class Form:
     frames: int
     motions: int
     rows: int
+    of_user: bool
 
     @property
     def components(self) -> set[int]:
@@ -92,16 +94,18 @@ class _Recording:
 def relation_form(relation: Relation, layout: relations.Layout, working: bool) -> Form:
     """Return the form of a relation; `working` says whether the power of its rows is asked for."""
     if relation.of_user:
-        return _recorded_relation(relation.function, relation.of_velocities, layout, working)
+        return _recorded_relation(relation.function, relation.of_velocities, layout, working, of_user=True)
     return _shared_relation(relation.function, relation.of_velocities, layout, working)
 
 
 @functools.lru_cache(MOST_COMPILED)
 def _shared_relation(function: Function, of_velocities: bool, layout: relations.Layout, working: bool) -> Form:
-    return _recorded_relation(function, of_velocities, layout, working)
+    return _recorded_relation(function, of_velocities, layout, working, of_user=False)
 
 
-def _recorded_relation(function: Function, of_velocities: bool, layout: relations.Layout, working: bool) -> Form:
+def _recorded_relation(
+    function: Function, of_velocities: bool, layout: relations.Layout, working: bool, *, of_user: bool
+) -> Form:
     made = _Recording()
     relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
     outputs = RecordedArray(made.tape)
@@ -123,7 +127,8 @@ def _recorded_relation(function: Function, of_velocities: bool, layout: relation
         rates = (gradient(row, f, c) * v for f in range(layout.frames) for c, v in enumerate(made.velocity(f)))
         found.append((_sum(rates) * multipliers[row], (POWER_OF_ROW, row, 0)))
     level = VELOCITY_ROWS if of_velocities else POSE_ROWS
-    return Form(made.tape, made.inputs, made.placed(found), level, layout.frames, layout.motions, layout.rows)
+    places = made.placed(found)
+    return Form(made.tape, made.inputs, places, level, layout.frames, layout.motions, layout.rows, of_user)
 
 
 def _input_of_relation(made: _Recording, layout: relations.Layout, index: int) -> Any:
@@ -148,14 +153,23 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
 
 def law_form(element: ForceElement, layout: laws.Layout, working: bool) -> Form:
     """Return the form of the law of an element; `working` says whether the power of its loads is asked for."""
-    prints = [fingerprint(value.function) for value in element.functions]
-    try:
-        hash(tuple(prints))
-    except TypeError:
-        prints = [None]
-    if None in prints or not element.built_in:
+    prints = prints_of(element)
+    if prints is None:
         return _recorded_law(element, layout, working)
-    return _shared_law(element.structure, tuple(prints), layout, working, Alike(element))
+    return _shared_law(element.structure, prints, layout, working, Alike(element))
+
+
+def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
+    """Return what its functions do, by which elements of equal structure share machine code.
+
+    None for an element that a user wrote, and for functions that may do something else than the last time.
+    """
+    prints = tuple(fingerprint(value.function) for value in element.functions)
+    try:
+        hash(prints)
+    except TypeError:
+        return None
+    return None if None in prints or not element.built_in else prints
 
 
 class Alike:
@@ -190,7 +204,7 @@ def _recorded_law(element: ForceElement, layout: laws.Layout, working: bool) -> 
         power = _sum(load * made.velocity(frame)[c] for frame, c, load in loads)
         found.append((power, (POWER_OF_LOADS, 0, 0)))
     places = made.placed(found)
-    return Form(made.tape, made.inputs, places, LAW, layout.frames, layout.motions, 0)
+    return Form(made.tape, made.inputs, places, LAW, layout.frames, layout.motions, 0, element.of_user)
 
 
 class _Smooth(DualCall):

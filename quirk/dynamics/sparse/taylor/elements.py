@@ -33,7 +33,7 @@ def expand_motions(elements: Elements, t: float) -> None:
 
 @kernel
 def level_of(elements: Elements, g: int) -> int:
-    """The level of the rows of a group: 2 of poses, 1 of velocities, 0 of what has no rows."""
+    """The level of the rows of a group: POSE_ROWS, VELOCITY_ROWS or, of what has none, LAW."""
     return elements.groups[GROUP * g + LEVEL]
 
 

@@ -285,7 +285,8 @@ class System:
         """Return a state at rest in which nothing accelerates, with its loads and stability; the system stays as it is.
 
         From far away the way leads downhill, to a stable equilibrium; from near by to the one there, be it stable or
-        not. What is free to be anywhere stays where it is.
+        not. What is free to be anywhere stays where it is. Unilateral constraints push or are open; what closes on the
+        way is found, and small motions are those of what pushes staying closed. Dry friction is left out.
 
         Parameters
         ----------
@@ -296,7 +297,8 @@ class System:
         Returns
         -------
         Equilibrium
-            A `State`, with `loads` of all active constraints by name, `stable`, and `eigenvalues`.
+            A `State`, with `loads` of all active constraints by name, `touching`, the names of the unilateral
+            constraints that push, `stable`, and `eigenvalues`.
 
         Raises
         ------

@@ -208,6 +208,21 @@ def applied_derivative(
     return summed(model, (acts.loads[:, order] for acts in found), order)
 
 
+def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums (n,) of the sizes of what each load alone would do: linear and angular accelerations."""
+    motion, R, n = MotionTower.of(kin, 1), kin.rotation[:-1], len(model.mass)
+    linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
+    for element, rows in model.forces:
+        own, place = np.unique(rows, return_inverse=True)
+        loads = np.zeros((len(own), 6))
+        np.add.at(loads, place, exerted(element, rows, motion, t, 0, kin.angles, kin.internal).loads[:, 0])
+        own, loads = own[own < n], loads[own < n]
+        moments = np.einsum("nji,nj->ni", R[own], loads[:, 3:])
+        linear[own] += np.linalg.norm(loads[:, :3], axis=1) / model.mass[own]
+        angular[own] += np.linalg.norm(np.linalg.solve(model.inertia[own], moments[..., None])[..., 0], axis=1)
+    return linear, angular
+
+
 def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Add up the loads (frames, 6) of all force elements, and gravity: force and torque (n, 3) in N."""
     # The last row collects what acts on the ground.

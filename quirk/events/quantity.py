@@ -140,7 +140,7 @@ class Gap(ForceElement):
 
     coordinates = ("gap",)
     parameters = ("numbers_of_gap", "slack")
-    aside = ("title", "turned_joint")
+    aside: tuple[str, ...] = ("title", "turned_joint")
     drawing = ""
 
     def __init__(self, constraint: Unilateral, number: int, slack: float = 0.0) -> None:

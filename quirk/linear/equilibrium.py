@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quirk.assembly import assemble
+from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.dense.projection import displaced, project
 from quirk.dynamics.directions import Directions
 from quirk.errors import AssemblyError, InputError
+from quirk.forces import Friction
 from quirk.quantities import JointLoad
 from quirk.state import State
 
 from .free import Free
 from .linearisation import linearise
 from .point import Point
+from .pushes import INDIFFERENT, Pushes, far_step, near_step
 from .steady import load_rate
 
 if TYPE_CHECKING:
@@ -31,14 +34,16 @@ MISSED = 1e-8
 # Largest turn, rad, or move, in lengths of the system, in one step.
 LONGEST_STEP = 0.3
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
+# By how much longer moves may be after each step in vain: what falls may have far to fall.
+FASTER = 1.1
 # Within this part an equilibrium is near, and is the one that is meant even if it is not stable.
 NEAR = 1e-3
-# Part of the largest derivative by which steps are slowed down where they miss more,
+# Part of the largest derivative by which steps are slowed down where they miss more.
 SLOWER = 0.1
-# and below which, over the largest, a freedom has no stiffness: it stays where it is.
-INDIFFERENT = 1e-11
 # Real parts above this part of the largest eigenvalue grow.
 GROWS = 1e-9
+# Gaps within this part of the size of the system may share a load.
+CLOSED = 1e-9
 
 
 @dataclass
@@ -48,15 +53,19 @@ class Equilibrium(State):
     Attributes
     ----------
     time : s
+    touching : names of the unilateral constraints that are closed and push
     """
 
     time: float = field(default=0.0, kw_only=True)
+    touching: frozenset[str] = field(default=frozenset(), kw_only=True)
     _system: System = field(default=None, kw_only=True, repr=False)  # type: ignore[assignment]
 
     @cached_property
     def loads(self) -> dict[str, JointLoad]:
-        """Force and torque of every active constraint by name, as of `System.joint_loads`."""
-        return self._system.joint_loads(self, self.time)
+        """Force and torque of every active constraint by name, as of `System.joint_loads`; zero where a gap is open."""
+        found = self._system.joint_loads(self, self.time)
+        none = (one.name for one in self._system.constraints if isinstance(one, Unilateral) and one.name not in found)
+        return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
@@ -71,21 +80,50 @@ class Equilibrium(State):
 
 
 def equilibrium(system: System, start: State, t: float) -> Equilibrium:
-    """Return an equilibrium near a state; see `System.equilibrium`.
+    """Return an equilibrium near a state; see `System.equilibrium`."""
+    rubbing = [force.name for force in system.forces if isinstance(force, Friction)]
+    system = system.without(*rubbing) if rubbing else system
+    pushes = Pushes.of(system)
+    found, best = _search(pushes, _at_rest(system, start, t), t)
+    if best > MISSED:
+        raise InputError(
+            f"{OWNER}: none was found; what is left of the accelerations is {best:.2g} of what the loads alone would "
+            "give. Does something fall freely, or is driven without rest? Else start nearer to it"
+        )
+    own, x = pushes.without(found), _shared(pushes, found, t)
+    held = pushes.closed(system, x)
+    touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
+    return Equilibrium(*own.parts, angles=own.angles, internal=own.internal, time=t, touching=touching, _system=held)
 
-    Steps (k - K) du = g with the accelerations g in free coordinates and their derivative K: Newton's where k is zero.
-    Where K has growing directions, k is more than these, and the step goes downhill as that of a strongly damped motion
-    does, implicitly (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)); but for states so near to an equilibrium that
-    this one is meant. Steps after which more is missing than before make k larger.
+
+def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
+    """Return what unilateral constraints push with at an equilibrium: the least where those that are closed share."""
+    x = pushes.at(state)
+    if not len(x):
+        return x
+    point = Point(pushes.system, state, t)
+    gaps, (g, K, G) = pushes.gaps(point), _accelerations(Free.at(point), len(x))
+    closed = np.abs(gaps) <= CLOSED * pushes.units
+    return near_step(-K, g - G @ x, G, gaps, closed)[1]
+
+
+def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
+    """Return the best state that is found, and how much of the accelerations is left there, over those of loads alone.
+
+    Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K: Newton's where k is
+    zero. Where K has growing directions, k is more than these, and the step goes downhill as that of a strongly damped
+    motion does, implicitly (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)); but for states so near to an equilibrium
+    that this one is meant. Steps after which more is missing than before make k larger. Pushes x of unilateral
+    constraints follow in each step by complementarity (Josephy 1979).
     """
-    state, best, best_step, slower, previous = _at_rest(system, start, t), np.inf, 0, 0.0, np.inf
-    found = state
+    best, best_step, slower, previous, found = np.inf, 0, 0.0, np.inf, state
     for number in range(MOST_STEPS):
-        point = Point(system, state, t)
-        free = Free.at(point)
-        g, K = _accelerations(free)
+        point = Point(pushes.system, state, t)
+        free, x, gaps = Free.at(point), pushes.at(state), pushes.gaps(point)
+        g, K, G = _accelerations(free, len(x))
         size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
         missing = float(np.abs(g).max(initial=0.0)) / size if size > 0 else 0.0
+        missing = max(missing, pushes.missing(x, gaps))
         stays = missing >= best
         if not stays:
             best, best_step, found = missing, number, state
@@ -94,17 +132,24 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
         largest = float(np.abs(K).max())
         slower = max(4.0 * slower, SLOWER * largest) if missing > previous else 0.25 * slower
         previous = missing
-        growing = float(np.linalg.eigvals(K).real.max())
-        downhill = 1.5 * growing if growing > GROWS * largest and missing > NEAR else 0.0
-        step = np.linalg.lstsq((slower * (missing > NEAR) + downhill) * np.eye(len(g)) - K, g, rcond=INDIFFERENT)[0]
-        state = _moved(free, state, step, t)
-    if best > MISSED:
-        raise InputError(
-            f"{OWNER}: none was found; what is left of the accelerations is {best:.2g} of what the loads alone would "
-            "give. Does something fall freely, or is driven without rest? Else start nearer to it"
-        )
-    parts = (np.array(part) for part in found.parts)
-    return Equilibrium(*parts, angles=found.angles, internal=found.internal, time=t, _system=system)
+        alone, near = g - G @ x, missing <= NEAR
+        longer = FASTER ** (number - best_step)
+        k = 0.0 if near else slower + _downhill(point, K, alone, longer, len(x) > 0)
+        B = k * np.eye(len(g)) - K
+        step, x = near_step(B, alone, G, gaps, x > 0) if near or not len(x) else far_step(B, alone, G, gaps)
+        state = pushes.noted(_moved(free, state, step, t, longer), x)
+    return found, best
+
+
+def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
+    """Return by how much steps are to be slowed down, 1/s^2, so that they go downhill."""
+    largest = float(np.abs(K).max())
+    growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())
+    found = 1.5 * growing if growing > GROWS * largest else 0.0
+    # What has no stiffness, such as a free fall, is moved by steps of the size of the system.
+    left = g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0]
+    falling = float(np.abs(left).max(initial=0.0)) / (longer * point.model.length * np.sqrt(point.model.mass.max()))
+    return max(found, falling, INDIFFERENT * largest if definite else 0.0)
 
 
 def _at_rest(system: System, start: State, t: float) -> State:
@@ -122,25 +167,30 @@ def _at_rest(system: System, start: State, t: float) -> State:
     return replace(state, velocity=still.velocity, angular_velocity=still.angular_velocity)
 
 
-def _accelerations(free: Free) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations in free coordinates, then the rates of internal variables; and their derivatives by these."""
+def _accelerations(free: Free, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Accelerations in free coordinates, then rates of internal variables; their derivatives by both, and by pushes.
+
+    The pushes are the last internal variables.
+    """
     point, v = free.point, free.velocities.shape[1]
+    own = point.internal - pushes
     directions = Directions.none(point.model, v + point.internal)
     directions.bodies[:, :6, :v] = free.spread(free.velocities)
     directions.internal[: point.internal, v:] = np.eye(point.internal)
     varied = point.variation(directions)
     p = free.poses.shape[1]
-    K = free.coordinates(varied.bodies, varied.internal)[p:]
+    K = free.coordinates(varied.bodies, varied.internal)[p : p + v + own]
     now = np.zeros((point.bodies, 12, 1))
     now[:, 6:9, 0], now[:, 9:, 0] = point.linear, point.angular
-    return free.coordinates(now, point.internal_rates[:, None])[p:, 0], K
+    g = free.coordinates(now, point.internal_rates[:, None])[p : p + v + own, 0]
+    return g, K[:, : v + own], K[:, v + own :]
 
 
-def _moved(free: Free, state: State, step: np.ndarray, t: float) -> State:
-    """The state after a step along the constraints, which is cut where it is long."""
+def _moved(free: Free, state: State, step: np.ndarray, t: float, longer: float = 1.0) -> State:
+    """The state after a step along the constraints, which is cut where it is long; moves may be so much longer."""
     point, v = free.point, free.velocities.shape[1]
     change = free.spread(free.velocities @ step[:v, None])[..., 0]
-    size = max(np.abs(change[:, :3]).max() / point.model.length, np.abs(change[:, 3:]).max())
+    size = max(np.abs(change[:, :3]).max() / (longer * point.model.length), np.abs(change[:, 3:]).max())
     part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
     for _ in range(20):
         moved = displaced(state, part * change[:, :3], part * change[:, 3:])
@@ -151,7 +201,8 @@ def _moved(free: Free, state: State, step: np.ndarray, t: float) -> State:
     else:
         raise AssemblyError(f"{OWNER}: the constraints could not be followed; start nearer to the equilibrium")
     found = projected.state
-    internal = point.model.carried.numbers(point.model.carried.flat(state))[: point.internal] + part * step[v:]
+    internal = point.model.carried.numbers(point.model.carried.flat(state))[: point.internal].copy()
+    internal[: len(step) - v] += part * step[v:]
     named = {name: internal[where] for name, where in point.model.carried.internal.items()}
     return State(found.position, found.orientation, state.velocity, state.angular_velocity,
                  angles=point.state.angles, internal=named)  # fmt: skip

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quirk import rotation
-from quirk.dynamics.applied import applied_loads
+from quirk.dynamics.applied import gross_accelerations
 from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
 from quirk.errors import InconsistentStateError
 from quirk.state import State
@@ -111,19 +111,17 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the rate, 1/s, at which loads alone would move what they act on: the root of its accelerations."""
+    """Return the rate, 1/s, at which loads alone would move what they act on if none cancelled another."""
     return _scales(point)[0]
 
 
 def _scales(point: Point) -> tuple[float, float]:
     """Rate, 1/s, of loads alone, and of the motion, over the length of the system."""
-    force, torque = applied_loads(point.model, point.t, point.kin)
-    length, model = point.model.length, point.model
-    linear = np.linalg.norm(force, axis=1) / model.mass / length
-    angular = np.linalg.norm(np.linalg.solve(model.inertia, torque[..., None])[..., 0], axis=1)
+    linear, angular = gross_accelerations(point.model, point.t, point.kin)
+    length = point.model.length
     state = point.state
     moving = max(np.abs(state.velocity).max() / length, np.abs(state.angular_velocity).max())
-    return float(np.sqrt(max(linear.max(), angular.max()))), float(moving)
+    return float(np.sqrt(max(linear.max() / length, angular.max()))), float(moving)
 
 
 def rests(point: Point) -> bool:

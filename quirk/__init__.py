@@ -37,6 +37,7 @@ _NAMES = {
     "jets": ["where"],
     "join": ["join"],
     "kinematics": ["kinematics"],
+    "linear.equilibrium_path": ["equilibrium_path"],
     "linear.root_locus": ["root_locus"],
     "load": ["load"],
     "motion": ["Motion"],

@@ -22,6 +22,7 @@ from .inverse_dynamics import inverse_dynamics
 from .jets import where
 from .join import join
 from .kinematics import kinematics
+from .linear.equilibrium_path import equilibrium_path
 from .linear.root_locus import root_locus
 from .load import load
 from .motion import Motion
@@ -50,6 +51,7 @@ __all__ = [
     "StiffnessWarning",
     "System",
     "UnknownNameError",
+    "equilibrium_path",
     "inverse_dynamics",
     "join",
     "kinematics",

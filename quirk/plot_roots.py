@@ -26,3 +26,27 @@ def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str
         ax.grid(alpha=0.3)
         sheet.figure.colorbar(dots, ax=ax, label="parameter")
         return sheet.figure
+
+
+def draw_equilibria(
+    values: np.ndarray, shown: np.ndarray, stable: np.ndarray, turning: list[int], name: str, options: Mapping[str, Any]
+) -> Any:
+    """Draw a quantity (p,) of equilibria over a parameter (p,): unstable parts dashed, turning points as dots."""
+    with drawing("EquilibriumPath.plot", (7, 5), options) as sheet:
+        (ax,) = sheet.axes(over_time=False)
+        for held, line in ((True, "-"), (False, "--")):
+            # A piece between two points is of the kind of either; of turning points that of the other.
+            piece = np.array(
+                [(stable[k] == held) or (stable[k + 1] == held) for k in range(len(values) - 1)], dtype=bool
+            )
+            kind = np.array([(stable[k + 1] if k in turning else stable[k]) == held for k in range(len(values) - 1)])
+            for k in np.flatnonzero(piece & kind):
+                label = ("stable" if held else "unstable") if k == np.flatnonzero(piece & kind)[0] else None
+                ax.plot(values[k : k + 2], shown[k : k + 2], line, color="#1f77b4" if held else "#d62728", label=label)
+        if turning:
+            ax.plot(values[turning], shown[turning], "o", color="black", markersize=4, label="turning point")
+        ax.set_xlabel("parameter")
+        ax.set_ylabel(name)
+        ax.grid(alpha=0.3)
+        ax.legend()
+        return sheet.figure

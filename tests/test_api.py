@@ -93,6 +93,7 @@ NAMES = [
     "after",
     "distance_between",
     "engage",
+    "equilibrium_path",
     "follow",
     "inverse_dynamics",
     "join",

@@ -102,7 +102,7 @@ def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
     if not len(x):
         return x
     point = Point(pushes.system, state, t)
-    gaps, (g, K, G) = pushes.gaps(point), _accelerations(Free.at(point), len(x))
+    gaps, (g, K, G) = pushes.gaps(point), accelerations(Free.at(point), len(x))
     closed = np.abs(gaps) <= CLOSED * pushes.units
     return near_step(-K, g - G @ x, G, gaps, closed)[1]
 
@@ -120,7 +120,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     for number in range(MOST_STEPS):
         point = Point(pushes.system, state, t)
         free, x, gaps = Free.at(point), pushes.at(state), pushes.gaps(point)
-        g, K, G = _accelerations(free, len(x))
+        g, K, G = accelerations(free, len(x))
         size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
         missing = float(np.abs(g).max(initial=0.0)) / size if size > 0 else 0.0
         missing = max(missing, pushes.missing(x, gaps))
@@ -167,7 +167,7 @@ def _at_rest(system: System, start: State, t: float) -> State:
     return replace(state, velocity=still.velocity, angular_velocity=still.angular_velocity)
 
 
-def _accelerations(free: Free, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def accelerations(free: Free, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Accelerations in free coordinates, then rates of internal variables; their derivatives by both, and by pushes.
 
     The pushes are the last internal variables.

@@ -1,0 +1,281 @@
+"""Equilibria over a parameter, followed through turning points by pseudo-arclength continuation (Keller 1977).
+
+Equilibria are g(u, p) = 0 with the accelerations g in free coordinates u. Along the path K du + g_p dp = 0: a step goes
+along this tangent, and Newton's method comes back to the path at right angles to it. g_p alone is from differences; the
+points do not depend on it, nor do turning points, where K is singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from quirk import validate
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.dense.projection import displaced, project
+from quirk.errors import AssemblyError, InputError
+from quirk.state import State
+from quirk.system import System
+
+from .equilibrium import Equilibrium, accelerations, equilibrium
+from .free import Free
+from .linearisation import linearise
+from .point import Point
+from .steady import load_rate
+
+OWNER = "equilibrium_path"
+# Differences by the parameter are over this part of its range.
+DIFFERENCE = 1e-5
+# The path is met within this part of what loads alone would give, or where steps no longer gain.
+FOUND, MISSED, MOST_ITERATIONS = 1e-13, 1e-9, 8
+# Largest angle, rad, between tangents of two points; below half of it steps grow.
+BEND = 0.15
+# Steps shorter than this part of the longest lead nowhere.
+SHORTEST = 1e-6
+# A turning point is found when the parameter's part of the tangent, or the place in a step, is as small as this.
+TURNED, MOST_TRIES = 1e-11, 60
+
+
+@dataclass(frozen=True)
+class EquilibriumPath:
+    """Equilibria over a parameter.
+
+    Attributes
+    ----------
+    values : (p,) of the parameter
+    states : p equilibria, each a `State` with `loads`, `eigenvalues` and `stable`
+    turning : numbers of those at which the parameter turns back
+    """
+
+    values: np.ndarray
+    states: list[Equilibrium]
+    turning: list[int]
+    _systems: list[System] = field(repr=False)
+
+    @cached_property
+    def stable(self) -> np.ndarray:
+        """Whether no small motion grows, (p,) bool; at turning points round-off decides."""
+        return np.array([state.stable for state in self.states])
+
+    def of(self, name: str) -> np.ndarray:
+        """Return a quantity such as "hinge.angle" or "hinge.force.x" along the path, (p,)."""
+        pairs = zip(self._systems, self.states, strict=True)
+        return np.array([linearise(s, e.copy(), 0.0, outputs=[name]).output_values[0] for s, e in pairs])
+
+    def plot(self, name: str, **options: Any) -> Any:
+        """Draw a quantity over the parameter, unstable parts dashed; `options` as of `Result.plot`."""
+        from quirk.plot_roots import draw_equilibria
+
+        return draw_equilibria(self.values, self.of(name), self.stable, self.turning, name, options)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A state with a value of the parameter, g and K there, and the tangent: of bodies and internal, and of p."""
+
+    value: float
+    state: State
+    system: System
+    free: Free
+    g: np.ndarray
+    K: np.ndarray
+    size: float
+
+    @property
+    def missing(self) -> float:
+        """What is left of the accelerations."""
+        return float(np.abs(self.g).max(initial=0.0)) / self.size if self.size > 0 else 0.0
+
+
+# A direction: of the bodies (n, 6), of internal variables (k,), and of the parameter over its range.
+_Tangent = tuple[np.ndarray, np.ndarray, float]
+
+
+class _Follower:
+    def __init__(self, build: Callable[[float], Any], span: float) -> None:
+        self.build, self.span = build, span
+
+    def made(self, value: float) -> tuple[System, State]:
+        """The system at a value, and where to start."""
+        made = self.build(value)
+        system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+        if not isinstance(system, System) or not isinstance(state, State | None):
+            raise InputError(f"{OWNER}: build must return a System, or a System and a State; got {made!r}")
+        if any(isinstance(one, Unilateral) and system.is_active(one.name) for one in system.constraints):
+            raise InputError(f"{OWNER}: unilateral constraints are not followed; use one-sided springs in their place")
+        return system, system.initial_state() if state is None else system.checked(state)
+
+    def place(self, value: float, state: State, system: System | None = None) -> _Place:
+        """What is at a state, brought onto the constraints at a value."""
+        system = self.made(value)[0] if system is None else system
+        kept = system.plant.solver().verdict(state, 0.0).kept
+        projected = project(system.model, system.plant.metric, state, 0.0, kept) if system.model.rows else None
+        if projected is None and system.model.rows:
+            raise AssemblyError(f"{OWNER}: the constraints could not be followed")
+        parts = state.parts if projected is None else (*projected.state.parts[:2], *state.parts[2:])
+        state = State(*parts, angles=state.angles, internal=state.internal)
+        point = Point(system, state, 0.0)
+        free = Free.at(point)
+        g, K, _ = accelerations(free, 0)
+        size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
+        return _Place(value, point.state, system, free, g, K, size)
+
+    def slope(self, at: _Place) -> np.ndarray:
+        """By how much g changes over the range of the parameter."""
+        h, found = DIFFERENCE * self.span, []
+        for value in (at.value + h, at.value - h):
+            there = self.place(value, at.state)
+            now = np.zeros((there.free.point.bodies, 12, 1))
+            now[:, 6:9, 0], now[:, 9:, 0] = there.free.point.linear, there.free.point.angular
+            rates = there.free.point.internal_rates[:, None]
+            found.append(at.free.coordinates(now, rates)[at.free.poses.shape[1] :, 0])
+        return np.asarray((found[0] - found[1]) / (2 * DIFFERENCE))
+
+    def tangent(self, at: _Place, slope: np.ndarray, ahead: _Tangent | None) -> _Tangent:
+        """The direction of the path of size 1, on from another, or towards the end of the range."""
+        unit, v = self._unit(at), at.free.velocities.shape[1]
+        along = np.linalg.svd(np.column_stack([at.K * unit, slope]))[2][-1]
+        bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
+        found = bodies, unit * along[v:-1], float(along[-1])
+        sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
+        return found if sign >= 0 else (-bodies, -found[1], -found[2])
+
+    def moved(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
+        """The point of the path after a step along a tangent; AssemblyError where there is none."""
+        state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
+        now = self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
+        slope, best = self.slope(now), now
+        for _ in range(MOST_ITERATIONS):
+            if now.missing <= FOUND:
+                return now
+            unit, v = self._unit(now), now.free.velocities.shape[1]
+            row = self._row(now, tangent)
+            A = np.vstack([np.column_stack([now.K * unit, slope]), row])
+            step = np.linalg.lstsq(A, -np.append(now.g, 0.0), rcond=None)[0]
+            change = now.free.spread(now.free.velocities @ (unit * step[:v, None]))[..., 0]
+            state = displaced(now.state, change[:, :3], change[:, 3:])
+            now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span)
+            if now.missing >= 0.5 * best.missing and best.missing < MISSED:
+                return best if now.missing > best.missing else now
+            best = now if now.missing < best.missing else best
+        if best.missing < MISSED:
+            return best
+        raise AssemblyError(f"{OWNER}: no equilibrium is found near {now.value:g}")
+
+    def _with(self, before: _Place, moved: State, internal: np.ndarray, value: float) -> _Place:
+        carried, own = before.system.model.carried, before.free.point.internal
+        numbers = carried.numbers(carried.flat(before.state))[:own] + internal
+        named = {name: numbers[where] for name, where in carried.internal.items()}
+        return self.place(value, State(*moved.parts, angles=before.state.angles, internal=named))
+
+    def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
+        """A direction in the free coordinates of a place, in units of the length of the system and the range."""
+        bodies, internal, of_parameter = direction
+        whole = np.zeros((len(bodies), 12, 1))
+        whole[:, 6:, 0] = bodies
+        inner = at.free.coordinates(whole, internal[:, None])[at.free.poses.shape[1] :, 0]
+        return np.append(inner / self._unit(at), of_parameter)
+
+    @staticmethod
+    def _unit(at: _Place) -> float:
+        return float(at.system.model.length * np.sqrt(at.system.model.mass.max()))
+
+
+def equilibrium_path(
+    build: Callable[[float], Any], start: float, stop: float, *, step: float = 0.05, most: int = 1000
+) -> EquilibriumPath:
+    """Return the equilibria of a system over a parameter, followed also where the parameter turns back.
+
+    Parameters
+    ----------
+    build : function of a value
+        Returns the system, or a pair of the system and a state. The path begins at the equilibrium near to that at
+        `start`. The system has the same parts at all values, and no unilateral constraints.
+    start, stop : the path is followed until it comes to `stop`, or as far to the other side of `start`
+    step : the longest step, as a part of the range and of the size of the system
+    most : points at most
+
+    Raises
+    ------
+    InputError
+        If there is no equilibrium at `start`, the path cannot be followed, or `build` returns something else.
+    """
+    first, last = (validate.number(OWNER, name, x) for name, x in (("start", start), ("stop", stop)))
+    if first >= last and first <= last:
+        raise InputError(f"{OWNER}: start and stop must differ; got {start!r} and {stop!r}")
+    longest, most = validate.positive(OWNER, "step", step), validate.whole(OWNER, "most", most)
+    follower = _Follower(build, last - first)
+    system, state = follower.made(first)
+    here = follower.place(first, equilibrium(system, state, 0.0), system)
+    tangent = follower.tangent(here, follower.slope(here), None)
+    places, turning, length = [here], list[int](), 0.25 * longest
+    while len(places) < most:
+        try:
+            there = follower.moved(here, tangent, length)
+            ahead = follower.tangent(there, follower.slope(there), tangent)
+            bend = np.arccos(np.clip(follower._row(there, tangent) @ follower._row(there, ahead), -1, 1))
+        except (AssemblyError, InputError) as error:
+            bend, trouble = np.inf, error
+        if bend > BEND:
+            length *= 0.5
+            if length < SHORTEST * longest:
+                why = trouble if np.isinf(bend) else "it has a corner or branches"
+                raise InputError(f"{OWNER}: the path cannot be followed beyond {here.value:g}: {why}")
+            continue
+        if tangent[2] * ahead[2] < 0:
+            turning.append(len(places))
+            places.append(_where(follower, here, tangent, length, lambda place, along: along[2], ahead[2]))
+        progress = (there.value - first) / (last - first)
+        if abs(progress) > 1:
+            places.append(_at_value(follower, here, tangent, length, last if progress > 0 else 2 * first - last, there))
+            break
+        places.append(there)
+        here, tangent = there, ahead
+        length = min(longest, length * (1.5 if bend < 0.5 * BEND else 1.0))
+    return _as_path(places, turning)
+
+
+def _where(
+    follower: _Follower,
+    here: _Place,
+    tangent: _Tangent,
+    length: float,
+    function: Callable[[_Place, _Tangent], float],
+    at_end: float,
+) -> _Place:
+    """The point within a step where a function of it and of its tangent is zero, by the Illinois method."""
+    a, b, fa, fb = 0.0, length, function(here, tangent), at_end
+    for _ in range(MOST_TRIES):
+        middle = (a * fb - b * fa) / (fb - fa)
+        place = follower.moved(here, tangent, middle)
+        value = function(place, follower.tangent(place, follower.slope(place), tangent))
+        if abs(value) <= TURNED or abs(middle - b) <= TURNED * length:
+            break
+        if value * fb < 0:
+            a, fa = b, fb
+        else:
+            fa *= 0.5
+        b, fb = middle, value
+    return place
+
+
+def _at_value(
+    follower: _Follower, here: _Place, tangent: _Tangent, length: float, value: float, there: _Place
+) -> _Place:
+    """The point within a step that belongs to a value of the parameter."""
+    span = follower.span
+    return _where(
+        follower, here, tangent, length, lambda place, _: (place.value - value) / span, (there.value - value) / span
+    )
+
+
+def _as_path(places: list[_Place], turning: list[int]) -> EquilibriumPath:
+    states = [
+        Equilibrium(*place.state.parts, angles=place.state.angles, internal=place.state.internal, _system=place.system)
+        for place in places
+    ]
+    return EquilibriumPath(np.array([place.value for place in places]), states, turning, [p.system for p in places])

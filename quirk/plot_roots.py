@@ -34,15 +34,15 @@ def draw_equilibria(
     """Draw a quantity (p,) of equilibria over a parameter (p,): unstable parts dashed, turning points as dots."""
     with drawing("EquilibriumPath.plot", (7, 5), options) as sheet:
         (ax,) = sheet.axes(over_time=False)
-        for held, line in ((True, "-"), (False, "--")):
-            # A piece between two points is of the kind of either; of turning points that of the other.
-            piece = np.array(
-                [(stable[k] == held) or (stable[k + 1] == held) for k in range(len(values) - 1)], dtype=bool
-            )
-            kind = np.array([(stable[k + 1] if k in turning else stable[k]) == held for k in range(len(values) - 1)])
-            for k in np.flatnonzero(piece & kind):
-                label = ("stable" if held else "unstable") if k == np.flatnonzero(piece & kind)[0] else None
-                ax.plot(values[k : k + 2], shown[k : k + 2], line, color="#1f77b4" if held else "#d62728", label=label)
+        # A piece between two points is of the kind of its first one; behind a turning point, of its second.
+        kinds = np.array([stable[k + 1] if k in turning else stable[k] for k in range(len(values) - 1)], dtype=bool)
+        for held, line, colour in ((True, "-", "#1f77b4"), (False, "--", "#d62728")):
+            own = np.flatnonzero(kinds == held)
+            ends = np.zeros(len(values), dtype=bool)
+            ends[own] = ends[own + 1] = True
+            if own.size:
+                label = "stable" if held else "unstable"
+                ax.plot(np.where(ends, values, np.nan), np.where(ends, shown, np.nan), line, color=colour, label=label)
         if turning:
             ax.plot(values[turning], shown[turning], "o", color="black", markersize=4, label="turning point")
         ax.set_xlabel("parameter")

@@ -75,7 +75,7 @@ def test_references(name, digits):
     assert result.statistics.rejected <= 0.15 * result.statistics.steps  # at tolerances of round-off
 
 
-@pytest.mark.parametrize("rtol", [1e-6, 1e-10, 1e-14])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-10, 1e-13, 2e-14, 1e-14, 5e-15])
 def test_singular_configurations_are_passed(rtol):
     """Two parallelograms that lie flat ten times; series near there are full of round-off across the constraints."""
     data = load("fourbar2")

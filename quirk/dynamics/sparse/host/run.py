@@ -146,12 +146,13 @@ class CompiledRun:
         self._gap = settings.gap
         if not self._functions.count or isinstance(method, Taylor):
             self.settings = settings._replace(gap=np.inf)
-        self._room = max(1, min(ROOM // solver.size, MOST_ROOM))
+        room = max(1, min(ROOM // solver.size, MOST_ROOM))
+        self._room = room if asked is None else max(1, min(room, len(asked)))
         self.stepper = stepper_of(solver, method)
         self.watch = Watch(guards, solver)
         self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
-        self._trail = aligned(self._room * (STEP_HEAD + solver.size) if trailing else 0)
+        self._trail = aligned(room * (STEP_HEAD + solver.size) if trailing else 0)
         self._entry_steps = FIRST_ENTRY_STEPS
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:

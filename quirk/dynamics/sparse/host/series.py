@@ -20,6 +20,7 @@ from ...as_relations import as_relations
 from ...layout import KINEMATICS_SIZE, SPIN
 from ...model import Model, PlacedRelation
 from ..kernels.applied import ELEMENT_SIZE, INPUT
+from ..kernels.bodies import KIN
 from ..plan.forms import Form, law_form, relation_form
 from ..taylor.tables import (
     AT_FIXED,
@@ -116,21 +117,21 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     constraints = len(groups)
     groups += _grouped(laws)
     entries, used, kept = [], 0, []
-    places: list[float] = []
+    places: list[int] = []
     for group in groups:
         form = group[0].form
         programs, code = series_code(form)
         entries.append((code.address, form.level, len(places), used))
         filled = list(group) + [group[0]] * (WIDTH - len(group))
         places += [member.places[k] for k in range(len(group[0].places)) for member in filled]
-        places += [float(k < len(group)) for k in range(WIDTH)]
+        places.append(len(group))
         used += programs.size(orders)
         kept.append(code)
     numbers, taylor = aligned(used), np.zeros(orders * len(motions))
     count = solver.size - solver.slots.first_carried
     bodies, carried = aligned(2 * orders * len(solver.work.kin)), aligned(2 * orders * count)
-    desk, at = np.zeros(DESK, dtype=np.int64), _places(places)
-    desk[SIZE], desk[COUNT], desk[ORDERS] = len(solver.work.kin), count, orders
+    desk, at = np.zeros(DESK, dtype=np.int64), np.array(places, dtype=np.int64)
+    desk[SIZE], desk[COUNT], desk[ORDERS] = KIN, count, orders
     addressed = {
         AT_MOTIONS: taylor, AT_FIXED: fixed, AT_FIXED_OF_LAWS: solver.applied.table.inputs,
         AT_MULTIPLIERS: solver.work.x, AT_RIGHT_SIDES: solver.work.rhs,
@@ -156,14 +157,6 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     return ElementTables(table, bodies, carried, (kept, fixed, solver.applied.table.inputs, solver.work))
 
 
-def _places(entries: Sequence[float]) -> np.ndarray:
-    """Places as integers, and numbers by which loads count, floats, as they are in memory."""
-    made = np.array([int(x) for x in entries], dtype=np.int64)
-    counting = np.array([isinstance(x, float) for x in entries], dtype=bool)
-    made.view(float)[counting] = [x for x in entries if isinstance(x, float)]
-    return made
-
-
 def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
     """All rows as members of groups, the functions of time that they follow, and their numbers."""
     model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
@@ -184,7 +177,7 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
         rows = range(placed.rows.start, placed.rows.stop)
         works = [-1 if work is None else work for _ in rows]
         members.append(Member(form, (
-            first, *(slots.offset(body, KINEMATICS_SIZE) for body in placed.bodies),
+            first, *(slots.offset(body, orders * KINEMATICS_SIZE) for body in placed.bodies),
             *(orders * (len(motions) + m) for m in range(layout.motions)),
             *(int(row_lane[row]) for row in rows), 0, -1, *works,
         )))  # fmt: skip
@@ -204,7 +197,7 @@ def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
         variables = carried.internal.get(element.name, slice(0, 0))
         members.append(Member(law_form(element, layout, work is not None), (
             int(solver.applied.table.entries[ELEMENT_SIZE * e + INPUT]),
-            *(slots.offset(body, KINEMATICS_SIZE) for body in bodies),
+            *(slots.offset(body, orders * KINEMATICS_SIZE) for body in bodies),
             *(orders * (len(motions) + m) for m in range(layout.motions)),
             variables.start, -1 if work is None else work,
         )))  # fmt: skip

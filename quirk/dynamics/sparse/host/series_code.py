@@ -151,14 +151,13 @@ class _Writer:
         for place in lines:
             if self.tape.lines[place][0] == INPUT:
                 self.values[place] = self._input(place)
-        outputs = self._outputs()
         sums = {} if program == FIRST else self._sums(lines)
         for place in lines:
             if self.tape.lines[place][0] != INPUT:
                 self.values[place] = self._value(place) if program == FIRST else self._coefficient(place, sums)
         if program != GOAL:
             self._keep(lines)
-        self._hand_on(outputs)
+        self._hand_on(self._outputs())
 
     # Arrays.
 
@@ -214,7 +213,7 @@ class _Writer:
         return self._row_slot(self.form.rows) + behind
 
     @property
-    def _mask_slot(self) -> int:
+    def _count_slot(self) -> int:
         return self._variable_slot(2 + self.form.rows)
 
     # Inputs.
@@ -485,25 +484,18 @@ class _Writer:
                 self.build.store(self.values[place], slot, align=8)
 
     def _outputs(self) -> list[tuple[int, Any]]:
-        """Outputs of this program, with the places to which they go read beforehand."""
+        """Outputs of this program."""
         kinds = {
             FIRST: (LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW),
             LOADS: (LOAD, RATE, POWER_OF_LOADS),
             GOAL: (RESIDUAL,),
             AFTER: (POWER_OF_ROW,),
         }.get(self.program, ())
-        found = [
+        return [
             (place, source)
             for place, source in self.form.outputs
             if source[0] in kinds and (self.program in (FIRST, GOAL) or not self.tape.steady[place])
         ]
-        for _, source in found:
-            for lane in range(WIDTH):
-                self._place(self._slot_of(*source), lane)
-        if found and self.program != GOAL:
-            mask = self.build.gep(self.places, [_word(WIDTH * self._mask_slot)])
-            self.mask = self._load(self.build.bitcast(mask, VECTOR.as_pointer()))
-        return found
 
     def _slot_of(self, kind: int, which: int, frame: int) -> int:
         """Where in `places` stands to which an output goes."""
@@ -514,39 +506,65 @@ class _Writer:
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
 
     def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Add loads, rates and powers, and write right-hand sides."""
-        for place, (kind, which, frame) in outputs:
-            if kind == RESIDUAL:
-                self._right_side(place, which)
-            else:
-                self._add(self._times(self.mask, self.values[place]), kind, which, frame)
+        """Add loads, rates and powers, and write right-hand sides, of as many lanes as have an element."""
+        if not outputs:
+            return
+        build = self.build
+        with build.goto_entry_block():
+            found = build.alloca(ir.ArrayType(VECTOR, len(outputs)))
+            found.align = 8 * WIDTH
+        for n, (place, (kind, _, _)) in enumerate(outputs):
+            pointer = build.gep(found, [_index(0), _index(n)])
+            build.store(self._right_side(place) if kind == RESIDUAL else self._added(place, kind), pointer, align=8)
+        numbers = build.bitcast(found, DOUBLE.as_pointer())
+        count = build.load(build.gep(self.places, [_word(WIDTH * self._count_slot)]))
+        before, body, after = build.block, build.append_basic_block(), build.append_basic_block()
+        build.branch(body)
+        build.position_at_end(body)
+        lane = build.phi(WORD)
+        lane.add_incoming(_word(0), before)
+        self._hand_on_lane(outputs, lane, numbers)
+        following = build.add(lane, _word(1))
+        lane.add_incoming(following, body)
+        build.cbranch(build.icmp_unsigned("<", following, count), body, after)
+        build.position_at_end(after)
 
-    def _right_side(self, place: int, row: int) -> None:
-        # -(k - 1) k Phi_k, or -k psi_k.
-        build, factor = self.build, self._minus(_lanes(0.0), self.order)
+    def _hand_on_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
+        """Add or write, of one lane, the outputs of which there are eight numbers each."""
+        build = self.build
+        starts: dict[int, Any] = {}
+        for n, (_, (kind, which, frame)) in enumerate(outputs):
+            slot = self._slot_of(kind, which, frame)
+            if slot not in starts:
+                starts[slot] = build.load(build.gep(self.places, [build.add(_word(WIDTH * slot), lane)]))
+            x = build.load(build.gep(numbers, [build.add(_word(WIDTH * n), lane)]))
+            array, offset = self._target(kind, which)
+            pointer = build.gep(self._array(array), [build.add(starts[slot], offset)])
+            build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
+
+    def _target(self, kind: int, which: int) -> tuple[int, Any]:
+        """The array to which an output goes, and how far behind the place of its lane."""
+        build = self.build
+        if kind == RESIDUAL:
+            return AT_RIGHT_SIDES, _word(0)
+        if kind == LOAD:
+            return AT_BODIES, build.add(build.mul(self.k, self.desk[SIZE]), _word(WIDTH * (FORCE + which)))
+        following = build.mul(build.add(self.k, _word(1)), self.desk[COUNT])
+        return AT_CARRIED, build.add(following, _word(which if kind == RATE else 0))
+
+    def _right_side(self, place: int) -> Any:
+        """What the rows of one order are to be: -(k - 1) k Phi_k, or -k psi_k."""
+        factor = self._minus(_lanes(0.0), self.order)
         if self.form.level == POSE_ROWS:
             factor = self._times(factor, self._minus(self.order, _lanes(1.0)))
-        found = self._times(factor, self._now(place))
-        base = self._array(AT_RIGHT_SIDES)
-        for lane in range(WIDTH):
-            pointer = build.gep(base, [self._place(self._row_slot(row), lane)])
-            build.store(build.extract_element(found, _index(lane)), pointer)
+        return self._times(factor, self._now(place))
 
-    def _add(self, lanes: Any, kind: int, which: int, frame: int) -> None:
-        build = self.build
+    def _added(self, place: int, kind: int) -> Any:
+        """What an output adds: a load, or to what is carried the integral of its rate."""
         if kind == LOAD:
-            base = self._array(AT_BODIES)
-            offset = build.add(build.mul(self.k, self.desk[SIZE]), _word(WIDTH * (FORCE + which)))
-        else:
-            base = self._array(AT_CARRIED)
-            following = build.add(self.k, _word(1))
-            offset = build.add(build.mul(following, self.desk[COUNT]), _word(which if kind == RATE else 0))
-            lanes = build.fdiv(lanes, self._splat(build.uitofp(following, DOUBLE)))
-        slot = self._slot_of(kind, which, frame)
-        for lane in range(WIDTH):
-            pointer = build.gep(base, [build.add(self._place(slot, lane), offset)])
-            x = build.extract_element(lanes, _index(lane))
-            build.store(build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
+            return self.values[place]
+        following = self.build.uitofp(self.build.add(self.k, _word(1)), DOUBLE)
+        return self.build.fdiv(self.values[place], self._splat(following), flags=FLAGS)
 
     # Arithmetic.
 

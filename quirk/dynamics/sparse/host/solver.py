@@ -150,8 +150,10 @@ class Solver:
         if not len(self.tables.nodes.rows):
             return 0
         self._forget()
-        states = [*self._nearby(y, t), y]
-        ranks = [self.count(state, t) for state in states]
+        states, ranks = [y], [self.count(y, t)]
+        if ranks[0] < self.model.rows:
+            states = [*self._nearby(y, t), y]
+            ranks = [self.count(state, t) for state in states]
         self.counts[BEST_RANK] = max(ranks)
         # Where the state itself is singular, the choice is made next to it.
         if not self._choose(y, t):

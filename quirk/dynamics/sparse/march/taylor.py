@@ -21,7 +21,7 @@ from ..kernels.work import LEAST
 from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair, expand
 from ..taylor.tables import Elements
-from .control import in_piece, keeps_to_constraints
+from .control import choose_end, in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, H, Run, Settings, T
 
@@ -53,10 +53,13 @@ KNOWN = 6
 # Steps are so long that the last terms are this part of the tolerance, so that the errors of many steps stay below it.
 LAST_TERMS = 0.1
 # Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
-NEARLY_DEPENDENT = 1e-3
+NEARLY_DEPENDENT = 1e-2
 # There round-off grows from order to order, as it does not elsewhere, and a series of fewer terms may reach farther. It
 # is taken if that is so much farther; and not fewer than so many terms.
 FARTHER, FEWEST = 1.2, 4
+# A step that ends so close to a singular configuration that the next reaches less than this part of it goes further by
+# this factor, to pass: its last terms are then about the tolerance.
+STUCK, FURTHER = 0.5, 1.1
 # The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
 # tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.
 ASTRAY = 3.0
@@ -108,7 +111,7 @@ def reach(
     take_terms(coefficients, stepper.elements.orders, order, change)
     rtol, atol = settings.rtol, settings.atol
     longest = length_for(stretch(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), order)
-    split = keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
+    split = nearly_dependent(mechanism, settings)
     for level in (POSES, VELOCITIES):
         power = order if level == POSES else order - 1
         motion_of(constants, y, change, level, mechanism.work.motion)
@@ -119,6 +122,12 @@ def reach(
             along = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
             longest = min(longest, length_for(along, power))
     return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), order - 1))
+
+
+@kernel
+def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether rows are about to become dependent at the state evaluated last."""
+    return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
 
 
 @kernel
@@ -139,17 +148,17 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
 def take_terms(coefficients: Pair, orders: int, order: int, change: np.ndarray) -> None:
     """Fill `change`, a change of state, with the coefficients of one order of poses and one less of all else."""
     bodies, carried = coefficients
-    size, count = bodies.shape[0] // orders, carried.shape[0] // orders
-    for block in range(size // KIN):
-        s, o = block * STATE, order * size + block * KIN
+    blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
+    for block in range(blocks):
+        s, o = block * STATE, (block * orders + order) * KIN
         r = load3(bodies, o + 8 * POSITION_TERM)
         store3(change, s + 8 * POSITION, r)
         store3(change, s + 8 * VELOCITY, times(r, 1.0 * order))
-        store3(change, s + 8 * OMEGA, load3(bodies, o - size + 8 * OMEGA_TERM))
+        store3(change, s + 8 * OMEGA, load3(bodies, o - KIN + 8 * OMEGA_TERM))
         store(change, s + 8 * ORIENTATION, load(bodies, o + 8 * QUATERNION))
         store3(change, s + 8 * (ORIENTATION + 1), load3(bodies, o + 8 * (QUATERNION + 1)))
     for o in range(0, count, 8):
-        store(change, size // KIN * STATE + o, load(carried, (order - 1) * count + o))
+        store(change, blocks * STATE + o, load(carried, (order - 1) * count + o))
 
 
 @kernel
@@ -166,10 +175,9 @@ def sum_up(stepper: Series, run: Run, h: float, state: np.ndarray) -> None:
     orders, which = stepper.elements.orders, stepper.known[HALF]
     first, length = half(stepper, which, True), stepper.bodies.shape[0] // 2
     bodies = stepper.bodies[first : first + length]
-    size = length // orders
     last = int(stepper.known[LAST])
-    state_at(bodies, size, last, h, state)
-    first, behind = half(stepper, which, False), size // KIN * STATE
+    state_at(bodies, orders, last, h, state)
+    first, behind = half(stepper, which, False), length // (orders * KIN) * STATE
     count = stepper.carried.shape[0] // 2 // orders
     for o in range(0, count, 8):
         lanes = splat(0.0)
@@ -194,16 +202,31 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         clock[T_NEW] = clock[T] + h
         if not clock[T_NEW] > clock[T]:
             return np.inf
+    if not arrive(mechanism, stepper, settings, run, h):
+        return np.inf
+    if settings.fixed > 0:
+        return 0.0
+    if nearly_dependent(mechanism, settings) and known[NEXT_LONGEST] < STUCK * h and h >= known[LONGEST]:
+        clock[H] = FURTHER * h
+        h = choose_end(settings, run)
+        if not arrive(mechanism, stepper, settings, run, h):
+            return np.inf
+    return defect(mechanism, stepper, settings, run, h) / ASTRAY
+
+
+@kernel
+def arrive(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float) -> bool:
+    """Fill the state at the end of a step, its rates and its series; returns whether there is such a state."""
     sum_up(stepper, run, h, run.y_new)
     if not land(mechanism, settings, run):
-        return np.inf
-    t = in_piece(run, clock[T_NEW])
+        return False
+    t = in_piece(run, run.clock[T_NEW])
     slope_at(mechanism, settings, run, t, run.y_new, stepper.ahead, projects(mechanism, settings, run))
     if run.stop[0] != 0:
-        return np.inf
+        return False
     # First, while the multipliers of the evaluation are there.
     find(mechanism, stepper, settings, True, t, run.y_new, stepper.ahead)
-    return defect(mechanism, stepper, settings, run, h) / ASTRAY if settings.fixed == 0 else 0.0
+    return True
 
 
 @kernel
@@ -214,12 +237,12 @@ def defect(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, 
     """
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     first, length = half(stepper, stepper.known[HALF], True), stepper.bodies.shape[0] // 2
-    bodies, size = stepper.bodies[first : first + length], length // stepper.elements.orders
-    for block in range(size // KIN):
-        k, s, zero = block * KIN, block * STATE, splat(0.0)
+    bodies, orders = stepper.bodies[first : first + length], stepper.elements.orders
+    for block in range(length // (orders * KIN)):
+        k, s, zero = block * orders * KIN, block * STATE, splat(0.0)
         linear = angular = zero, zero, zero
         for m in range(last, 0, -1):
-            r, omega = load3(bodies, m * size + k + 8 * POSITION_TERM), load3(bodies, m * size + k + 8 * OMEGA_TERM)
+            r, omega = load3(bodies, k + m * KIN + 8 * POSITION_TERM), load3(bodies, k + m * KIN + 8 * OMEGA_TERM)
             if m > 1:
                 linear = plus(times(linear, h), times(r, m * (m - 1.0)))
             if m < last:

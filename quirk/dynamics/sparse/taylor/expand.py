@@ -22,7 +22,7 @@ from ..kernels.factorisation import solve_rows
 from ..kernels.impose import clear, impose, wrenches
 from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
-from .bodies import accelerate, begin, clear_loads, release, spin, turn
+from .bodies import advance, begin, clear_loads, release
 from .elements import BYTES, expand_motions, level_of, run
 from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, Elements
 
@@ -48,13 +48,13 @@ def expand(
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
     elements.desk[AT_BODIES] = elements.first_bodies + BYTES * second * bodies.shape[0]
     elements.desk[AT_CARRIED] = elements.first_carried + BYTES * second * carried.shape[0]
-    size, count, behind = work.kin.shape[0], carried.shape[0] // orders, constants.shape[0] // CON * STATE
-    begin(constants, y, slope, work.kin, bodies)
+    count, behind = carried.shape[0] // orders, constants.shape[0] // CON * STATE
+    begin(constants, y, slope, work.kin, bodies, orders)
     for o in range(0, carried.shape[0], 8):
         # Rates will be added.
         store(carried, o, load(y, behind + o) if o < count else splat(0.0))
     expand_motions(elements, t)
-    clear_loads(bodies, size, 0)
+    clear_loads(bodies, orders, 0)
     for g in range(elements.groups.shape[0] // GROUP):
         run(elements, g, FIRST, t, 0)
         if level_of(elements, g) == POSE_ROWS:
@@ -67,25 +67,21 @@ def expand(
 @kernel
 def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: float, k: int) -> None:
     """Fill coefficient k of accelerations and multipliers, and with them what is one and two orders on."""
-    constants, work = mechanism.constants, mechanism.work
-    size = work.kin.shape[0]
-    clear_loads(bodies, size, k)
+    constants, work, orders = mechanism.constants, mechanism.work, elements.orders
+    clear_loads(bodies, orders, k)
     for g in range(elements.groups.shape[0] // GROUP):
         level = level_of(elements, g)
         if level > 0:
             run(elements, g, SHAPE, t, k + level - 1)
         run(elements, g, LOADS, t, k)
-    accelerate(constants, bodies, size, k)
-    turn(bodies, size, k + 2)
-    if elements.spinning:
-        spin(bodies, size, k + 1)
+    advance(constants, bodies, orders, k, elements.spinning)
     if elements.constraints == 0:
         return
     clear(work.rhs)
     for g in range(elements.constraints):
         run(elements, g, GOAL, t, k + level_of(elements, g))
     answer(mechanism)
-    release(constants, work.wrench, bodies, size, k)
+    release(constants, work.wrench, bodies, orders, k)
     for g in range(elements.constraints):
         run(elements, g, AFTER, t, k)
 

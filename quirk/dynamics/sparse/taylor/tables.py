@@ -1,8 +1,8 @@
 """The tables of constraints and force elements whose Taylor series are found, in groups of like elements.
 
-Beside them kernels are handed two arrays of Taylor coefficients, one order after the other: `bodies`, as
-`quirk.dynamics.layout` says, with the quaternion and J omega in place of the metric; and `carried`, of the numbers
-that are carried beside the bodies, their count rounded up to a multiple of eight.
+Beside them kernels are handed two arrays of Taylor coefficients: `bodies`, of each block of eight one order after the
+other, as `quirk.dynamics.layout` says, with the quaternion and J omega in place of the metric; and `carried`, of the
+numbers that are carried beside the bodies, one order after the other, their count rounded up to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ LAW, VELOCITY_ROWS, POSE_ROWS = range(3)
 CODE, LEVEL, PLACES, NUMBERS = range(4)
 GROUP = 4
 
-# Entries of the desk, which machine code is handed: the program and the order; elements of one order of `bodies` and of
-# `carried`, and how many orders; then addresses: of the places and the numbers of the group; of the coefficients of
-# bodies, of what is carried, of functions of time; of fixed numbers of relations and of laws; of multipliers, and of
-# right-hand sides.
+# Entries of the desk, which machine code is handed: the program and the order; elements from one order to the next of
+# `bodies` and of `carried`, and how many orders; then addresses: of the places and the numbers of the group; of the
+# coefficients of bodies, of what is carried, of functions of time; of fixed numbers of relations and of laws; of
+# multipliers, and of right-hand sides.
 (
     PROGRAM, ORDER, SIZE, COUNT, ORDERS, AT_PLACES, AT_NUMBERS, AT_BODIES, AT_CARRIED, AT_MOTIONS, AT_FIXED,
     AT_FIXED_OF_LAWS, AT_MULTIPLIERS, AT_RIGHT_SIDES,
@@ -45,7 +45,7 @@ class Elements(NamedTuple):
     groups (GROUP each): integers as above, those of constraints first · constraints: how many groups these are ·
     spinning: whether any depends on angular velocities · places: of each group eight for each of these: the first of
     its fixed numbers; the bodies of all frames; motions; multipliers; the first internal variable; the work of the
-    element, and of its rows; then eight numbers by which its loads count, 1.0, or 0.0 where there is no element ·
+    element, and of its rows; then how many elements there are, whose lanes come first ·
     numbers: what groups keep · motions, taylor (motions orders,): functions of time of all elements, and their
     coefficients · desk, handed (DESK,): the same numbers, as integers and as doubles, for calls · first_places,
     first_numbers, first_bodies, first_carried: addresses of these arrays · orders

@@ -94,6 +94,8 @@ def of_joint(view: JointView, result: Result) -> str:
         "velocity, frame i": (view.velocity, "m/s"),
         "angular velocity, frame i": (view.angular_velocity, "rad/s"),
     }
+    if view.of.effort_unit is not None and small(result):
+        quantities["effort"] = view.effort, view.of.effort_unit
     ends = f"{view.of.body_i.name} to {view.of.body_j.name}"
     if not small(result):
         loads = note(f"loads: {LEFT_OUT}.force() and .torque()")

@@ -117,6 +117,7 @@ FLOORS = [
         "plot_roots",
         "plot_spectrum",
         "still",
+        "outlines",
         "animate",
         "in_between",
         "notebook",

@@ -26,6 +26,7 @@ _NAMES = {
         "InconsistentStateError",
         "InputError",
         "QuirkError",
+        "SaveWarning",
         "SimulationError",
         "SeriesWarning",
         "StiffnessWarning",

@@ -342,6 +342,14 @@ class Result:
         return self._by_name([segment.joint_loads for segment in self.segments])
 
     @cached_property
+    def multipliers(self) -> dict[str, np.ndarray]:
+        """Multipliers (nt, m) of the rows of each constraint by name; zero while it is not active."""
+        return self._by_name([
+            {name: segment.dynamics.multipliers[:, rows] for name, rows in segment.model.joint_rows.items()}
+            for segment in self.segments
+        ])  # fmt: skip
+
+    @cached_property
     def load_derivatives(self) -> dict[str, np.ndarray]:
         """Force and torque (nt, 2, K, 3) in N of each constraint by name, with derivatives up to the second."""
         return self._by_name([segment.load_derivatives for segment in self.segments])

@@ -75,6 +75,7 @@ NAMES = [
     "Rope",
     "RollingDisk",
     "Screw",
+    "SaveWarning",
     "SeriesWarning",
     "SimulationError",
     "Spherical",

@@ -48,20 +48,28 @@ class Equilibrium(State):
     Attributes
     ----------
     time : s
+    residual : what is left of accelerations, as a part of what the loads alone would give
+    system : System
     """
 
     time: float = field(default=0.0, kw_only=True)
-    _system: System = field(default=None, kw_only=True, repr=False)  # type: ignore[assignment]
+    residual: float = field(default=0.0, kw_only=True)
+    system: System = field(default=None, kw_only=True, repr=False)  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        from .report import report
+
+        return report(self)
 
     @cached_property
     def loads(self) -> dict[str, JointLoad]:
         """Force and torque of every active constraint by name, as of `System.joint_loads`."""
-        return self._system.joint_loads(self, self.time)
+        return self.system.joint_loads(self, self.time)
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues of small motions about it, complex, 1/s, by size."""
-        return linearise(self._system, self.copy(), self.time).eigenvalues
+        return linearise(self.system, self.copy(), self.time).eigenvalues
 
     @property
     def stable(self) -> bool:
@@ -104,7 +112,14 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
             "give. Does something fall freely, or is driven without rest? Else start nearer to it"
         )
     parts = (np.array(part) for part in found.parts)
-    return Equilibrium(*parts, angles=found.angles, internal=found.internal, time=t, _system=system)
+    return Equilibrium(
+        *parts,
+        angles=found.angles,
+        internal=found.internal,
+        time=t,
+        residual=float(best) if np.isfinite(best) else 0.0,
+        system=system,
+    )
 
 
 def _at_rest(system: System, start: State, t: float) -> State:

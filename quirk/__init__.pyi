@@ -25,6 +25,7 @@ from .kinematics import kinematics
 from .linear.root_locus import root_locus
 from .load import load
 from .motion import Motion
+from .objective import Objective
 from .result import Result
 from .simulate import simulate
 from .state import State
@@ -42,6 +43,7 @@ __all__ = [
     "InconsistentStateError",
     "InputError",
     "Motion",
+    "Objective",
     "QuirkError",
     "Result",
     "SeriesWarning",

@@ -82,6 +82,7 @@ FLOORS = [
         "frictionless",
         "resting",
         "sensitivity",
+        "objective",
         "trail",
     },
     {"importers", "modelfile", "load", "checkpoints"},

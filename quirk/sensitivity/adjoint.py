@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from quirk.dynamics.directions import Directions
 from quirk.dynamics.sparse.host.adjoint import Reversed
 from quirk.dynamics.sparse.host.variation import Steps, Varied
 from quirk.errors import InputError
@@ -19,7 +19,7 @@ from quirk.result import Result
 from quirk.trail import Stretch
 
 from .along import check_rows
-from .change import as_changes, directions_of, motions_of, start_of
+from .change import Change, as_changes, directions_of, motions_of, start_of
 from .judged import Judge
 from .parameters import Parameter
 
@@ -37,9 +37,7 @@ class Gradient:
     def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
         ends = np.cumsum([0, *(len(one.changes) for one in parameters)])
         self.value = value
-        self._found = {
-            one.key: found[ends[n] : ends[n + 1]].reshape(one.shape) for n, one in enumerate(parameters)
-        }
+        self._found = {one.key: found[ends[n] : ends[n + 1]].reshape(one.shape) for n, one in enumerate(parameters)}
 
     @property
     def parameters(self) -> list[Any]:
@@ -83,10 +81,9 @@ def gradient_of(
     directions, motions = directions_of(plant.model, changes), motions_of(plant.model, changes)
     rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
     back = Reversed(plant.solver(), TABLEAUX[phases.method], rates, keeps)
-    bodies, internal = start_of(plant.model, changes)
-    start = as_changes(plant.model, stretch.start, bodies, internal)
+    start = _start(stretch, changes)
     if stretch.steps is not None and back.solver.redundant:
-        _check(stretch, phases, start, directions, motions, changes)
+        _check(stretch, phases, [change for change in changes if change.motions or change.reshapes])
     judge = Judge(result.system, segment, plant, back, changes)
     value, slopes = objective.judged(judge.values(objective.quantities))
     sources, found = judge.pulled_back(slopes)
@@ -100,7 +97,7 @@ def gradient_of(
 def _one(stretches: Sequence[Stretch]) -> Stretch:
     """All stretches as one."""
     first = stretches[0]
-    for before, after in zip(stretches, stretches[1:], strict=False):
+    for before, after in itertools.pairwise(stretches):
         if before.plant is not after.plant or not np.array_equal(before.end, after.start):
             named = ", ".join(guard.title for guard in before.hit) or "what happens"
             raise InputError(
@@ -130,16 +127,19 @@ def _up_to_last(steps: Steps, times: np.ndarray, last: np.ndarray) -> tuple[Step
     return Steps(steps.trail[:count], last, steps.angles), rows
 
 
-def _check(
-    stretch: Stretch,
-    phases: Phases,
-    start: np.ndarray,
-    directions: Directions,
-    motions: Sequence[Any],
-    changes: Sequence[Any],
-) -> None:
+def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:
+    """How the state (D, 13 n + k) at the start changes, before constraints are looked at."""
+    model = stretch.plant.model
+    return as_changes(model, stretch.start, *start_of(model, changes))
+
+
+def _check(stretch: Stretch, phases: Phases, changes: Sequence[Change]) -> None:
     """Raise InputError if redundant rows contradict each other along a change: seen where the run starts."""
+    if not changes:
+        return
     assert stretch.steps is not None
+    model, start = stretch.plant.model, _start(stretch, changes)
+    directions, motions = directions_of(model, changes), motions_of(model, changes)
     settings, steps = phases.settings, stretch.steps
     course = Varied(
         stretch.plant.solver(), TABLEAUX[phases.method], (settings.alpha, settings.beta), settings.interval > 0
@@ -149,5 +149,3 @@ def _check(
     times, states = np.array([stretch.t]), stretch.start[None]
     at, _ = course.along(first, start, directions, motions, times, states)
     check_rows(stretch, course, at[:, 0], directions, changes)
-
-

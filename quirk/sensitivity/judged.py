@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +59,12 @@ class Judge:
         self._listed = quantities(OWNER, ARGUMENT, self._points[0], names)
         for one in self._listed:
             self._check(one)
-        return np.array([[self._read(point, one, 0)[0] for one in self._listed] for point in self._points])
+        return np.array(
+            [
+                [one.read(_changes(point, Directions.none(point.model, 0)))[0] for one in self._listed]
+                for point in self._points
+            ]
+        )
 
     def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return derivatives by states (nt, 13 n + k) and by parameters (D,), from those (nt, q) by quantities."""
@@ -84,17 +89,6 @@ class Judge:
                 f'{OWNER}: "{one.name}": gradients are of quantities of poses and velocities, not of loads or energies'
             )
 
-    def _read(self, point: Point, one: Named, count: int, directions: Directions | None = None) -> tuple[float, np.ndarray]:
-        """The value of a quantity, and how it changes."""
-        given = Directions.none(point.model, count) if directions is None else directions
-        nothing = np.zeros((0,))
-        still = Variation(given, Tangent(*[nothing] * 5), np.zeros_like(given.bodies), np.zeros((0, given.count)))
-        changes = Changes(point, still)
-        value, moved = one.read(changes)
-        if directions is not None and isinstance(one.of, Quantity):
-            moved = moved[: given.count]
-        return value, moved
-
     def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
         """Add the derivatives by a state (13 n + k,) of a quantity, times a number."""
         model = point.model
@@ -104,7 +98,7 @@ class Judge:
         for k, row in enumerate(bodies):
             directions.bodies[row, :, FREEDOMS * k : FREEDOMS * (k + 1)] = np.eye(FREEDOMS)
         directions.internal[:, FREEDOMS * len(bodies) :] = np.eye(internal)
-        moved = slope * self._read(point, one, 0, directions)[1]
+        moved = slope * one.read(_changes(point, directions))[1]
         for k, row in enumerate(bodies):
             own, of_body = moved[FREEDOMS * k : FREEDOMS * (k + 1)], into[STATE_SIZE * row : STATE_SIZE * (row + 1)]
             of_body[:3] += own[SHIFT]
@@ -120,20 +114,27 @@ class Judge:
 
     def _by_parameters(self, point: Point, one: Named, changes: Sequence[Change]) -> np.ndarray:
         """How a quantity changes at the same state."""
-        directions = directions_of(point.model, changes)
-        directions = replace(directions, bodies=np.zeros_like(directions.bodies))
-        moved = self._read(point, one, 0, directions)[1]
-        if isinstance(one.of, Quantity):
-            still = Variation(directions, Tangent(*[np.zeros(0)] * 5), np.zeros_like(directions.bodies), np.zeros((0, 0)))
-            moved = moved + explicit_changes(one.of, Changes(point, still), changes)
-        return moved
+        along = _changes(point, directions_of(point.model, changes))
+        moved = one.read(along)[1]
+        return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved
 
 
-def _parts(one: Named) -> list[object]:
-    return list(one.of.parts.values()) if isinstance(one.of, Quantity) else [one.of.of]
+def _changes(point: Point, directions: Directions) -> Changes:
+    """Changes along directions of poses and velocities; those of accelerations are not asked for."""
+    nothing, internal = np.zeros(0), np.zeros((0, directions.count))
+    tangent = Tangent(nothing, nothing, nothing, nothing, nothing)
+    return Changes(point, Variation(directions, tangent, np.zeros_like(directions.bodies), internal))
+
+
+def _parts(one: Named) -> list[Any]:
+    return list(one.of.parts.values()) if isinstance(one.of, Quantity) else [_element(one)]
+
+
+def _element(one: Named) -> Any:
+    """The element of whose coordinate a quantity is."""
+    return one.of.of if isinstance(one.of, Reading) else one.of
 
 
 def _rows(point: Point, one: Named) -> list[int]:
     """The numbers of the bodies that a quantity is of, each once."""
-    element = one.of if isinstance(one.of, Quantity) else one.of.of
-    return sorted(set(rows_of(point, element)))
+    return sorted(set(rows_of(point, _element(one))))

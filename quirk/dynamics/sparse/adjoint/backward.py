@@ -1,9 +1,9 @@
 """The adjoint of a run, compiled: weights of its states carried back over the steps that it took.
 
-Weights of a state at the end of a step give those of the slopes at its stages, and these, last stage first, those of the
-stages themselves: the transposed Runge-Kutta step, exact for the states that the run computed (Hager, Runge-Kutta methods
-in optimal control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are computed anew from the
-state at the start of the step, so that one state for each step is all that is stored.
+Weights of a state at the end of a step give those of the slopes at its stages, and these, last stage first, those of
+the stages themselves: the transposed Runge-Kutta step, exact for the states that the run computed (Hager, Runge-Kutta
+methods in optimal control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are computed anew
+from the state at the start of the step, so that one state for each step is all that is stored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from quirk.compiled import entry, kernel
 from quirk.integrators.combinations import Weights, combine
-from quirk.lanes import at, load, splat, store
+from quirk.lanes import at, load, store
 from quirk.record import record
 
 from ..kernels.applied import refer
@@ -33,8 +33,8 @@ class Adjoint(NamedTuple):
     pull: Pull · weights: of the Runge-Kutta method, s stages · alpha, beta: Baumgarte's rates, 1/s · projects: whether
     the run keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`,
     and behind them the state at their end · rows (steps + 1,): which of the `sources` (nt size,), weights that states
-    have by themselves, is that of the start of each step and of the end, or -1 · states, slopes, given (s size,): at the
-    stages, and weights of slopes · now, more (size,): weights of the state, and scratch
+    have by themselves, is that of the start of each step and of the end, or -1 · states, slopes, given (s size,): at
+    the stages, and weights of slopes · now, more (size,): weights of the state, and scratch
     """
 
     pull: Pull

@@ -126,9 +126,7 @@ def laws_back(
 
 
 @kernel
-def relations_back(
-    mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool
-) -> None:
+def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
     """Pull back the weights of rows and, if `loaded`, those of the loads that their multipliers exert."""
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):

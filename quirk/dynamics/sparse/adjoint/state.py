@@ -1,7 +1,7 @@
 """What y' and the projection onto the constraints pull back at one state, in kernels.
 
-Accelerations change by P M^-1 (dQ) - M^-1 A^T S^-1 (dlevels), with P the projection onto what constraints allow. That is
-symmetric but for M, so weights of accelerations go through the same solve: it gives weights of loads and, as its
+Accelerations change by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projection onto what constraints allow and
+S = A M^-1 A^T. So weights of accelerations go through the same solve: it gives weights of loads and, as its
 multipliers, those of rows. Elements pull these back, and what bodies need for their inertia likewise.
 """
 
@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import add, at, load, put, splat, store
+from quirk.lanes import add, at, put, splat, store
 from quirk.record import record
 
-from ... import layout
 from ...layout import FACTOR, GRAVITY, INVERSE_FACTOR, INVERSE_MASS, MASS, MOMENT, OMEGA, ORIENTATION, POSITION, UNLIKE
 from ...layout import VELOCITY as SPEED
 from ...vectors import add3, cross, dot, minus, plus, three, times, turned
@@ -25,7 +24,7 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
 from ..tangent.bodies import columns_of, matrix_times, move
 from ..tangent.find import take_motion
-from ..tangent.tables import LEVELS, MOVING, SEED, Tangents
+from ..tangent.tables import LEVELS, Tangents
 from .elements import OF_BODY, ON_BODY, Sums, laws_back, relations_back
 
 # Derivatives by the numbers of each slot: its mass and, by rows, its inertia.
@@ -168,9 +167,7 @@ def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndar
 
 
 @kernel
-def pull_landing(
-    mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray
-) -> None:
+def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
     """Turn the weights `now` of changes on the constraints at a state y, evaluated last, into those before landing."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     stand(mechanism, pull, y, ydot)

@@ -116,7 +116,9 @@ class Reversed:
         trail[: steps.trail.size] = steps.trail.ravel()
         trail[steps.trail.size + STEP_HEAD :] = last
         laws, relations = (Sought.of(directions, motions, of_relations) for of_relations in (False, True))
-        adjoint, kept = self._adjoint(trail, rows, self._to_lanes(sources), max(rank, self._best), laws, relations, motions)
+        adjoint, kept = self._adjoint(
+            trail, rows, self._to_lanes(sources), max(rank, self._best), laws, relations, motions
+        )
         at_once = max(1, BETWEEN_LOOKS // (4 * self._weights.stages * solver.size))
         for final in range(count, 0, -at_once):
             with solver.applied.calling():

@@ -41,6 +41,7 @@ _NAMES = {
     "linear.root_locus": ["root_locus"],
     "load": ["load"],
     "motion": ["Motion"],
+    "objective": ["Objective"],
     "result": ["Result"],
     "simulate": ["simulate"],
     "state": ["State"],

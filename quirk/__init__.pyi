@@ -26,6 +26,7 @@ from .kinematics import kinematics
 from .linear.root_locus import root_locus
 from .load import load
 from .motion import Motion
+from .objective import Objective
 from .result import Result
 from .simulate import simulate
 from .state import State
@@ -43,6 +44,7 @@ __all__ = [
     "InconsistentStateError",
     "InputError",
     "Motion",
+    "Objective",
     "QuirkError",
     "Result",
     "SaveWarning",

@@ -57,6 +57,7 @@ NAMES = [
     "KnifeEdge",
     "Latch",
     "Motion",
+    "Objective",
     "OneSided",
     "Planar",
     "PointGravity",

@@ -93,6 +93,7 @@ FLOORS = [
         "frictionless",
         "resting",
         "sensitivity",
+        "objective",
         "trail",
     },
     {"importers", "modelfile", "load", "checkpoints"},

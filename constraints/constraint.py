@@ -53,6 +53,8 @@ class Constraint(Sealed):
     aligned_axes: tuple[int, ...] = ()
     # The angle of its frames that follows a motion: about which axis, and the motion.
     driven: tuple[int, Motion] | None = None
+    # Whether the row of a driver of one coordinate is of squares: that of the coordinate less that of its motion.
+    of_squares: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Count the rows of a class that lists its primitives."""
@@ -85,6 +87,14 @@ class Constraint(Sealed):
     def bodies(self) -> tuple[Body | Ground, ...]:
         """Body i, body j, and others if there are more."""
         return tuple(body for body, _ in self.ends)
+
+    @property
+    def effort_unit(self) -> str | None:
+        """Unit of the effort of a driver of one coordinate, "N" or "N m"; None for all other constraints."""
+        if len(self.primitives) != 1 or not isinstance(row := self.primitives[0], Relation):
+            return None
+        single = len(row.labels) == len(row.motions) == 1 and not row.of_user
+        return ("N", "N m")[row.units[0]] if single else None
 
     def __str__(self) -> str:
         return f'{type(self).__name__} "{self.name}"'

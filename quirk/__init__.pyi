@@ -9,6 +9,7 @@ from .errors import (
     InconsistentStateError,
     InputError,
     QuirkError,
+    SaveWarning,
     SeriesWarning,
     SimulationError,
     StiffnessWarning,
@@ -26,6 +27,7 @@ from .linear.equilibrium_path import equilibrium_path
 from .linear.root_locus import root_locus
 from .load import load
 from .motion import Motion
+from .objective import Objective
 from .result import Result
 from .simulate import simulate
 from .state import State
@@ -43,8 +45,10 @@ __all__ = [
     "InconsistentStateError",
     "InputError",
     "Motion",
+    "Objective",
     "QuirkError",
     "Result",
+    "SaveWarning",
     "SeriesWarning",
     "SimulationError",
     "State",

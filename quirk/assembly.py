@@ -73,16 +73,15 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
     """Return the joint whose frames point most against each other, and by what angle, if there is one."""
-    kin = Kinematics.of(state)
-    worst = None
-    for constraint, (i, j) in system.model.joint_bodies:
-        for c in constraint.aligned_axes:
-            axis_i = kin.rotation[i] @ constraint.frame_i.matrix[:, c]
-            axis_j = kin.rotation[j] @ constraint.frame_j.matrix[:, c]
-            angle = float(np.arctan2(np.linalg.norm(np.cross(axis_i, axis_j)), axis_i @ axis_j))
-            if angle > np.pi / 2 and (worst is None or angle > worst[1]):
-                worst = constraint, angle
-    return worst
+    aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
+    if not aligned:
+        return None
+    rotation = Kinematics.of(state).rotation
+    axes = np.array([[joint.frame_i.matrix[:, c], joint.frame_j.matrix[:, c]] for joint, _, c in aligned])
+    x, y = np.moveaxis(np.einsum("kfab,kfb->kfa", rotation[np.array([ij for _, ij, _ in aligned])], axes), 1, 0)
+    angle = np.arctan2(np.linalg.norm(np.cross(x, y), axis=1), np.einsum("ka,ka->k", x, y))
+    worst = int(np.argmax(angle))
+    return (aligned[worst][0], float(angle[worst])) if angle[worst] > np.pi / 2 else None
 
 
 def check_consistent(system: System, state: State, t: float) -> None:

@@ -230,10 +230,15 @@ def finish(ax: Axes, title: str, unit: str, label: str = TIME) -> None:
 
 
 def add_legend(ax: Axes, *, inside: bool = False) -> None:
-    """Write the names of curves beside axes or inside, as many as there is room for, and those of events below."""
+    """Write the names of curves beside axes or inside, as many as there is room for, and those of events below.
+
+    Of one curve alone, whose name the axes have as their title, it is not written again.
+    """
     handles, labels = ax.get_legend_handles_labels()
     both = list(zip(handles, labels, strict=True))
     curves, marks = ([pair for pair in both if is_mark(pair[0]) is wanted] for wanted in (False, True))
+    if len(curves) == 1 and curves[0][1] == ax.get_title():
+        curves = []
     room = MOST_NAMES - len(marks)
     if len(curves) > room:
         rest = len(curves) - room + 1

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from .errors import InputError
 from .figures import Sheet, draw_largest, finish, shown
 from .health import health
-from .quantities_by_name import FREE, Curve, curve
+from .quantities_by_name import Curve, curve
 from .result import BodyView, JointView, Result
+from .views import FREE
 
 LETTERS = "xyz"
 # What is dense, and grows with the cube of this number, is made of no more rows.
@@ -76,9 +77,7 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
 
 def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]]:
     """Names of joints by the kind of their free coordinate."""
-    every = [
-        c for c in result.system.constraints if any(getattr(c, axis, None) is not None for axis, _, _ in FREE.values())
-    ]
+    every = [c for c in result.system.constraints if any(getattr(c, axis, None) is not None for axis in FREE.values())]
     if joints is None:
         chosen = every
     else:
@@ -89,7 +88,7 @@ def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]
         chosen = [one for one in every if one in named]
     if not chosen:
         raise InputError(f"{owner}: there is no joint with a free rotation or translation")
-    return {kind: [c.name for c in chosen if getattr(c, axis, None) is not None] for kind, (axis, _, _) in FREE.items()}
+    return {kind: [c.name for c in chosen if getattr(c, axis, None) is not None] for kind, axis in FREE.items()}
 
 
 def draw_quantities(sheet: Sheet, result: Result, curves: list[Curve]) -> None:

@@ -47,8 +47,10 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
         energies.plot(result.time, values, label=label)
     finish(energies, "energy since the start", "J", "")
     missing = np.abs(power.balance)
-    rest.semilogy(result.time, np.where(missing > 0, missing, np.nan), ".", markersize=2, label="missing")
-    rest.axhline(power.uncertainty, color="k", linestyle="--", linewidth=0.8, label="uncertainty of the work")
+    rest.semilogy(result.time, np.where(missing > 0, missing, np.nan), ".", markersize=3, label="missing")
+    # What the run has integrated with the motion is not uncertain.
+    if power.uncertainty > 0:
+        rest.axhline(power.uncertainty, color="k", linestyle="--", linewidth=0.8, label="uncertainty of the work")
     finish(rest, "balance", "J")
 
 

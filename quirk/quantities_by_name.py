@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,11 @@ import numpy as np
 
 from . import validate
 from .errors import InputError
+from .forces import Controller
+from .forces.joint_actuation import Actuated
 from .result import BodyView, JointView, Result
+from .view_of_forces import UNITS, unit_of_coordinate
+from .views import FREE
 
 LETTERS = "xyz"
 OF_BODIES = {
@@ -33,9 +39,8 @@ OF_JOINTS = {
 OF_FORCES = {"force": "N", "torque": "N m"}
 # What some quantities are called in short.
 SHORT = {"speed": "velocity", "angular_speed": "angular_velocity", "distance": "displacement"}
-# Free coordinates of joints: the axis that a joint has of each, the vectors of value and rate, and their units.
-FREE = {"angle": ("rotation_axis", "rotation", "rad"), "travel": ("translation_axis", "displacement", "m")}
-RATES = {"displacement": "velocity", "rotation": "rotation_rate"}
+# Units of free coordinates of joints.
+OF_FREE = {"angle": "rad", "travel": "m"}
 ENERGIES = ("kinetic", "potential", "total")
 # What follows from what by differentiation, for phase portraits.
 RATE_OF = {
@@ -70,6 +75,7 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
       "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with a letter or without;
       "distance"; the name alone stands for the angle or else the travel;
     * of a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
+    * of an actuator, or a driver of one coordinate, "effort": force or torque along what it drives, with its sign;
     * of all that does work "power".
     """
     if isinstance(what, tuple | list):
@@ -90,7 +96,7 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
         letter, (name, _, rest) = rest, name.rpartition(".")
     found = _of(result, name, rest) if name in known else None
     if found is None:
-        raise InputError(f'{owner}: there is no quantity "{what}"; {_choices(result, name if name in known else None)}')
+        raise InputError(f'{owner}: there is no quantity "{what}"{_hint(result, what, known)}')
     values, unit = found
     if values.ndim == 1:
         if letter is not None:
@@ -132,7 +138,7 @@ def _alone(owner: str, result: Result, name: str) -> Curve:
         found = _of(result, name, kind)
         if found is not None:
             return Curve(f"{name}.{kind}", found[1], found[0])
-    raise InputError(f'{owner}: say what of "{name}" is meant; {_choices(result, name)}')
+    raise InputError(f'{owner}: say what of "{name}" is meant; there are: {", ".join(_choices(result, name))}')
 
 
 def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
@@ -146,6 +152,8 @@ def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
     if isinstance(view, JointView):
         if rest.removesuffix("_rate") in FREE:
             return _free(view, rest)
+        if rest == "effort" and view.of.effort_unit is not None:
+            return view.effort, view.of.effort_unit
         if vector not in OF_JOINTS:
             return None
         values = getattr(view, vector)
@@ -154,34 +162,53 @@ def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
         return getattr(view, rest)(), OF_FORCES[rest]
     if rest == "energy":
         return view.energy, "J"
+    if rest == "effort" and isinstance(view.of, Actuated | Controller):
+        return view.effort, "N m" if view.of.rotates else "N"
     coordinate = rest.removesuffix("_rate")
     if coordinate in getattr(view.of, "coordinates", ()):
-        length = "m" if coordinate in ("length", "travel", "translation", "distance") else "rad"
-        is_rate = rest != coordinate
-        return (view.rate(coordinate) if is_rate else view.coordinate(coordinate)), length + ("/s" if is_rate else "")
+        unit = unit_of_coordinate(view.of, coordinate)
+        return (
+            (view.rate(coordinate), UNITS[unit]["m/s"]) if rest != coordinate else (view.coordinate(coordinate), unit)
+        )
     return None
 
 
 def _free(view: JointView, rest: str) -> tuple[np.ndarray, str] | None:
-    axis_name, vector, unit = FREE[rest.removesuffix("_rate")]
-    axis = getattr(view.of, axis_name, None)
-    if axis is None:
+    kind = rest.removesuffix("_rate")
+    if getattr(view.of, FREE[kind], None) is None:
         return None
-    if rest.endswith("_rate"):
-        return getattr(view, RATES[vector])[:, axis], f"{unit}/s"
-    return getattr(view, vector)[:, axis], unit
+    return getattr(view, rest), OF_FREE[kind] + ("/s" if rest != kind else "")
 
 
-def _choices(result: Result, name: str | None) -> str:
-    """What there is, for messages."""
-    if name is None:
-        return 'a quantity is "time", "energy.total", or a part and what is meant of it, such as "rod.position.x"'
+def _choices(result: Result, name: str) -> list[str]:
+    """What there is of a part, for messages."""
     view = result[name]
     if isinstance(view, BodyView):
         words = [f"{vector}.x" for vector in OF_BODIES] + ["speed", "angular_speed"]
     elif isinstance(view, JointView):
-        free = [kind for kind, (axis, _, _) in FREE.items() if getattr(view.of, axis, None) is not None]
+        free = [kind for kind, axis in FREE.items() if getattr(view.of, axis, None) is not None]
         words = [*free, *(f"{kind}_rate" for kind in free), *(f"{vector}.x" for vector in OF_JOINTS), "distance"]
+        words += ["effort"] if view.of.effort_unit is not None else []
     else:
-        words = ["force.x", "torque.x", "energy", "power", *getattr(view.of, "coordinates", ())]
-    return "there are: " + ", ".join(f"{name}.{word}" for word in words)
+        words = ["force.x", "torque.x", "energy", "power"]
+        words += [f"{name}{rate}" for name in getattr(view.of, "coordinates", ()) for rate in ("", "_rate")]
+        words += ["effort"] if isinstance(view.of, Actuated | Controller) else []
+    return [f"{name}.{word}" for word in words]
+
+
+def _hint(result: Result, what: str, known: Collection[str]) -> str:
+    """What may be meant by a name that stands for no quantity, and what there is."""
+    pieces = what.split(".")
+    heads = [".".join(pieces[:count]) for count in range(len(pieces), 0, -1)]
+    name = next((head for head in heads if head in known), None)
+    if name is None:
+        close = difflib.get_close_matches(pieces[0], known, n=1)
+        if not close:
+            return '; a quantity is "time", "energy.total", or a part and what is meant of it, such as "rod.position.x"'
+        name = close[0]
+        what = ".".join([name, *pieces[1:]])
+    choices = _choices(result, name)
+    every = choices + [f"{one[:-1]}{letter}" for one in choices if one.endswith(".x") for letter in LETTERS[1:]]
+    close = [what] if what in every else difflib.get_close_matches(what, choices, n=1)
+    meant = f'; did you mean "{close[0]}"?' if close else ""
+    return f"{meant} There are: {', '.join(choices)}" if meant else f"; there are: {', '.join(choices)}"

@@ -90,6 +90,12 @@ def rebuilt_configuration(description: Mapping[str, Any], system: System, events
     return Configuration(active, idle, tuple(others.items()))
 
 
+def lost_parts(descriptions: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what functions of events have put in, which cannot be made again."""
+    others = [one for each in descriptions for one in each["others"] if one["by"] == "function"]
+    return list(dict.fromkeys(one["what"] for one in others))
+
+
 def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the names of the events whose actions have put in parts."""
     return {part["event"] for one in descriptions for part in one["others"] if part["by"] == "action"}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .instants import Instants
     from .mobility import Mobility
     from .plot import Plotter
+    from .sensitivity.adjoint import Gradient
     from .sensitivity.found import Sensitivities
     from .system import System
     from .viewer.handle import View
@@ -103,6 +104,7 @@ class Result:
     events : what happened along it, in the order of time: see `Happening`
     options : the arguments of each of the runs that it is made of
     sensitivities : derivatives by parameters, or None
+    judged : a number that the run is judged by with its gradient, or None
     """
 
     def __init__(
@@ -120,6 +122,7 @@ class Result:
         self.status = status
         self._mobilities: dict[int, Mobility] = {}
         self.sensitivities: Sensitivities | None = None
+        self.judged: Gradient | None = None
 
     @cached_property
     def time(self) -> np.ndarray:
@@ -143,6 +146,15 @@ class Result:
                 'Result: sensitivity: the run has none: name parameters, simulate(..., sensitivities=[("rod", "mass")])'
             )
         return self.sensitivities
+
+    @property
+    def gradient(self) -> Gradient:
+        """The objective that `simulate` was given, with its derivatives by parameters."""
+        if self.judged is None:
+            raise InputError(
+                "Result: gradient: the run has none: simulate(..., objective=quirk.Objective(...), sensitivities=[...])"
+            )
+        return self.judged
 
     @property
     def model(self) -> Model:
@@ -340,6 +352,14 @@ class Result:
     def joint_loads(self) -> dict[str, np.ndarray]:
         """Force and torque (nt, 2, 3) in N of each constraint by name; zero while it is not active."""
         return self._by_name([segment.joint_loads for segment in self.segments])
+
+    @cached_property
+    def multipliers(self) -> dict[str, np.ndarray]:
+        """Multipliers (nt, m) of the rows of each constraint by name; zero while it is not active."""
+        return self._by_name([
+            {name: segment.dynamics.multipliers[:, rows] for name, rows in segment.model.joint_rows.items()}
+            for segment in self.segments
+        ])  # fmt: skip
 
     @cached_property
     def load_derivatives(self) -> dict[str, np.ndarray]:

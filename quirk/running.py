@@ -22,10 +22,12 @@ from .integrators import IntegrationError
 from .interruption import Held, within_a_call
 from .legged import LeggedRun
 from .legs import Leg
+from .objective import Objective
 from .phases import Phases
 from .progress import ProgressLine
 from .result import Result
 from .segment import Segment
+from .sensitivity.adjoint import gradient_of
 from .sensitivity.along import sensitivities_of
 from .sensitivity.parameters import Parameter
 from .state import STATE_SIZE, Kinematics, State
@@ -42,10 +44,11 @@ def computed(
     written: Checkpoint | None,
     progress: bool | None,
     varied: Sequence[Parameter] = (),
+    objective: Objective | None = None,
 ) -> Result:
     """Run to the end, or go on to it from what is written down; whatever stops it, what was computed is not lost.
 
-    The result of a complete run has sensitivities by what is `varied`.
+    The result of a complete run has sensitivities by what is `varied` or, with an objective, the gradient of that.
     """
     settings, statistics = phases.settings, phases.statistics
     started, before = time.perf_counter(), statistics.wall_time
@@ -76,7 +79,10 @@ def computed(
                 check_kept(completed, "simulate")
         if varied:
             assert isinstance(run, HybridRun) and run.trail is not None
-            completed.sensitivities = sensitivities_of(completed, run.trail.stretches, phases, varied)
+            if objective is None:
+                completed.sensitivities = sensitivities_of(completed, run.trail.stretches, phases, varied)
+            else:
+                completed.judged = gradient_of(completed, run.trail.stretches, phases, varied, objective)
         return completed
     except KeyboardInterrupt:
         if within_a_call():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .constraints import Constraint, Drawing, Joint
 from .constraints.primitives import DOT1
 from .constraints.relation import FORCE, Relation
 from .in_between import poses, stretches
+from .outlines import Outline
 from .round_parts import round_faces
 from .scene_forces import ForceLines
 
@@ -86,6 +88,11 @@ class Scene:
         self.half = float(0.55 * (self.high - self.low).max() or 1.0)
         # How far points of bodies move along each axis.
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
+
+    @cached_property
+    def outlines(self) -> dict[str, Outline]:
+        """The edges of each body that has faces."""
+        return {name: Outline(faces) for name, faces in self.faces.items() if faces}
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
         """Set up equal axes that hold everything, of twice the length `half`, m."""

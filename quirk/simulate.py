@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import validate
 from .at_state import SOLVERS
 from .dynamics.sparse.march.run import Settings
@@ -16,6 +18,7 @@ from .integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX, Statistics
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .integrators.taylor import TAYLOR
+from .objective import Objective
 from .phases import Phases
 from .result import Result
 from .running import computed
@@ -49,6 +52,7 @@ def simulate(
     events: Iterable[Event] = (),
     checkpoint: str | Path | None = None,
     sensitivities: Iterable[Any] = (),
+    objective: Objective | None = None,
 ) -> Result:
     """Integrate the motion of a system.
 
@@ -101,6 +105,10 @@ def simulate(
     sensitivities : list of pairs (part, parameter)
         Parameters, such as ("rod", "mass"), by which `result.sensitivity` shall have derivatives of the run; see
         docs/sensitivities.md. Of explicit methods, compiled.
+    objective : Objective
+        A number that the run is judged by. `result.gradient` then has it with its derivatives by all of
+        `sensitivities`, at a cost that hardly depends on how many these are, in place of `result.sensitivity`. Steps
+        end at the times of the output.
 
     Returns
     -------
@@ -139,7 +147,8 @@ def simulate(
     interval = validate.whole(owner, "projection_interval", projection_interval)
     start = validate.number(owner, "start", start)
     end = start + duration
-    ends = checked_breaks(system, start, duration, breaks, max_step, step)
+    times = output_times(output, start, end)
+    ends = checked_breaks(system, start, duration, _with_output(breaks, times, objective), max_step, step)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
     projecting = stabilization == "projection"
     alpha, beta = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
@@ -159,18 +168,30 @@ def simulate(
         gap=duration / PARTS,
     )
     watched = _checked_events(system, events)
-    times = output_times(output, start, end)
     options.update(events=watched[len(system.events) :])
     varied = checked_parameters(system, state, sensitivities, method, solver, checkpoint)
+    if objective is not None and not varied:
+        raise InputError(f"{owner}: objective: name the parameters that its gradient is by, in sensitivities=")
     phases = Phases(system, solver, method, settings, ends, times, Statistics(), watched, options, bool(varied))
     if checkpoint is None:
-        return computed(system, state, phases, None, progress, varied)
+        return computed(system, state, phases, None, progress, varied, objective)
     from .checkpoints import Checkpoint, identity
 
     with Checkpoint(checkpoint, system, identity(system, state, phases), watched) as written:
         if written.status is not None:
             return Result(system, written.segments, written.statistics, written.status, written.happenings, [options])
         return computed(system, state, replace(phases, statistics=written.statistics), written, progress)
+
+
+def _with_output(breaks: Any, times: np.ndarray | None, objective: Any) -> Any:
+    """Return the times at which steps end: those that are given and, with an objective, those of the output."""
+    if objective is None:
+        return breaks
+    if not isinstance(objective, Objective):
+        raise InputError(f"simulate: objective must be a quirk.Objective; got {objective!r}")
+    if times is None:
+        return breaks
+    return [*times] if breaks is None else [*breaks, *times]
 
 
 def _checked_events(system: System, events: Any) -> list[Event]:

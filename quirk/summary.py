@@ -10,6 +10,7 @@ import numpy as np
 from .forces import Controller, Friction
 from .forces.joint_actuation import Actuated
 from .mobility import nearly_dependent, said_nearly
+from .round_off import loads_rounded_off
 
 if TYPE_CHECKING:
     from .result import Result
@@ -84,6 +85,8 @@ def _loads(result: Result) -> list[str]:
     largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result.loaded}
     # What keeps bodies in their plane is worth a line where it has to.
     companions = {part.name for body in result.system.bodies for part in body.companions}
+    loads_shown = loads_rounded_off(np.stack(list(largest.values()))[:, :, None], result.model.length)[:, :, 0]
+    largest = dict(zip(largest, loads_shown, strict=True))
     least = IDLE * max(max(pair) for pair in largest.values())
     shown = {name: pair for name, pair in largest.items() if name not in companions or max(pair) > least}
     kept = _largest(shown) if len(shown) > MOST_LOADS else list(shown)

@@ -11,7 +11,8 @@ from . import rotation, validate
 from .body import Body
 from .dynamics.applied import Exerted
 from .errors import InputError
-from .forces import Friction
+from .forces import Controller, Friction
+from .forces.joint_actuation import Actuated
 
 if TYPE_CHECKING:
     from .forces import ForceElement
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from .segment import Segment
 
 FRAMES = ("inertial", "i", "j")
+# Of coordinates of force elements, by their unit: of themselves, of their rates, and of what acts along them.
+UNITS = {
+    "m": {"m": "m", "m/s": "m/s", "N": "N"},
+    "rad": {"m": "rad", "m/s": "rad/s", "N": "N m"},
+    "m/s": {"m": "m/s", "m/s": "m/s^2", "N": "N"},
+    "m or rad": {"m": "m or rad", "m/s": "m/s or rad/s", "N": "N or N m"},
+}
 
 
 class ForceView:
@@ -81,6 +89,15 @@ class ForceView:
     def along(self, name: str | None = None) -> np.ndarray:
         """Force, newton, or torque, newton metre, on a coordinate (nt,), without that of a potential."""
         return self.exerted.coordinates[:, self._number(name), 2]
+
+    @property
+    def effort(self) -> np.ndarray:
+        """Force, N, or torque, N m, (nt,) of an actuator on its coordinate, as `effort` of drivers."""
+        if not isinstance(self.of, Actuated | Controller):
+            raise InputError(
+                f"{self.of}: effort is of actuators of joints and of drivers; take its force() and torque()"
+            )
+        return self.along()
 
     def internal(self, name: str | None = None) -> np.ndarray:
         """Value (nt,) of an internal variable of the element by name; the only one by default."""
@@ -194,3 +211,12 @@ class FrictionView(ForceView):
             return np.broadcast_to(frame.origin, (len(self._result.time), 3))
         found: np.ndarray = self._result[body.name].path(frame.origin).position
         return found
+
+
+def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
+    """Return the unit of a coordinate of a force element."""
+    if isinstance(force, Friction):
+        return "m/s"
+    if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):
+        return "rad"
+    return "m" if force.built_in else "m or rad"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # The axes in which loads are given: of N, of the bodies, or of the joint frames.
 LOAD_FRAMES = ("inertial", "i", "j", "joint i", "joint j")
+# Free coordinates of joints, and what says which axis of joint frame i they are about or along.
+FREE = {"angle": "rotation_axis", "travel": "translation_axis"}
 
 
 class BodyView:
@@ -52,6 +54,16 @@ class BodyView:
         from .notebook.results import of_body
 
         return of_body(self)
+
+    @property
+    def speed(self) -> np.ndarray:
+        """Magnitude of `velocity` (nt,), m/s."""
+        return np.linalg.norm(self.velocity, axis=1)
+
+    @property
+    def angular_speed(self) -> np.ndarray:
+        """Magnitude of `angular_velocity` (nt,), rad/s."""
+        return np.linalg.norm(self.angular_velocity, axis=1)
 
     @property
     def quaternion(self) -> np.ndarray:
@@ -157,6 +169,9 @@ class JointView:
 
     Relative quantities are of frame j as seen from frame i, resolved in joint frame i; the load is what
     body i exerts on body j at the origin of frame j.
+
+    `angle` and `travel`, with their rates, are what a joint leaves free, as in quantities by name ("hinge.angle");
+    `effort` is what a driver exerts along what it drives. Other constraints do not have them: InputError.
     """
 
     def __init__(self, result: Result, constraint: Constraint) -> None:
@@ -174,6 +189,60 @@ class JointView:
     def of(self) -> Constraint:
         """The constraint this is a view of."""
         return self.constraint
+
+    @property
+    def angle(self) -> np.ndarray:
+        """Angle (nt,), rad, about the axis about which a joint is free to turn, with all turns made."""
+        return self.rotation[:, self._free("angle")]
+
+    @property
+    def angle_rate(self) -> np.ndarray:
+        """Rate (nt,) of `angle`, rad/s."""
+        return self.rotation_rate[:, self._free("angle")]
+
+    @property
+    def travel(self) -> np.ndarray:
+        """Displacement (nt,), m, along the axis along which a joint is free to slide."""
+        return self.displacement[:, self._free("travel")]
+
+    @property
+    def travel_rate(self) -> np.ndarray:
+        """Rate (nt,) of `travel`, m/s."""
+        return self.velocity[:, self._free("travel")]
+
+    @property
+    def distance(self) -> np.ndarray:
+        """Distance (nt,), m, of the origins of both frames."""
+        return np.linalg.norm(self.displacement, axis=1)
+
+    @property
+    def effort(self) -> np.ndarray:
+        """Force, N, or torque, N m, (nt,) of a driver on the one coordinate that it drives; zero while it is off.
+
+        Times the rate of that coordinate it is the power that the driver puts in, so it is positive where it pushes the
+        coordinate up.
+        """
+        if self.of.effort_unit is None:
+            raise InputError(
+                f"{self.of}: effort is of drivers of one coordinate, such as quirk.Drive, and of actuators; take its "
+                "force() and torque()"
+            )
+        multipliers = self._result.multipliers.get(self.of.name)
+        if multipliers is None:
+            return np.zeros(len(self._result.time))
+        return multipliers[:, 0] * (2.0 * self.distance if self.of.of_squares else 1.0)
+
+    def _free(self, kind: str) -> int:
+        """The axis of a free coordinate, "angle" or "travel"."""
+        axis = getattr(self.of, FREE[kind], None)
+        if axis is None:
+            free = [name for name, attribute in FREE.items() if getattr(self.of, attribute, None) is not None]
+            does, all_of = ("turn about", "rotation") if kind == "angle" else ("slide along", "displacement")
+            raise InputError(
+                f"{self.of}: it has no {kind}, as there is no single axis that it is free to {does}; "
+                f"it has {', '.join([*free, all_of])} (nt, 3)"
+            )
+        return int(axis)
 
     @property
     def displacement(self) -> np.ndarray:

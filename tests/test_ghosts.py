@@ -7,12 +7,13 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import PathCollection
 from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import quirk
 from quirk import GROUND, Body
+from quirk.scene import Scene
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +45,7 @@ def test_a_plane_motion_is_drawn_in_its_plane(swinging, tmp_path):
     assert path.stat().st_size > 10_000
     assert not isinstance(axes, Axes3D)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x (m)", "z (m)")
-    faint = opacities(axes, PolyCollection)
+    faint = opacities(axes, PathCollection)
     assert len(faint) == 6
     assert faint == sorted(faint)
     assert faint[0] < 0.2 * faint[-1]
@@ -53,7 +54,7 @@ def test_a_plane_motion_is_drawn_in_its_plane(swinging, tmp_path):
 def test_bodies_are_where_they_are_at_the_times(swinging):
     (axes,) = swinging.plot.ghosts([0.8, 0.25]).axes
     assert axes.get_title() == "t = 0.25, 0.8 s"
-    boxes = [faces for faces in axes.collections if isinstance(faces, PolyCollection)]
+    boxes = [faces for faces in axes.collections if isinstance(faces, PathCollection)]
     for faces, t in zip(boxes, (0.25, 0.8), strict=True):
         row = int(np.argmin(np.abs(swinging.time - t)))
         corners = np.concatenate([part.vertices for part in faces.get_paths()])
@@ -112,3 +113,39 @@ def test_what_cannot_be_drawn(swinging, arguments, said):
     with pytest.raises(quirk.InputError, match=said):
         swinging.plot.ghosts(**arguments)
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("view", [None, (25.0, -50.0)])
+def test_round_bars_have_no_stripes(view):
+    """Across a bar its colour changes at its borders alone, seen from the side and from anywhere."""
+    bar = Body.cylinder("bar", 1.0, radius=0.1, length=2.0, orientation=[np.cos(0.2), 0, np.sin(0.2), 0])
+    guide = quirk.Prismatic("guide", GROUND, bar, axis="x")
+    result = quirk.simulate(quirk.System([bar, guide]), 0.1, output=0.1)
+    figure = result.plot.ghosts([0.0], view=view)
+    (axes,) = figure.axes
+    for line in axes.lines:
+        line.set_visible(False)
+    axes.grid(False)
+    axes.set_axis_off()
+    figure.canvas.draw()
+    picture = np.asarray(figure.canvas.buffer_rgba())[:, :, :3].astype(int)
+    inked = np.argwhere((picture != 255).any(axis=2))
+    middle = picture[inked[:, 0].mean().astype(int), inked[:, 1].min() : inked[:, 1].max() + 1]
+    inside = middle[(middle != 255).any(axis=1)][4:-4]
+    assert len(inside) > 10
+    assert np.ptp(inside, axis=0).max() <= 1
+
+
+def test_edges_that_are_drawn_of_shapes():
+    """Of a cylinder both rims, and seen from the side two lines of its hull; of a sphere its circle; of a box all."""
+    bodies = [Body.cylinder("c", 1, radius=1, length=3), Body.sphere("s", 1, 1), Body.box("b", 1, [1, 2, 3])]
+    scene = Scene(quirk.simulate(quirk.System(bodies), 0.1, output=0.1), np.zeros(1), [])
+    cylinder, ball, box = scene.outlines.values()
+    along = np.array([1.0, 0.1, 0.0])
+    rims = np.ptp(cylinder.ends[:, :, 2], axis=1) < 1e-9
+    assert cylinder.seen(None).tolist() == rims.tolist()
+    assert (cylinder.seen(along) & ~rims).sum() == 2
+    assert not ball.seen(None).any()
+    circle = ball.ends[ball.seen(along)].mean(axis=1) @ (along / np.linalg.norm(along))
+    assert np.abs(circle).max() < 0.2
+    assert box.seen(None).sum() == len(box.ends) == 12

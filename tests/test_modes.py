@@ -256,3 +256,37 @@ def test_internal_variables_are_part_of_modes():
     few = system.modes(count=1)
     assert np.abs(few.eigenvalues - modes.eigenvalues[0]) < 1e-11
     np.testing.assert_allclose(few.internal, modes.internal[:1], rtol=1e-9)
+
+
+def leaning_door():
+    """A door on two hinges of which one would do, whose line leans: it falls shut to where it hangs lowest."""
+    door = quirk.Body.box("door", 20.0, [1.0, 0.05, 2.0], position=[0.5, 0, 0])
+    line = np.array([0.0, 0.3, 1.0])
+    hinges = [quirk.Revolute(name, quirk.GROUND, door, point=z * line, axis=line) for name, z in
+              (("upper", 0.8), ("lower", -0.8))]  # fmt: skip
+    return quirk.System([door, *hinges, quirk.JointTorque("latch", hinges[0], 0.0)], gravity=[0, 0, -G])
+
+
+def test_an_equilibrium_as_text():
+    found = leaning_door().equilibrium()
+    text = str(found)
+    assert "equilibrium of 1 body at t = 0 s" in text and "stable: eigenvalues ± " in text
+    angle = float(text.split("upper.angle")[1].split()[0])
+    assert abs(angle) > 1.0 and abs(angle - found.angles["upper"][2]) < 1e-5
+    upper = [float(word) for word in text.split("\nupper  ")[-1].split("\n")[0].split()]
+    np.testing.assert_allclose(upper[:3], found.loads["upper"].force, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(upper[3:], found.loads["upper"].torque, rtol=1e-5, atol=1e-9)
+    assert text.endswith("not unique, shared by least squares: upper, lower")
+    assert "e-1" not in "\n".join(text.split("\n")[4:])  # of round-off beside other numbers nothing is shown
+    assert found.residual < 1e-13
+
+
+def test_text_of_a_large_equilibrium_is_short():
+    bodies = [quirk.Body.sphere(f"b{k}", 1.0, 0.1, position=[0, 0, -k - 1.0]) for k in range(70)]
+    hinges = [
+        quirk.Revolute(f"j{k}", bodies[k - 1] if k else quirk.GROUND, body, point=[0, 0, -k], axis="y")
+        for k, body in enumerate(bodies)
+    ]
+    text = str(quirk.System([*bodies, *hinges], gravity=[0, 0, -G]).equilibrium())
+    assert len(text.split("\n")) < 36 and "ask for .stable" in text and "and 58 more joint coordinates" in text
+    assert "and 58 more loads, smaller" in text and text.endswith("all joint loads are unique")

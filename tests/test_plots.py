@@ -38,7 +38,7 @@ def run():
 
 
 def texts(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    return [text.get_text() for text in ax.get_legend().get_texts()] if ax.get_legend() else []
 
 
 def curves(ax):
@@ -99,6 +99,20 @@ def test_quantities_share_axes_by_unit(run):
     one, two = run.plot.quantity("hinge.angle", "rod.position.x", own).axes
     assert list(curves(one)) == ["hinge.angle", "twice"]
     assert list(curves(two)) == ["rod.position.x"]
+    assert two.get_title() == "rod.position.x"
+    names = [[text for text in texts(ax) if text in ("hinge.angle", "twice", "rod.position.x")] for ax in (one, two)]
+    assert names == [["hinge.angle", "twice"], []]
+
+
+def test_a_balance_shows_what_is_uncertain_alone():
+    """A run integrates the work of drivers; kinematics sums it up between the times."""
+    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis="y")
+    motor = quirk.Drive("motor", hinge, quirk.Motion.polynomial([0, 0, 1.0]))
+    system = quirk.System([rod, hinge, motor], gravity=[0, 0, -9.81])
+    found = [quirk.simulate(system, 0.5, output=0.05), quirk.kinematics(system, np.linspace(0, 0.5, 11))]
+    names = [texts(result.plot.balance().axes[1]) for result in found]
+    assert names == [["missing"], ["missing", "uncertainty of the work"]]
 
 
 @pytest.mark.parametrize(("ask", "said"), [
@@ -292,6 +306,19 @@ def test_ticks_of_a_prefix_and_lines_in_metres():
 
 
 class TestSummary:
+    def test_round_off_is_no_load(self):
+        """A hinge whose axis leans carries no torque about it, and beside its force what is left of one is nothing."""
+        rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0.1, 0.3])
+        ball = quirk.Spherical("ball", GROUND, rod, point=[0, 0, 0])
+        fixed = quirk.System([rod, ball, quirk.Fixed("stay", GROUND, rod)], gravity=[0, 0, -9.81])
+        result = quirk.simulate(fixed, 0.1, output=0.05)
+        said = {line.split()[0]: line.split()[1:] for line in result.summary().splitlines() if len(line.split()) == 3}
+        for name in ("ball", "stay"):
+            for text, load in zip(said[name], (result[name].force(), result[name].torque()), strict=True):
+                value, exact = float(text), np.linalg.norm(load, axis=1).max()
+                assert value == 0.0 if exact < 1e-12 else value == pytest.approx(exact, rel=1e-4)
+        assert said["ball"][1] == "0"
+
     def test_it_tells_events_and_the_largest_loads_alone(self):
         """Of sixty bodies on as many wires: few lines, with how many are left out."""
         parts = []

@@ -1,5 +1,7 @@
 """Results saved and read back: the same numbers, runs that go on, and errors that say what is missing."""
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray
@@ -8,6 +10,8 @@ from quirk.constraints.sticking import Sticking
 import quirk
 from quirk import GROUND, Body, Motion, Result
 from quirk.forces import Friction
+
+pytestmark = pytest.mark.filterwarnings("ignore::quirk.SaveWarning")
 
 
 def cut(**more):
@@ -194,6 +198,22 @@ def test_parts_that_functions_have_put_in_are_told(tmp_path):
     path = quirk.simulate(system, 0.1, output=0.02, events=[swap]).save(tmp_path / "r.nc")
     with pytest.raises(quirk.InputError, match=r'put in the place of "spring".*xarray'):
         Result.load(path)
+
+
+def test_what_a_file_lacks_is_told_as_it_is_written(tmp_path):
+    """Names of all parts with functions in Python; nothing where everything is kept."""
+    result = quirk.simulate(blown(), 0.1, output=0.1)
+    with pytest.warns(quirk.SaveWarning, match=r'(?s)r\.nc has the numbers.*"wind": force.*system=system') as told:
+        result.save(tmp_path / "r.nc")
+    assert told[0].filename == __file__ and len(told) == 1
+    system = cut()
+    other = quirk.Spring("spring", GROUND, system["tip"], point_i=[0, 0, 1], stiffness=50.0)
+    swap = quirk.Event("swap", "time", level=0.05, action=lambda t, state: quirk.replace("spring", other))
+    with pytest.warns(quirk.SaveWarning, match=r'functions of events have put in.*Spring "spring".*as actions'):
+        quirk.simulate(system, 0.1, output=0.02, events=[swap]).save(tmp_path / "r.nc")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quirk.simulate(cut(), 0.1, output=0.02).save(tmp_path / "r.nc")
 
 
 def test_what_is_left_out_is_not_written(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 import quirk
 from quirk.sweeps.dataset import dataset
+from quirk.sweeps.forked import safe
 from quirk.sweeps.parameters import parameters_of_runs
 from quirk.sweeps.run import Job, Run, outcomes
 from quirk.sweeps.sweep import runs_of
@@ -119,6 +120,35 @@ def test_a_process_that_dies_is_replaced_and_its_run_repeated(tmp_path):
     assert found.status.values.tolist() == ["completed", "completed", "failed", "completed"]
     assert found.error.values[2] == "the worker process died in each of 2 attempts: exit status 7; exit status 7"
     assert (tmp_path / "once").exists()
+
+
+def test_copies_of_this_process_compute_where_it_has_no_other_thread(monkeypatch):
+    """They have what is imported here, and draw numbers of their own; a thread that runs is in the way."""
+    monkeypatch.setitem(sys.modules, "imported_here", sys)
+    np.random.seed(1)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+
+    def found(result):
+        return {"pid": os.getpid(), "copy": "imported_here" in sys.modules, "drawn": np.random.random()}  # noqa: NPY002
+
+    done = threading.Event()
+    waiting = threading.Thread(target=done.wait)
+    with monkeypatch.context() as patched:
+        patched.setattr("quirk.sweeps.forked.THREADED", ())
+        assert safe() == (sys.platform == "linux" and threading.active_count() == 1)
+        waiting.start()
+        assert not safe()
+        done.set()
+        waiting.join()
+        can = safe()
+        runs = quirk.sweep(swing, {"mass": [1.0] * 4}, 0.1, reduce=found, workers=2)
+    assert runs.status.values.tolist() == ["completed"] * 4
+    assert os.getpid() not in runs.pid and 1 <= len(set(runs.pid.values)) <= 2
+    assert runs["copy"].values.tolist() == [can] * 4
+    assert len(set(runs.drawn.values)) == 4
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    monkeypatch.setattr("quirk.sweeps.forked.THREADED", ("python",))
+    assert not safe()
 
 
 def test_a_script_without_a_guard_and_control_c(tmp_path):

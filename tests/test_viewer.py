@@ -15,6 +15,7 @@ import zstandard
 from PIL import Image
 
 import quirk
+from quirk.viewer.labels import LINE, WIDTH, laid_out
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -93,6 +94,40 @@ class TestFile:
         messages, _ = recording(page)
         texts = [m["props"]["text"] for t, m in messages if m["type"] == "LabelMessage" and m["name"].endswith("/name")]
         assert sorted(texts) == ["bob/1", "hinge", "rod </script>", "spring"]
+
+    def test_names_of_one_place_do_not_lie_on_one_another(self, tmp_path):
+        """A ball welded onto the tip of a rod, where a joint is, too: three names at one dot of the screen."""
+        rod = quirk.Body.bar("rod", [0, 0, 0], [1, 0, 0], 1.0, radius=0.03)
+        tip = quirk.Body.sphere("tip", 0.5, 0.05, position=[1, 0, 0])
+        hinges = [
+            quirk.Revolute("foot", quirk.GROUND, rod, point=[0, 0, 0], axis="y"),
+            quirk.Fixed("weld", rod, tip, point=[1, 0, 0]),
+        ]
+        spare = quirk.Spherical("socket", rod, tip, point=[1, 0, 0])
+        result = quirk.simulate(quirk.System([rod, tip, *hinges, spare]), 0.1, output=0.1)
+        messages, _ = recording(result.to_html(tmp_path / "f.html", labels=True))
+        labels = {m["props"]["text"].strip(): m["props"] for _, m in messages if m["type"] == "LabelMessage"}
+        at_tip = [labels[name] for name in ("tip", "weld", "socket")]
+        lines = {(one["anchor"], one["text"].count("\n")) for one in at_tip}
+        assert len(lines) == 3 and ("center-left", 0) in lines and ("top-left", 0) not in lines
+        assert labels["rod"]["anchor"] == "center-left"
+
+    def test_names_find_a_line_of_their_own(self):
+        names = ["first", "second", "third", "a long way off", "fourth"]
+        dots = np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 2.0], [400.0, 0.0], [-20.0, 1.0]])
+        found = laid_out(names, dots, np.array([[10.0, 40.0]]))
+        rows = []
+        for name, label, (x, y) in zip(names, found, dots, strict=True):
+            assert label.text.strip() == name
+            above = {
+                "center-left": -0.5,
+                "top-left": label.text.count("\n"),
+                "bottom-left": -1 - label.text.count("\n"),
+            }
+            rows.append((x, y + LINE * above[label.anchor], len(name) * WIDTH))
+        for k, (x, y, width) in enumerate(rows):
+            assert all(abs(y - b) >= LINE or x + width <= a or a + w <= x for a, b, w in rows[:k])
+        assert found[3] == ("a long way off", "center-left")
 
     def test_a_body_that_is_followed_stays(self, result, tmp_path):
         messages, _ = recording(result.to_html(tmp_path / "f.html", fps=20, follow="bob/1"))

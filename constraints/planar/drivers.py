@@ -192,6 +192,7 @@ class DistanceDriver(PlanarConstraint):
     """
 
     row_count = 1
+    of_squares = True
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from .metric import Metric
 from .model import Model
+from .sparse.host.sharing import Sharing
 from .sparse.host.solver import Solver
 from .sparse.plan.tables import Tables, flatten
 
@@ -34,9 +35,14 @@ class Plant:
         """The order of elimination, and the tables of the compiled solver."""
         return flatten(self.model)
 
+    @cached_property
+    def sharing(self) -> Sharing:
+        """How redundant rows share what they carry."""
+        return Sharing(self.model, self.tables)
+
     def solver(self) -> Solver:
         """Return a new compiled solver: it has arrays of its own, and serves one run at a time."""
-        return Solver(self.model, self.tables)
+        return Solver(self.model, self.tables, lambda: self.sharing)
 
     @property
     def for_residuals(self) -> Solver:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -223,4 +224,6 @@ def _of_force(title: str, text: str, level: float, element: ForceElement, rest: 
 
 
 def _unknown(title: str, text: str, choices: list[str]) -> InputError:
-    return InputError(f'{title}: no quantity is called "{text}"; there are: {", ".join(choices)}')
+    close = difflib.get_close_matches(text, choices, n=1)
+    meant = f'did you mean "{close[0]}"? There are: ' if close else "there are: "
+    return InputError(f'{title}: no quantity is called "{text}"; {meant}{", ".join(choices)}')

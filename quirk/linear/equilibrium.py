@@ -54,23 +54,31 @@ class Equilibrium(State):
     ----------
     time : s
     touching : names of the unilateral constraints that are closed and push
+    residual : what is left of accelerations, as a part of what the loads alone would give
+    system : System, in which those are closed
     """
 
     time: float = field(default=0.0, kw_only=True)
     touching: frozenset[str] = field(default=frozenset(), kw_only=True)
-    _system: System = field(default=None, kw_only=True, repr=False)  # type: ignore[assignment]
+    residual: float = field(default=0.0, kw_only=True)
+    system: System = field(default=None, kw_only=True, repr=False)  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        from .report import report
+
+        return report(self)
 
     @cached_property
     def loads(self) -> dict[str, JointLoad]:
         """Force and torque of every active constraint by name, as of `System.joint_loads`; zero where a gap is open."""
-        found = self._system.joint_loads(self, self.time)
-        none = (one.name for one in self._system.constraints if isinstance(one, Unilateral) and one.name not in found)
+        found = self.system.joint_loads(self, self.time)
+        none = (one.name for one in self.system.constraints if isinstance(one, Unilateral) and one.name not in found)
         return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues of small motions about it, complex, 1/s, by size."""
-        return linearise(self._system, self.copy(), self.time).eigenvalues
+        return linearise(self.system, self.copy(), self.time).eigenvalues
 
     @property
     def stable(self) -> bool:
@@ -93,7 +101,10 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     own, x = pushes.without(found), _shared(pushes, found, t)
     held = pushes.closed(system, x)
     touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
-    return Equilibrium(*own.parts, angles=own.angles, internal=own.internal, time=t, touching=touching, _system=held)
+    left = float(best) if np.isfinite(best) else 0.0
+    return Equilibrium(
+        *own.parts, angles=own.angles, internal=own.internal, time=t, touching=touching, residual=left, system=held
+    )
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:

@@ -275,7 +275,7 @@ def _at_value(
 
 def _as_path(places: list[_Place], turning: list[int]) -> EquilibriumPath:
     states = [
-        Equilibrium(*place.state.parts, angles=place.state.angles, internal=place.state.internal, _system=place.system)
+        Equilibrium(*place.state.parts, angles=place.state.angles, internal=place.state.internal, system=place.system)
         for place in places
     ]
     return EquilibriumPath(np.array([place.value for place in places]), states, turning, [p.system for p in places])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quirk.round_off import rounded_off
+
 from .drawings import curves
 from .systems import in_words
 from .tables import box, counted, facts, listed, note, table
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
 
 # Of results with more states of bodies than these, nothing is computed that was not computed before.
 MOST_STATES = 20_000
-
-# Components below this part of the largest are shown as zero.
-ROUND_OFF = 1e-12
 
 # What is said in place of what is not computed.
 LEFT_OUT = "not computed for a result of this size; ask for "
@@ -94,6 +93,8 @@ def of_joint(view: JointView, result: Result) -> str:
         "velocity, frame i": (view.velocity, "m/s"),
         "angular velocity, frame i": (view.angular_velocity, "rad/s"),
     }
+    if view.of.effort_unit is not None and small(result):
+        quantities["effort"] = view.effort, view.of.effort_unit
     ends = f"{view.of.body_i.name} to {view.of.body_j.name}"
     if not small(result):
         loads = note(f"loads: {LEFT_OUT}.force() and .torque()")
@@ -127,7 +128,7 @@ def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
 
     def row(name: str, values: np.ndarray, unit: str) -> tuple[object, ...]:
         largest = float((np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)).max())
-        first, last = (np.where(np.abs(x) > ROUND_OFF * largest, x, 0.0) for x in (values[0], values[-1]))
+        first, last = (rounded_off(x, largest) for x in (values[0], values[-1]))
         return name, first, last, largest, unit
 
     rows = (row(name, values, unit) for name, (values, unit) in quantities.items())

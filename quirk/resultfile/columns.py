@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PARTS = {
     "body": "",
     "joint": "joint_",
+    "driver": "driver_",
     "force": "force_",
     "force_end": "force_end_",
     "force_coordinate": "force_coordinate_",

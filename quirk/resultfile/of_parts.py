@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from quirk.forces import ForceElement, Friction
-from quirk.view_of_forces import FrictionView
+from quirk.forces import ForceElement
+from quirk.view_of_forces import UNITS, FrictionView, unit_of_coordinate
+from quirk.views import JointView
 
 from .chosen import Chosen
 from .variable import BODY, INERTIAL, JOINT_I, Table
@@ -21,13 +22,6 @@ FRAMES = {
     "joint j": "axes of joint frame j",
 }
 OF_COM = "of the centre of mass"
-# Of coordinates of force elements, by their unit: of themselves, of their rates, and of what acts along them.
-UNITS = {
-    "m": {"m": "m", "m/s": "m/s", "N": "N"},
-    "rad": {"m": "rad", "m/s": "rad/s", "N": "N m"},
-    "m/s": {"m": "m/s", "m/s": "m/s^2", "N": "N"},
-    "m or rad": {"m": "m or rad", "m/s": "m/s or rad/s", "N": "N or N m"},
-}
 
 
 def motion(table: Table, chosen: Chosen) -> None:
@@ -92,10 +86,24 @@ def loads(table: Table, chosen: Chosen) -> None:
     table.add("joint_force", "time joint axis", force, f"force {on}, at joint_point_j{shared}", "N", frame)
     torque = _stacked(chosen, [view.torque(chosen.frame) for view in views], 3)
     table.add("joint_torque", "time joint axis", torque, f"torque {on}, about joint_point_j{shared}", "N m", frame)
+    _add_efforts(table, [view for view in views if view.of.effort_unit is not None])
     for end, letter in enumerate("ij"):
         points = _stacked(chosen, [view.frames[end].origin for view in views], 3)
         what = f"origin of joint frame {letter}"
         table.add(f"joint_point_{letter}", "time joint axis", points, what, "m", INERTIAL)
+
+
+def _add_efforts(table: Table, drivers: list[JointView]) -> None:
+    """Add what drivers of one coordinate exert along it."""
+    if not drivers:
+        return
+    table.labels["driver"] = [view.of.name for view in drivers]
+    units = tuple(str(view.of.effort_unit) for view in drivers)
+    table.describe("driver_effort_unit", "driver", list(units), "unit of the effort")
+    what = "force or torque of the driver along its coordinate: times the rate of this, the power that it puts in"
+    said = units[0] if len(set(units)) == 1 else "follows from driver_effort_unit"
+    table.add("driver_effort", "time driver", np.stack([view.effort for view in drivers], axis=1), what, said,
+              units_of=units)  # fmt: skip
 
 
 def activity(table: Table, chosen: Chosen) -> None:
@@ -166,7 +174,7 @@ def _add_coordinates(table: Table, chosen: Chosen) -> None:
     table.labels["force_coordinate"] = [f"{force.name}.{c}" for force, c in places]
     table.describe("force_coordinate_force", "force_coordinate", [f.name for f, _ in places], "name of the force")
     table.describe("force_coordinate_name", "force_coordinate", [c for _, c in places], "name of the coordinate")
-    units = [_unit(force, c) for force, c in places]
+    units = [unit_of_coordinate(force, c) for force, c in places]
     table.describe("force_coordinate_unit", "force_coordinate", units, "unit of the coordinate")
     methods: tuple[tuple[str, Callable[..., Any], str, str], ...] = (
         ("value", lambda view, c: view.coordinate(c), "coordinate of the force element", "m"),
@@ -178,15 +186,6 @@ def _add_coordinates(table: Table, chosen: Chosen) -> None:
         given = tuple(UNITS[unit].get(of_length, "") for unit in units)
         said = given[0] if len(set(given)) == 1 else "follows from force_coordinate_unit"
         table.add(f"force_coordinate_{name}", "time force_coordinate", found, long_name, said, units_of=given)
-
-
-def _unit(force: ForceElement, coordinate: str) -> str:
-    """The unit of a coordinate of a force element."""
-    if isinstance(force, Friction):
-        return "m/s"
-    if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):
-        return "rad"
-    return "m" if force.built_in else "m or rad"
 
 
 def _add_internal(table: Table, chosen: Chosen) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import warnings
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quirk import files, modelfile, validate
-from quirk.errors import InputError
+from quirk.errors import InputError, SaveWarning
 from quirk.instants import Instants
 from quirk.join import run_events
 from quirk.kinematics import KinematicResult
 from quirk.likeness import likeness
-from quirk.rebuilt import described, used_events
+from quirk.rebuilt import described, lost_parts, used_events
 
 from . import checksum
 from .chosen import check_names
@@ -51,6 +52,8 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
         Groups of variables, as for `to_xarray`; those that are left out follow from the others when the file is read
         with QuIRK. States and events are always written.
 
+    A `SaveWarning` names the parts of the system that cannot be written, such as functions in Python.
+
     Raises
     ------
     InputError
@@ -68,14 +71,16 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     asked = [quantities] if isinstance(quantities, str) else quantities
     table = table_of(owner, result, None if asked is None else [*NEEDED, *asked])
     told = _told(result)
+    text, trouble = _model(result, told)
     with files.whole(target) as aside:
         dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
-        dataset_of(_of_run(result, told), {}).to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
+        dataset_of(_of_run(result, told, text, trouble), {}).to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
         checksum.append(aside)
+    _warn_of(target, trouble, lost_parts(told["configurations"]))
     return target
 
 
-def _of_run(result: Result, told: dict[str, Any]) -> Table:
+def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Table:
     """What is needed beyond the states of bodies to make a result again."""
     table, segments, model = Table(), result.segments, result.model
     numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
@@ -98,10 +103,29 @@ def _of_run(result: Result, told: dict[str, Any]) -> Table:
                 f"{name}_derivatives", "row order body axis", values, f"{name} accelerations and their derivatives"
             )
     table.add("details", "", np.array(json.dumps(told)), "versions, options, statistics and what is active, as JSON")
-    text, trouble = _model(result, told)
     table.add("model", "", np.array(text), "the system as a model file, or nothing where it could not be written")
     table.add("missing", "", np.array(trouble), "why the system could not be written as a model file")
     return table
+
+
+def _warn_of(target: Path, trouble: str, lost: list[str]) -> None:
+    """Say what a file lacks of the system: it is noticed now, or by someone who has the file alone."""
+    said = []
+    if trouble:
+        said.append(
+            f"{trouble}\n  Result.load then needs the system as your script makes it: Result.load(path, system=system)"
+        )
+    if lost:
+        said.append(
+            f"what functions of events have put in cannot be written: {', '.join(lost)}; Result.load will refuse the "
+            "file. Give the parts that events put in as actions, not by functions"
+        )
+    if said:
+        line = "\n".join(said)
+        warnings.warn(
+            f"Result.save: {target.name} has the numbers of the run, which xarray opens anywhere, but not all of the "
+            f"system: {line}", SaveWarning, stacklevel=4,
+        )  # fmt: skip
 
 
 def _told(result: Result) -> dict[str, Any]:

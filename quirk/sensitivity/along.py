@@ -77,7 +77,7 @@ def _along(
     states = np.concatenate([stretch.start[None], *([] if segment is None else [segment.flat[rows]])])
     at, now = course.along(steps, now, directions, motions, times, states)
     if first:
-        _check_rows(stretch, course, at[:, 0], directions, changes)
+        check_rows(stretch, course, at[:, 0], directions, changes)
     into[rows] = np.moveaxis(at[:, 1:], 0, 1)
     return now
 
@@ -89,7 +89,7 @@ def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:
     return as_changes(model, stretch.start, bodies, internal)
 
 
-def _check_rows(
+def check_rows(
     stretch: Stretch, course: Varied, now: np.ndarray, directions: Directions, changes: Sequence[Change]
 ) -> None:
     """Raise InputError if rows that follow from others contradict these along a change of a parameter."""

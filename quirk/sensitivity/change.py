@@ -38,6 +38,11 @@ class Change:
     start: Mapping[str, np.ndarray] = field(default_factory=dict)
     motions: Mapping[tuple[str, str], Motion] = field(default_factory=dict)
 
+    @property
+    def reshapes(self) -> bool:
+        """Whether it is one of numbers of constraints."""
+        return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
+
 
 def directions_of(model: Model, changes: Sequence[Change]) -> Directions:
     """Return changes of parameters as directions of a model, one each; parts that it does not have change nothing."""

@@ -78,23 +78,32 @@ def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()
     return made.maker(**{**given, **arguments})
 
 
-def with_dependents(system: System, old: Any, new: Any) -> list[Any]:
-    """Return a part and all that were made of it, in the order of the system, with a new one in its place.
+def dependents(system: System, old: Any) -> list[Any]:
+    """Return all parts that were made of a part, in the order of the system.
 
     Constraints on a body do not depend on it, but on where it is; of force elements some take over its mass.
     """
-    replaced: dict[int, Any] = {id(old): new}
-    bodies = [replaced.get(id(body), body) for body in system.bodies]
+    found: dict[int, Any] = {id(old): None}
     for part in (*system.constraints, *system.forces):
         made = made_with(part)
         if part is old or made is None or (isinstance(old, Body) and isinstance(part, Constraint)):
             continue
         on_all = isinstance(old, Body) and isinstance(part, ForceElement) and old in part.bodies
-        others = {name: _substituted(x, replaced) for name, x in made.arguments.items()}
-        others = {name: x for name, x in others.items() if x is not made.arguments[name]}
-        if others or on_all:
-            again = remade(part, others)
-            replaced[id(part)] = again.placed(bodies) if isinstance(again, ForceElement) else again
+        if on_all or any(_substituted(x, found) is not x for x in made.arguments.values()):
+            found[id(part)] = part
+    return list(found.values())[1:]
+
+
+def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
+    """Return a part and all `others` that were made of it, with a new one in its place."""
+    replaced: dict[int, Any] = {id(old): new}
+    bodies = [replaced.get(id(body), body) for body in system.bodies] if others else []
+    for part in others:
+        made = made_with(part)
+        assert made is not None
+        given = {name: _substituted(x, replaced) for name, x in made.arguments.items()}
+        again = remade(part, {name: x for name, x in given.items() if x is not made.arguments[name]})
+        replaced[id(part)] = again.placed(bodies) if isinstance(again, ForceElement) else again
     return list(replaced.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from quirk.motion import Motion
 
 from .change import FRAME, Change
 from .motions import motion_derivatives
-from .numbers import GAP, GRAVITY, LAW, RELATION, Key, derivative, numbers_of, remade, with_dependents
+from .numbers import GAP, GRAVITY, LAW, RELATION, Key, dependents, derivative, numbers_of, remade, with_dependents
 
 if TYPE_CHECKING:
     from quirk.state import State
@@ -126,10 +126,12 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Chang
     principal = given is not None and np.shape(given) == (3,)
     units = [np.outer(e, e) for e in np.eye(3)] if principal else [np.outer(e, f) for e in np.eye(3) for f in np.eye(3)]
 
+    others = dependents(system, body)
+
     def moved(unit: np.ndarray, x: float) -> dict[Key, np.ndarray]:
         new = copy(body)
         object.__setattr__(new, "inertia", body.inertia + 0.5 * x * (unit + unit.T))
-        return _all_numbers(system, body, new)
+        return _all_numbers(system, body, new, others)
 
     size = float(np.abs(body.inertia).max())
     return (3,) if principal else (3, 3), [Change(derivative(partial(moved, unit), size)) for unit in units]
@@ -207,7 +209,8 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
         return remade(part, new, left_out=("point", "axis", "axis_i", "axis_j"))
 
     size = max(1.0, float(np.abs(frames[frame].origin).max())) if of == "origin" else 1.0
-    return [Change(derivative(partial(_numbers_along, system, part, partial(along, axis)), size)) for axis in np.eye(3)]
+    numbers = partial(_numbers_along, system, part, dependents(system, part))
+    return [Change(derivative(partial(numbers, partial(along, axis)), size)) for axis in np.eye(3)]
 
 
 def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -> tuple[tuple[int, ...], list[Change]]:
@@ -219,6 +222,7 @@ def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -
         raise InputError(f"{OWNER}: {part} has no number {parameter!r} to vary; there are: {listed or 'none'}")
     assert made is not None
     value = np.array(_value(part, made, parameter), dtype=float)
+    others = dependents(system, part)
 
     def at(index: int, x: float) -> Any:
         changed = value.copy().reshape(-1)
@@ -227,7 +231,7 @@ def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -
         new = remade(part, {parameter: float(given) if given.ndim == 0 else given.tolist()})
         if check is not None:
             check(new)
-        return _all_numbers(system, part, new)
+        return _all_numbers(system, part, new, others)
 
     scale = float(np.abs(value).max(initial=0.0))
     try:
@@ -236,14 +240,16 @@ def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -
         raise InputError(f"{OWNER}: {part}: {parameter!r} cannot be varied: {error}") from error
 
 
-def _numbers_along(system: System, part: Any, made: Callable[[float], Any], x: float) -> dict[Key, np.ndarray]:
-    return _all_numbers(system, part, made(x))
+def _numbers_along(
+    system: System, part: Any, others: Sequence[Any], made: Callable[[float], Any], x: float
+) -> dict[Key, np.ndarray]:
+    return _all_numbers(system, part, made(x), others)
 
 
-def _all_numbers(system: System, old: Any, new: Any) -> dict[Key, np.ndarray]:
+def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
     """Numbers of a part that was made anew, and of all that were made of it."""
     found: dict[Key, np.ndarray] = {}
-    for part in with_dependents(system, old, new):
+    for part in with_dependents(system, old, new, others):
         found.update(numbers_of(part))
     return found
 

@@ -1,8 +1,8 @@
 """Worker processes on this machine.
 
-Each is a new Python, started by a thread that hands it runs and reads what comes out, over pipes. Nothing of the script
-that asked for it is run again there: what its functions need travels with them. A process that dies takes one run with
-it, which a new one then repeats.
+Each is a copy of this process where that is safe, else a new Python. A thread hands it runs and reads what comes out,
+over pipes. Nothing of the script that asked for it is run again there: what its functions need travels with them. A
+process that dies takes one run with it, which a new one then repeats.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..errors import QuirkError
+from .forked import Forked, safe
 from .run import Job, Outcome, Run, outcomes, said
 
 # What a worker starts with: the same places to import from, and nothing else.
@@ -43,11 +44,11 @@ class WorkerDiedError(Exception):
 
 
 class Worker:
-    """A process that computes runs of one job."""
+    """A process that computes runs of one job: a copy of this one, or a new Python if there is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, copy: Forked | None = None) -> None:
         command = [sys.executable, "-c", START, json.dumps(sys.path)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process: Any = copy or subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def start(self, job: bytes) -> None:
         """Hand over the job, pickled, as all that is handed over; raises WorkersError where it cannot be read."""
@@ -81,19 +82,19 @@ class Worker:
         self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # what was not sent yet cannot be
-                pipe.close()  # type: ignore[union-attr]
+                pipe.close()
         self._process.wait()
 
     def _send(self, content: bytes) -> None:
         try:
-            pickle.dump(content, self._process.stdin)  # type: ignore[arg-type]
-            self._process.stdin.flush()  # type: ignore[union-attr]
+            pickle.dump(content, self._process.stdin)
+            self._process.stdin.flush()
         except OSError:
             raise self._died() from None
 
     def _receive(self) -> bytes:
         try:
-            return pickle.load(self._process.stdout)  # type: ignore[arg-type]
+            return pickle.load(self._process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             raise self._died() from None
 
@@ -119,6 +120,7 @@ class Crew:
         self.left, self._lock, self._ended = deque(runs), threading.Lock(), False
         self._workers: dict[int, Worker] = {}
         self.found: queue.Queue[Outcome | BaseException | None] = queue.Queue()
+        self._copies = _copies(count)
         self._threads = [threading.Thread(target=self._work, args=(k,), daemon=True) for k in range(count)]
         for thread in self._threads:
             thread.start()
@@ -129,6 +131,8 @@ class Crew:
             self._ended = True
             for worker in self._workers.values():
                 worker.kill()
+            for copy in self._copies:
+                Worker(copy).leave()
         for thread in self._threads:
             thread.join(GONE)
 
@@ -176,13 +180,22 @@ class Crew:
                 with self._lock:
                     if self._ended:
                         raise WorkerDiedError
-                    self._workers[own] = Worker()
+                    self._workers[own] = Worker(self._copies.pop() if self._copies else None)
                 self._workers[own].start(self._job)
             except (WorkersError, OSError):
                 with self._lock:
                     self.left.extendleft(reversed(batch))
                 raise
         return self._workers[own]
+
+
+def _copies(count: int) -> list[Forked]:
+    """Copies of this process, made while it has no thread but this one."""
+    made: list[Forked] = []
+    with contextlib.suppress(OSError):  # there may be no room for more
+        while len(made) < count and safe():
+            made.append(Forked(_serve, [end for one in made for end in one.descriptors]))
+    return made
 
 
 def computed_here(
@@ -230,6 +243,11 @@ def serve() -> None:
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    _serve(requests, replies)
+
+
+def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """The same over given pipes."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)  # what functions of the user print, goes where errors go

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .labels import Label
 from .parts import Arrow, BodyPart, Cord, Look, Marker, Part, Track, Trail
 
 ROOT = "/N"
@@ -51,16 +52,18 @@ class PartNode:
     scene : viser's SceneApi
     part : what it shows
     unit : lengths of the scene for each metre
-    labels : whether its name is written
+    label : how its name is written, or None if it has none
+    labels : whether it is written
     """
 
-    def __init__(self, scene: Any, part: Part, unit: float, labels: bool) -> None:
+    def __init__(self, scene: Any, part: Part, unit: float, label: Label | None, labels: bool) -> None:
         self._name, self._unit = node_name(part), unit
         self._frame = scene.add_frame(self._name, show_axes=False)
         self._meshes = [self._mesh(scene, look, k, unit) for k, look in enumerate(part.looks)]
-        text = label_of(part)
         self._label = (
-            scene.add_label(f"{self._name}/name", text, anchor="center-left", visible=labels) if text else None
+            None
+            if label is None
+            else scene.add_label(f"{self._name}/name", label.text, anchor=label.anchor, visible=labels)
         )
         self._now: dict[str, Any] = {"shown": True}
 

@@ -11,7 +11,8 @@ from quirk.body import GROUND
 
 from . import camera
 from .contents import Contents
-from .nodes import ROOT, CordNode, PartNode, TrailNodes, path_of
+from .labels import Label, laid_out, on_screen, place_of
+from .nodes import ROOT, CordNode, PartNode, TrailNodes, label_of, path_of
 from .parts import Part, Track
 from .poses import Poses
 
@@ -47,9 +48,13 @@ class Stage:
         self._scene.set_up_direction("+z")
         self._scene.world_axes.visible = False
         self._root = self._scene.add_frame(ROOT, show_axes=False, wxyz=rotation.from_matrix(self._axes.T))
+        self._viewer = HALF * camera.DISTANCE * camera.direction(contents.extent)
         self._camera(server)
         self._ground(half)
-        self._nodes = [PartNode(self._scene, part, self._unit, labels) for part in contents.parts]
+        written = self._labels()
+        self._nodes = [
+            PartNode(self._scene, part, self._unit, written.get(k), labels) for k, part in enumerate(contents.parts)
+        ]
         self._cords = [CordNode(self._scene, cord) for cord in contents.cords]
         self._trails = [
             TrailNodes(self._scene, trail, k, self._inside(trail.path)) for k, trail in enumerate(contents.trails)
@@ -108,10 +113,19 @@ class Stage:
         position = self._inside(track.position) if part.parent is None else track.position * self._unit
         return Track(position, track.orientation, track.shown, track.scale)
 
+    def _labels(self) -> dict[int, Label]:
+        """How the names of parts are written, by their number."""
+        parts = self._contents.parts
+        named = {k: text for k, part in enumerate(parts) if (text := label_of(part))}
+        places = np.array([place_of(parts[k], self._contents.poses) for k in named]).reshape(-1, 3)
+        dots = on_screen(self._inside(places) @ self._axes, self._viewer)
+        found = laid_out(list(named.values()), dots, on_screen(self._letters @ self._axes, self._viewer))
+        return dict(zip(named, found, strict=True))
+
     def _camera(self, server: Any) -> None:
         start = server.initial_camera
         start.fov = np.radians(camera.FIELD)
-        start.position = tuple(HALF * camera.DISTANCE * camera.direction(self._contents.extent))
+        start.position = tuple(self._viewer)
         start.look_at = (0.0, 0.0, 0.0)
         start.up = (0.0, 0.0, 1.0)
 
@@ -146,8 +160,8 @@ class Stage:
         self._scene.add_frame(
             path_of("axes"), axes_length=0.2 * HALF, axes_radius=0.006 * HALF, origin_radius=0.01 * HALF, position=place
         )
-        for letter, unit_vector in zip("xyz", np.eye(3), strict=True):
-            tip = 0.23 * HALF * unit_vector
+        self._letters = place + 0.23 * HALF * np.eye(3)
+        for letter, tip in zip("xyz", 0.23 * HALF * np.eye(3), strict=True):
             self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
 
 

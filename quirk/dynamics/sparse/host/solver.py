@@ -79,12 +79,13 @@ class Verdict:
 class Solver:
     """Evaluates accelerations and projections of one model, with compiled code.
 
-    It owns the arrays that compiled code writes, so one solver serves one run at a time; several may share `tables`.
+    It owns the arrays that compiled code writes, so one solver serves one run at a time; several may share `tables` and
+    what ``sharing()`` returns.
     States are handed to it as flat arrays (size,) in blocks of eight (`quirk.dynamics.layout`) unless said otherwise.
     """
 
-    def __init__(self, model: Model, tables: Tables) -> None:
-        self.model, self.tables = model, tables
+    def __init__(self, model: Model, tables: Tables, sharing: Callable[[], Sharing]) -> None:
+        self.model, self.tables, self._sharing = model, tables, sharing
         self.slots = tables.slots
         self.applied = Applied(model, tables.slots, tables.row_lane)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
@@ -133,7 +134,6 @@ class Solver:
         self.joint_of_row = np.repeat(
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
         )
-        self._sharing: Sharing | None = None
         self._inverse_root = inverse_root(model.inertia)
 
     @property
@@ -379,9 +379,7 @@ class Solver:
         """Return the multipliers of minimum norm that exert the same forces as x, (m,) of each order, with rows G."""
         if not self.redundant:
             return x
-        if self._sharing is None:
-            self._sharing = Sharing(self.model, self.tables)
-        return self._sharing.multipliers(x, G, self.rank, self._factorised)
+        return self._sharing().multipliers(x, G, self.rank, self._factorised)
 
     def _factorised(
         self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int

@@ -85,7 +85,7 @@ def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndar
 @kernel
 def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
     """Add the derivatives of applied loads."""
-    elements, blocks = implicit.tangents.laws, implicit.blocks
+    elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
         hand_over_inputs(elements, o, forces)
@@ -97,7 +97,7 @@ def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndar
             if blocks.body_node[elements.sides[begin + g]] < 0:
                 continue
             for level in range(2):
-                seed_law(implicit, elements, o, g, level)
+                seed_law(implicit.moving, elements, o, g, level * half)
                 run_dual(elements, o, t, LANES * (end - begin))
                 for f in range(end - begin):
                     pair = blocks.law_pair[blocks.law_first[e] + f * (end - begin) + g]
@@ -114,7 +114,7 @@ def variables(implicit: Implicit, constants: np.ndarray, kin: np.ndarray, t: flo
     """Fill the derivatives of loads, and of the rates of internal variables, by internal variables of a law."""
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
-    seed_law(implicit, elements, o, -1, POSES)
+    seed_law(implicit.moving, elements, o, -1, 0)
     seed_variables(elements, o, True)
     run_dual(elements, o, t, LANES * (end - begin))
     keep_rates(elements, o, implicit.rate_by_variable, BLOCK * e)
@@ -129,15 +129,15 @@ def variables(implicit: Implicit, constants: np.ndarray, kin: np.ndarray, t: flo
 
 
 @kernel
-def seed_law(implicit: Implicit, elements: Elements, o: int, g: int, level: int) -> None:
-    """Let frame g of a law move, and no other."""
-    begin, half = elements.entries[o + SIDE], implicit.moving.shape[0] // 2
+def seed_law(moving: np.ndarray, elements: Elements, o: int, g: int, first: int) -> None:
+    """Let frame g of a law move, as its body does in `moving` from element `first` on, and no other."""
+    begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
     for f in range(elements.entries[o + SIDE_END] - begin):
         place += 8 * PLACEMENT
-        m = level * half + MOVING * elements.sides[begin + f]
+        m = first + MOVING * elements.sides[begin + f]
         for c in range(0, SPIN_RATE, 8):
-            store(elements.inputs, place + c, load(implicit.moving, m + c) if f == g else splat(0.0))
+            store(elements.inputs, place + c, load(moving, m + c) if f == g else splat(0.0))
         place += SPIN_RATE
 
 
@@ -160,7 +160,7 @@ def relations(mechanism: Mechanism, implicit: Implicit, y: np.ndarray, t: float)
             if blocks.side_slot[begin + g] < 0:
                 continue
             for level in range(2):
-                seed_relation(implicit, elements, o, g, level * half)
+                seed_relation(implicit.moving, elements, o, g, level * half)
                 run_dual(elements, o, t, LEVELS * rows)
                 keep_bends(implicit, begin + g, level, rows, elements.outputs, deltas)
                 for f in range(end - begin):
@@ -175,20 +175,20 @@ def relations(mechanism: Mechanism, implicit: Implicit, y: np.ndarray, t: float)
 
 
 @kernel
-def seed_relation(implicit: Implicit, elements: Elements, o: int, g: int, moving: int) -> None:
-    """Let frame g of a relation move, and no other."""
+def seed_relation(moving: np.ndarray, elements: Elements, o: int, g: int, first: int) -> None:
+    """Let frame g of a relation move, as its body does in `moving` from element `first` on, and no other."""
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
     for f in range(elements.entries[o + SIDE_END] - begin):
         d = place + 8 * PLACEMENT
-        m = moving + MOVING * elements.sides[begin + f]
+        m = first + MOVING * elements.sides[begin + f]
         for c in range(0, 24, 8):
-            store(elements.inputs, d + c, load(implicit.moving, m + POSITION + c) if f == g else splat(0.0))
-            store(elements.inputs, d + 24 + c, load(implicit.moving, m + VELOCITY + c) if f == g else splat(0.0))
-            store(elements.inputs, d + 144 + c, load(implicit.moving, m + SPIN + c) if f == g else splat(0.0))
-            store(elements.inputs, d + 168 + c, load(implicit.moving, m + SPIN_RATE + c) if f == g else splat(0.0))
+            store(elements.inputs, d + c, load(moving, m + POSITION + c) if f == g else splat(0.0))
+            store(elements.inputs, d + 24 + c, load(moving, m + VELOCITY + c) if f == g else splat(0.0))
+            store(elements.inputs, d + 144 + c, load(moving, m + SPIN + c) if f == g else splat(0.0))
+            store(elements.inputs, d + 168 + c, load(moving, m + SPIN_RATE + c) if f == g else splat(0.0))
         for c in range(0, 72, 8):
-            store(elements.inputs, d + 72 + c, load(implicit.moving, m + ROTATION + c) if f == g else splat(0.0))
+            store(elements.inputs, d + 72 + c, load(moving, m + ROTATION + c) if f == g else splat(0.0))
         place += 8 * (PLACEMENT + 24)
 
 

@@ -1,0 +1,139 @@
+"""The adjoint of a run, compiled: weights of its states carried back over the steps that it took.
+
+Weights of a state at the end of a step give those of the slopes at its stages, and these, last stage first, those of
+the stages themselves: the transposed Runge-Kutta step, exact for the states that the run computed (Hager, Runge-Kutta
+methods in optimal control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are computed anew
+from the state at the start of the step, so that one state for each step is all that is stored.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.integrators.combinations import Weights, combine
+from quirk.lanes import at, load, store
+from quirk.record import record
+
+from ..kernels.applied import refer
+from ..kernels.evaluate import copy, evaluate
+from ..kernels.impose import clear
+from ..kernels.mechanism import Mechanism
+from ..kernels.redundancy import watch
+from ..march.run import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
+from .state import Pull, pull_landing, pull_rates
+
+
+@record
+class Adjoint(NamedTuple):
+    """Weights of a state, and where they are in a run.
+
+    pull: Pull · weights: of the Runge-Kutta method, s stages · alpha, beta: Baumgarte's rates, 1/s · projects: whether
+    the run keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`,
+    and behind them the state at their end · rows (steps + 1,): which of the `sources` (nt size,), weights that states
+    have by themselves, is that of the start of each step and of the end, or -1 · states, slopes, given (s size,): at
+    the stages, and weights of slopes · now, more (size,): weights of the state, and scratch
+    """
+
+    pull: Pull
+    weights: Weights
+    alpha: float
+    beta: float
+    projects: bool
+    rank: int
+    trail: np.ndarray
+    rows: np.ndarray
+    sources: np.ndarray
+    states: np.ndarray
+    slopes: np.ndarray
+    given: np.ndarray
+    now: np.ndarray
+    more: np.ndarray
+
+
+@kernel
+def add_scaled(into: np.ndarray, scale: float, more: np.ndarray) -> None:
+    """Add a flat array, times a number, to another."""
+    for o in range(0, into.shape[0], 8):
+        store(into, o, load(into, o) + scale * load(more, o))
+
+
+@kernel
+def add_source(adjoint: Adjoint, n: int) -> None:
+    """Add the weights that the state at the start of step n has by itself."""
+    size, row = adjoint.now.shape[0], adjoint.rows[n]
+    if row >= 0:
+        add_scaled(adjoint.now, 1.0, adjoint.sources[row * size : (row + 1) * size])
+
+
+@kernel
+def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -> None:
+    """Take the weights back through the projection onto the constraints at a state y."""
+    evaluate(mechanism, t, y, adjoint.alpha, adjoint.beta, adjoint.more)
+    if adjoint.projects:
+        if watch(mechanism, t, y, adjoint.rank):
+            evaluate(mechanism, t, y, adjoint.alpha, adjoint.beta, adjoint.more)
+        pull_landing(mechanism, adjoint.pull, t, y, adjoint.more, adjoint.now)
+
+
+@kernel
+def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
+    """Add to the weights of slopes what a row of the tableau makes of those `given` of its sum."""
+    weights, size = adjoint.weights, adjoint.now.shape[0]
+    for e in range(weights.first[row], weights.first[row + 1]):
+        o = weights.slope[e] * size
+        add_scaled(adjoint.given[o : o + size], h * at(weights.weight, e), given)
+
+
+@kernel
+def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: np.ndarray) -> None:
+    """Take the weights from the end of a step to its start."""
+    weights, size, alpha, beta = adjoint.weights, adjoint.now.shape[0], adjoint.alpha, adjoint.beta
+    start, low, high = at(step, STEP_START), at(step, STEP_LOW), at(step, STEP_HIGH)
+    h, y, stages = at(step, STEP_END) - start, step[STEP_HEAD : step.shape[0]], adjoint.weights.stages
+    land_back(mechanism, adjoint, min(max(start + weights.c[stages] * h, low), high), y_new)
+    refer(mechanism.forces, at(step, STEP_END))
+    for stage in range(stages):
+        state = adjoint.states[stage * size : (stage + 1) * size]
+        if stage == 0:
+            copy(y, state)
+        else:
+            combine(weights, stage, adjoint.slopes, h, y, state)
+        when = min(max(start + weights.c[stage] * h, low), high)
+        evaluate(mechanism, when, state, alpha, beta, adjoint.slopes[stage * size : (stage + 1) * size])
+    clear(adjoint.given)
+    share_back(adjoint, stages, h, adjoint.now)
+    for stage in range(stages - 1, -1, -1):
+        state, slope = (
+            adjoint.states[stage * size : (stage + 1) * size],
+            adjoint.slopes[stage * size : (stage + 1) * size],
+        )
+        when = min(max(start + weights.c[stage] * h, low), high)
+        if stage < stages - 1:  # the last has just been evaluated
+            evaluate(mechanism, when, state, alpha, beta, slope)
+        given = adjoint.given[stage * size : (stage + 1) * size]
+        pull_rates(mechanism, adjoint.pull, when, state, slope, alpha, beta, given, adjoint.more)
+        add_scaled(adjoint.now, 1.0, adjoint.more)
+        if stage > 0:
+            share_back(adjoint, stage, h, adjoint.more)
+
+
+@entry(notice="compiling what gradients need, usually for 20 to 40 s")
+def go_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
+    """Take the weights from the end of step `last - 1` to the start of step `first`, or until `stop` (1,) is set.
+
+    At the start of step 0 they are taken through the projection of the start.
+    """
+    width = STEP_HEAD + adjoint.now.shape[0]
+    for n in range(last - 1, first - 1, -1):
+        step = adjoint.trail[n * width : (n + 1) * width]
+        add_source(adjoint, n + 1)
+        step_back(mechanism, adjoint, step, adjoint.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width])
+        if stop[0] != 0:
+            return
+        if n == 0:
+            add_source(adjoint, 0)
+            start = min(max(at(step, STEP_START), at(step, STEP_LOW)), at(step, STEP_HIGH))
+            land_back(mechanism, adjoint, start, step[STEP_HEAD : step.shape[0]])

@@ -1,0 +1,213 @@
+"""What laws and relations pull back, in kernels: from weights of what they give to those of what they are handed.
+
+The functions of dual numbers are run once for each frame and level with six directions, and the changes that come out
+are summed up with the sums. So the transposed tangent needs no code of its own for an element.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.constraints.relation import LANES
+from quirk.lanes import add, at, load, put, splat, store
+from quirk.motion_table import MotionTable, motion_taylor
+from quirk.record import record
+
+from ..implicit.internal import seed_variables
+from ..implicit.local import seed_law, seed_relation
+from ..kernels.applied import Forces
+from ..kernels.mechanism import Mechanism
+from ..tangent.elements import (
+    OF_LAWS,
+    OF_RELATIONS,
+    add_lanes,
+    hand_over_frames,
+    hand_over_inputs,
+    hand_over_time,
+    run_dual,
+)
+from ..tangent.tables import (
+    ELEMENT,
+    GRADIENT,
+    INPUT,
+    INPUTS,
+    LEVELS,
+    OUTPUT,
+    OUTPUTS,
+    RATES,
+    ROW,
+    ROWS,
+    SIDE,
+    SIDE_END,
+    VARIABLE,
+    VARIABLE_COUNT,
+    Elements,
+    Tangents,
+)
+
+# Weights of each slot: of the load on it in N, six numbers; of how it moves, six of its pose and six of its velocity.
+ON_BODY, OF_BODY = 8, 16
+
+
+@record
+class Wanted(NamedTuple):
+    """Inputs of laws or of relations by which derivatives are wanted.
+
+    first (elements + 1,): where those of each begin · places: which input · motion: number of the motion that changes
+    the input and those behind it, or -1 if it changes by itself · found: the derivatives, summed up
+    """
+
+    first: np.ndarray
+    places: np.ndarray
+    motion: np.ndarray
+    found: np.ndarray
+
+
+@record
+class Sums(NamedTuple):
+    """Weights at one state; S slots, K nodes.
+
+    free (S,): 1 for bodies, 0 for what does not move · moving (2 MOVING S,): how bodies move in each of six directions
+    of the pose, and of the velocity · loads (8 S,): of loads on bodies, in N · levels (3 * 8 K,): of rows, at three
+    levels · bodies (16 S,): found, of how bodies move · total (8,): scratch · laws, relations: Wanted · motions : that
+    change · taylor: scratch for one of them
+    """
+
+    free: np.ndarray
+    moving: np.ndarray
+    loads: np.ndarray
+    levels: np.ndarray
+    bodies: np.ndarray
+    total: np.ndarray
+    laws: Wanted
+    relations: Wanted
+    motions: MotionTable
+    taylor: np.ndarray
+
+
+@kernel
+def laws_back(
+    tangents: Tangents, sums: Sums, forces: Forces, t: float, given: np.ndarray, into: np.ndarray, carried: int
+) -> None:
+    """Pull back the weights of loads, and those of the rates of internal variables, `given` from `carried` on."""
+    laws, half = tangents.laws, sums.moving.shape[0] // 2
+    for e in range(laws.entries.shape[0] // ELEMENT):
+        o = ELEMENT * e
+        hand_over_inputs(laws, o, forces)
+        hand_over_time(tangents.time, laws, o, t, OF_LAWS, False)
+        begin, end = laws.entries[o + SIDE], laws.entries[o + SIDE_END]
+        seed_variables(laws, o, False)
+        for g in range(end - begin):
+            slot = laws.sides[begin + g]
+            if sums.free[slot] == 0:
+                continue
+            for level in range(2):
+                seed_law(sums.moving, laws, o, g, level * half)
+                run_dual(laws, o, t, LANES * (end - begin))
+                weigh_law(sums, laws, o, given, carried)
+                add_lanes(sums.bodies, OF_BODY * slot + 8 * level, load(sums.total, 0))
+        seed_law(sums.moving, laws, o, -1, 0)
+        if laws.entries[o + VARIABLE_COUNT] > 0:
+            seed_variables(laws, o, True)
+            run_dual(laws, o, t, LANES * (end - begin))
+            weigh_law(sums, laws, o, given, carried)
+            for n in range(laws.entries[o + VARIABLE_COUNT]):
+                add(into, carried + laws.entries[o + VARIABLE] + n, at(sums.total, n))
+            seed_variables(laws, o, False)
+        for p in range(sums.laws.first[e], sums.laws.first[e + 1], 8):
+            count = min(8, sums.laws.first[e + 1] - p)
+            seed_inputs(sums, sums.laws, laws, o, p, count, t, OF_LAWS, True)
+            run_dual(laws, o, t, LANES * (end - begin))
+            weigh_law(sums, laws, o, given, carried)
+            seed_inputs(sums, sums.laws, laws, o, p, count, t, OF_LAWS, False)
+
+
+@kernel
+def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
+    """Pull back the weights of rows and, if `loaded`, those of the loads that their multipliers exert."""
+    relations, half = tangents.relations, sums.moving.shape[0] // 2
+    for r in range(relations.entries.shape[0] // ELEMENT):
+        o = ELEMENT * r
+        hand_over_frames(relations, o, y, mechanism.work.kin, tangents.accelerations)
+        hand_over_time(tangents.time, relations, o, t, OF_RELATIONS, False)
+        begin, end, rows = relations.entries[o + SIDE], relations.entries[o + SIDE_END], relations.entries[o + ROWS]
+        for g in range(end - begin):
+            slot = relations.sides[begin + g]
+            if sums.free[slot] == 0:
+                continue
+            for level in range(2):
+                seed_relation(sums.moving, relations, o, g, level * half)
+                run_dual(relations, o, t, LEVELS * rows)
+                weigh_relation(tangents, sums, o, loaded)
+                add_lanes(sums.bodies, OF_BODY * slot + 8 * level, load(sums.total, 0))
+        if sums.relations.first[r + 1] > sums.relations.first[r]:
+            seed_relation(sums.moving, relations, o, -1, 0)
+        for p in range(sums.relations.first[r], sums.relations.first[r + 1], 8):
+            count = min(8, sums.relations.first[r + 1] - p)
+            seed_inputs(sums, sums.relations, relations, o, p, count, t, OF_RELATIONS, True)
+            run_dual(relations, o, t, LEVELS * rows)
+            weigh_relation(tangents, sums, o, loaded)
+            seed_inputs(sums, sums.relations, relations, o, p, count, t, OF_RELATIONS, False)
+
+
+@kernel
+def weigh_law(sums: Sums, laws: Elements, o: int, given: np.ndarray, carried: int) -> None:
+    """Sum up the changes of the loads of a law, and of the rates of its variables, with their sums."""
+    deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
+    place = deltas
+    for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
+        body = ON_BODY * laws.sides[side]
+        for c in range(6):
+            found = found + at(sums.loads, body + c) * load(laws.outputs, place + 8 * c)
+        place += 8 * LANES
+    for n in range(laws.entries[o + VARIABLE_COUNT]):
+        weight = at(given, carried + laws.entries[o + VARIABLE] + n)
+        found = found + weight * load(laws.outputs, deltas + 8 * (laws.entries[o + RATES] + n))
+    store(sums.total, 0, found)
+
+
+@kernel
+def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
+    """Sum up the changes of the rows of a relation, and of the loads that multipliers exert, with their sums."""
+    relations, lanes, found = tangents.relations, tangents.lanes, splat(0.0)
+    begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]
+    deltas = relations.entries[o + OUTPUT] + relations.entries[o + OUTPUTS]
+    for n in range(relations.entries[o + ROWS]):
+        lane = lanes[relations.entries[o + ROW] + n]
+        for level in range(LEVELS):
+            change = load(relations.outputs, deltas + 8 * (LEVELS * n + level))
+            found = found + at(sums.levels, LEVELS * lane + level) * change
+        if loaded:
+            multiplier = at(tangents.multipliers, lane)
+            gradient = deltas + 8 * (relations.entries[o + GRADIENT] + LANES * n * (end - begin))
+            for side in range(begin, end):
+                body = ON_BODY * relations.sides[side]
+                for c in range(6):
+                    weight = multiplier * at(sums.loads, body + c)
+                    found = found + weight * load(relations.outputs, gradient + 8 * c)
+                gradient += 8 * LANES
+    store(sums.total, 0, found)
+
+
+@kernel
+def seed_inputs(
+    sums: Sums, wanted: Wanted, elements: Elements, o: int, p: int, count: int, t: float, order: int, begins: bool
+) -> None:
+    """Let each of `count` inputs of an element change in a direction of its own; or end that, and keep what was found.
+
+    Of motions as many derivatives as elements of the kind get, `order`, change with it.
+    """
+    deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
+    for k in range(count):
+        place, motion = deltas + 8 * wanted.places[p + k] + k, wanted.motion[p + k]
+        if not begins:
+            add(wanted.found, p + k, at(sums.total, k))
+        if motion < 0:
+            put(elements.inputs, place, 1.0 if begins else 0.0)
+            continue
+        motion_taylor(sums.motions, motion, t, order, sums.taylor, 0)
+        for derivative in range(order + 1):
+            put(elements.inputs, place + 8 * derivative, at(sums.taylor, derivative) if begins else 0.0)

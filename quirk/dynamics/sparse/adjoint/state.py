@@ -1,0 +1,213 @@
+"""What y' and the projection onto the constraints pull back at one state, in kernels.
+
+Accelerations change by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projection onto what constraints allow and
+S = A M^-1 A^T. So weights of accelerations go through the same solve: it gives weights of loads and, as its
+multipliers, those of rows. Elements pull these back, and what bodies need for their inertia likewise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import add, at, put, splat, store
+from quirk.record import record
+
+from ...layout import FACTOR, GRAVITY, INVERSE_FACTOR, INVERSE_MASS, MASS, MOMENT, OMEGA, ORIENTATION, POSITION, UNLIKE
+from ...layout import VELOCITY as SPEED
+from ...vectors import add3, cross, dot, minus, plus, three, times, turned
+from ..kernels.bodies import CON, KIN, POSES, STATE, WRENCH
+from ..kernels.impose import clear, impose
+from ..kernels.mechanism import Mechanism
+from ..kernels.work import PASSES
+from ..tangent.bodies import columns_of, matrix_times, move
+from ..tangent.find import take_motion
+from ..tangent.tables import LEVELS, Tangents
+from .elements import OF_BODY, ON_BODY, Sums, laws_back, relations_back
+
+# Derivatives by the numbers of each slot: its mass and, by rows, its inertia.
+NUMBERS = 10
+
+
+@record
+class Pull(NamedTuple):
+    """What pulls back at one state.
+
+    tangents: Tangents · sums: Sums · seeds (2 SEED S,): six directions of the poses, and of the velocities ·
+    numbers (10 S,), gravity (8,): derivatives by masses and inertias, and by gravity, summed up
+    """
+
+    tangents: Tangents
+    sums: Sums
+    seeds: np.ndarray
+    numbers: np.ndarray
+    gravity: np.ndarray
+
+
+@kernel
+def pull_rates(
+    mechanism: Mechanism,
+    pull: Pull,
+    t: float,
+    y: np.ndarray,
+    ydot: np.ndarray,
+    alpha: float,
+    beta: float,
+    given: np.ndarray,
+    into: np.ndarray,
+) -> None:
+    """Fill `into` with the weights of a state y, evaluated last with `ydot`, from those `given` of its rates."""
+    constants, work, sums = mechanism.constants, mechanism.work, pull.sums
+    clear(into)
+    stand(mechanism, pull, y, ydot)
+    clear(work.wrench)
+    for slot in range(sums.free.shape[0]):
+        b, lane = slot // 8, slot % 8
+        s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
+        add3(work.wrench, f, three(given, s + 8 * SPEED), 1.0)
+        add3(work.wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, three(given, s + 8 * OMEGA)), 1.0)
+    if work.x.shape[0] > 0:
+        clear(work.goal)
+        impose(mechanism, max(2, int(work.summary[PASSES])))
+    for lane in range(work.x.shape[0]):
+        x = at(work.x, lane)
+        put(sums.levels, LEVELS * lane, beta * beta * x)
+        put(sums.levels, LEVELS * lane + 1, 2.0 * alpha * x)
+        put(sums.levels, LEVELS * lane + 2, x)
+    pull_bodies(mechanism, pull, y, ydot)
+    carried = constants.shape[0] // CON * STATE
+    laws_back(pull.tangents, sums, mechanism.forces, t, given, into, carried)
+    relations_back(mechanism, pull.tangents, sums, t, y, True)
+    pull_motions(sums, y, into)
+    pull_quaternions(sums, y, given, into)
+
+
+@kernel
+def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
+    """Take over an evaluation, and find how all that moves with the bodies changes with each of their directions."""
+    take_motion(mechanism, pull.tangents, ydot)
+    seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
+    for level in range(2):
+        move(
+            pull.seeds[level * seeds : (level + 1) * seeds], pull.sums.moving[level * moving : (level + 1) * moving], y,
+            mechanism.work.kin, ydot,
+        )  # fmt: skip
+    clear(pull.sums.bodies)
+    clear(pull.sums.loads)
+
+
+@kernel
+def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
+    """Fill the weights of loads, and those of motions and numbers that bodies need loads for; see `share_out`."""
+    constants, work, sums = mechanism.constants, mechanism.work, pull.sums
+    for slot in range(sums.free.shape[0]):
+        if sums.free[slot] == 0:
+            continue
+        b, lane = slot // 8, slot % 8
+        s, k, c, f = b * STATE + lane, b * KIN + lane, b * CON + lane, b * WRENCH + lane
+        force = times(three(work.wrench, f), at(constants, c + 8 * INVERSE_MASS))
+        u = matrix_times(constants, c + 8 * FACTOR, three(work.wrench, f + MOMENT))
+        moment = turned(work.kin, k, u)
+        a, alpha, omega = three(ydot, s + 8 * SPEED), three(ydot, s + 8 * OMEGA), three(y, s + 8 * OMEGA)
+        for i in range(3):
+            put(sums.loads, ON_BODY * slot + i, force[i])
+            put(sums.loads, ON_BODY * slot + 3 + i, moment[i])
+        weight = minus(three(constants, c + 8 * GRAVITY), a)
+        add(pull.numbers, NUMBERS * slot, dot(force, weight))
+        momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
+        inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
+        by_turn = cross(u, plus(inertial, cross(omega, momentum)))
+        across = cross(u, omega)
+        by_spin = minus(cross(u, momentum), matrix_times(constants, c + 8 * UNLIKE, across))
+        for i in range(3):
+            add(pull.gravity, i, at(constants, c + 8 * MASS) * force[i])
+            add(sums.bodies, OF_BODY * slot + 3 + i, by_turn[i])
+            add(sums.bodies, OF_BODY * slot + 11 + i, by_spin[i])
+            for j in range(3):
+                add(pull.numbers, NUMBERS * slot + 1 + 3 * i + j, -(u[i] * alpha[j] + across[i] * omega[j]))
+
+
+@kernel
+def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
+    """Add the weights of how bodies move to those of a state y; see `tangent.changes.seed`."""
+    for slot in range(sums.free.shape[0]):
+        if sums.free[slot] == 0:
+            continue
+        s, o = slot // 8 * STATE + slot % 8, OF_BODY * slot
+        shift = at(sums.bodies, o), at(sums.bodies, o + 1), at(sums.bodies, o + 2)
+        turn = at(sums.bodies, o + 3), at(sums.bodies, o + 4), at(sums.bodies, o + 5)
+        speed = at(sums.bodies, o + 8), at(sums.bodies, o + 9), at(sums.bodies, o + 10)
+        spin = at(sums.bodies, o + 11), at(sums.bodies, o + 12), at(sums.bodies, o + 13)
+        add3(into, s + 8 * POSITION, shift, 1.0)
+        add3(into, s + 8 * SPEED, speed, 1.0)
+        add3(into, s + 8 * OMEGA, spin, 1.0)
+        q = s + 8 * ORIENTATION
+        w, v = at(y, q), three(y, q + 8)
+        scale = 2.0 / (w * w + dot(v, v))
+        add(into, q, -scale * dot(turn, v))
+        add3(into, q + 8, plus(times(turn, w), cross(v, turn)), scale)
+
+
+@kernel
+def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndarray) -> None:
+    """Add the weights of a state y from those `given` of the rates of positions and of quaternions."""
+    for slot in range(sums.free.shape[0]):
+        if sums.free[slot] == 0:
+            continue
+        s = slot // 8 * STATE + slot % 8
+        add3(into, s + 8 * SPEED, three(given, s + 8 * POSITION), 1.0)
+        q = s + 8 * ORIENTATION
+        w, v, omega = 0.5 * at(y, q), times(three(y, q + 8), 0.5), times(three(y, s + 8 * OMEGA), 0.5)
+        of_w, of_v = at(given, q), three(given, q + 8)
+        add3(into, s + 8 * OMEGA, plus(minus(times(of_v, w), times(v, of_w)), cross(of_v, v)), 1.0)
+        add(into, q, dot(of_v, omega))
+        add3(into, q + 8, minus(cross(omega, of_v), times(omega, of_w)), 1.0)
+
+
+@kernel
+def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
+    """Turn the weights `now` of changes on the constraints at a state y, evaluated last, into those before landing."""
+    constants, work, sums = mechanism.constants, mechanism.work, pull.sums
+    stand(mechanism, pull, y, ydot)
+    for level in range(1, -1, -1):
+        if work.x.shape[0] == 0:
+            break
+        clear(work.wrench)
+        for slot in range(sums.free.shape[0]):
+            if sums.free[slot] != 0:
+                weigh_displacement(constants, work.wrench, y, now, slot, level)
+        clear(work.goal)
+        impose(mechanism, max(2, int(work.summary[PASSES])))
+        for o in range(0, sums.levels.shape[0], 8):
+            store(sums.levels, o, splat(0.0))
+        for lane in range(work.x.shape[0]):
+            put(sums.levels, LEVELS * lane + level, at(work.x, lane))
+        clear(sums.bodies)
+        relations_back(mechanism, pull.tangents, sums, t, y, False)
+        pull_motions(sums, y, now)
+    for slot in range(sums.free.shape[0]):
+        q = slot // 8 * STATE + slot % 8 + 8 * ORIENTATION
+        w, v = at(y, q), three(y, q + 8)
+        along = w * at(now, q) + dot(v, three(now, q + 8))
+        add(now, q, -along * w)
+        add3(now, q + 8, v, -along)
+
+
+@kernel
+def weigh_displacement(
+    constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
+) -> None:
+    """Fill the wrench of a slot with the weights of displacements of it at one level, poses or velocities."""
+    b, lane = slot // 8, slot % 8
+    s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
+    if level == POSES:
+        q = s + 8 * ORIENTATION
+        w, v, of_w, of_v = at(y, q), three(y, q + 8), at(now, q), three(now, q + 8)
+        turn = times(plus(minus(times(of_v, w), times(v, of_w)), cross(of_v, v)), 0.5)
+        add3(wrench, f, three(now, s + 8 * POSITION), 1.0)
+        add3(wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, turn), 1.0)
+    else:
+        add3(wrench, f, three(now, s + 8 * SPEED), 1.0)
+        add3(wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, three(now, s + 8 * OMEGA)), 1.0)

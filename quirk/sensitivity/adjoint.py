@@ -1,0 +1,151 @@
+"""Derivatives of one number by many parameters: weights of states carried back along the steps that a run took."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.sparse.host.adjoint import Reversed
+from quirk.dynamics.sparse.host.variation import Steps, Varied
+from quirk.errors import InputError
+from quirk.integrators import TABLEAUX
+from quirk.objective import Objective
+from quirk.phases import Phases
+from quirk.result import Result
+from quirk.trail import Stretch
+
+from .along import check_rows
+from .change import Change, as_changes, directions_of, motions_of, start_of
+from .judged import Judge
+from .parameters import Parameter
+
+OWNER = "simulate: objective"
+
+
+class Gradient:
+    """A number that a run is judged by, and its derivatives: ``result.gradient[("rod", "mass")]``.
+
+    Attributes
+    ----------
+    value : the number
+    """
+
+    def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
+        ends = np.cumsum([0, *(len(one.changes) for one in parameters)])
+        self.value = value
+        self._found = {one.key: found[ends[n] : ends[n + 1]].reshape(one.shape) for n, one in enumerate(parameters)}
+
+    @property
+    def parameters(self) -> list[Any]:
+        """The parameters, as they were given to `simulate`."""
+        return list(self._found)
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """Return the derivative by a parameter, an array of the parameter's shape."""
+        named = tuple(key) if isinstance(key, list) else key
+        if named not in self._found:
+            listed = ", ".join(repr(one) for one in self._found)
+            raise InputError(f"Result: gradient: there is none by {key!r}; there are: {listed}")
+        return self._found[named]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        return f"<Gradient of {self.value:g} by {', '.join(repr(one) for one in self._found)}>"
+
+
+def gradient_of(
+    result: Result, stretches: Sequence[Stretch], phases: Phases, parameters: Sequence[Parameter], objective: Objective
+) -> Gradient:
+    """Return a number that a run gives, and its derivatives by parameters.
+
+    Parameters
+    ----------
+    result : of the run, all of whose times are ends of steps
+    stretches : its steps
+    phases : by which it was computed
+    parameters : which vary
+    objective : the number
+    """
+    stretch = _one(stretches)
+    segment, plant, settings = result.segments[0], stretch.plant, phases.settings
+    changes = [change for parameter in parameters for change in parameter.changes]
+    directions, motions = directions_of(plant.model, changes), motions_of(plant.model, changes)
+    rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
+    back = Reversed(plant.solver(), TABLEAUX[phases.method], rates, keeps)
+    start = _start(stretch, changes)
+    if stretch.steps is not None and back.solver.redundant:
+        _check(stretch, phases, [change for change in changes if change.motions or change.reshapes])
+    judge = Judge(result.system, segment, plant, back, changes)
+    value, slopes = objective.judged(judge.values(objective.quantities))
+    sources, found = judge.pulled_back(slopes)
+    if stretch.steps is None:
+        return Gradient(value, parameters, found + start @ sources.sum(axis=0))
+    steps, rows = _up_to_last(stretch.steps, segment.time, segment.flat[-1])
+    by_start, along = back.along(steps, rows, sources, directions, motions, segment.angles[-1])
+    return Gradient(value, parameters, found + along + start @ by_start)
+
+
+def _one(stretches: Sequence[Stretch]) -> Stretch:
+    """All stretches as one."""
+    first = stretches[0]
+    for before, after in itertools.pairwise(stretches):
+        if before.plant is not after.plant or not np.array_equal(before.end, after.start):
+            named = ", ".join(guard.title for guard in before.hit) or "what happens"
+            raise InputError(
+                f"{OWNER}: at t = {before.reached:g} s the motion jumps or the active parts change ({named}): its "
+                "gradient is found on smooth runs; leave out objective= and take derivatives along the run, "
+                "result.sensitivity"
+            )
+    last = stretches[-1]
+    parts = [part for one in stretches for part in one.parts]
+    return replace(first, end=last.end, reached=last.reached, parts=parts)
+
+
+def _up_to_last(steps: Steps, times: np.ndarray, last: np.ndarray) -> tuple[Steps, np.ndarray]:
+    """The steps up to the last time that is kept, and which kept time each starts at, and the last ends at, or -1."""
+    ends = np.concatenate([steps.trail[:1, 0], steps.trail[:, 1]])
+    places = np.searchsorted(ends, times)
+    known = places < len(ends)
+    known[known] = ends[places[known]] == times[known]
+    if not known.all() or len(np.unique(places)) < len(places):
+        raise InputError(
+            f"{OWNER}: the run keeps a state at t = {times[int(np.argmin(known))]:g} s beside those that output= asks "
+            "for, as at an event: leave out the events"
+        )
+    count = int(places[-1])
+    rows = np.full(count + 1, -1, dtype=np.int64)
+    rows[places] = np.arange(len(places))
+    return Steps(steps.trail[:count], last, steps.angles), rows
+
+
+def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:
+    """How the state (D, 13 n + k) at the start changes, before constraints are looked at."""
+    model = stretch.plant.model
+    return as_changes(model, stretch.start, *start_of(model, changes))
+
+
+def _check(stretch: Stretch, phases: Phases, changes: Sequence[Change]) -> None:
+    """Raise InputError if redundant rows contradict each other along a change: seen where the run starts."""
+    if not changes:
+        return
+    assert stretch.steps is not None
+    model, start = stretch.plant.model, _start(stretch, changes)
+    directions, motions = directions_of(model, changes), motions_of(model, changes)
+    settings, steps = phases.settings, stretch.steps
+    course = Varied(
+        stretch.plant.solver(), TABLEAUX[phases.method], (settings.alpha, settings.beta), settings.interval > 0
+    )
+    after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
+    first = Steps(steps.trail[:1], after, steps.angles)
+    times, states = np.array([stretch.t]), stretch.start[None]
+    at, _ = course.along(first, start, directions, motions, times, states)
+    check_rows(stretch, course, at[:, 0], directions, changes)

@@ -1,0 +1,140 @@
+"""Quantities that a run is judged by, at the times that it keeps, and how they pull back to states and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.body import Body
+from quirk.dynamics.directions import FREEDOMS, OMEGA, SHIFT, TURN, VELOCITY, Directions
+from quirk.dynamics.plant import Plant
+from quirk.dynamics.sparse.host.adjoint import Reversed
+from quirk.dynamics.tangents import Tangent
+from quirk.errors import InputError
+from quirk.events.names import Reading
+from quirk.events.quantity import Quantity
+from quirk.linear.changes import Changes
+from quirk.linear.outputs import Named, quantities, rows_of
+from quirk.linear.point import Point, Variation
+from quirk.rotation import multiply
+from quirk.segment import Segment
+from quirk.state import STATE_SIZE
+from quirk.system import System
+
+from .change import Change, directions_of
+from .remade import explicit_changes
+
+OWNER, ARGUMENT = "simulate: objective", "a quantity"
+
+
+class Judge:
+    """Reads quantities along a run.
+
+    Parameters
+    ----------
+    system : System
+    segment : of the result
+    plant : what computed it
+    back : with a solver for states
+    changes : of parameters
+    """
+
+    def __init__(
+        self, system: System, segment: Segment, plant: Plant, back: Reversed, changes: Sequence[Change]
+    ) -> None:
+        self._changes, self._points = changes, list[Point]()
+        self._listed: list[Named] = []
+        solver = back.solver
+        for row, t in enumerate(segment.time):
+            state = segment.state_at(row)
+            if row == 0:
+                solver.settle_state(state, float(t))
+            point = Point.along(system, plant, solver, state, float(t), segment.angles[row])
+            self._points.append(point)
+
+    def values(self, names: Sequence[str]) -> np.ndarray:
+        """Return the quantities (nt, q), and keep what they are."""
+        self._listed = quantities(OWNER, ARGUMENT, self._points[0], names)
+        for one in self._listed:
+            self._check(one)
+        return np.array(
+            [
+                [one.read(_changes(point, Directions.none(point.model, 0)))[0] for one in self._listed]
+                for point in self._points
+            ]
+        )
+
+    def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return derivatives by states (nt, 13 n + k) and by parameters (D,), from those (nt, q) by quantities."""
+        model = self._points[0].model
+        sources = np.zeros((len(self._points), STATE_SIZE * len(model.mass) + model.carried.size))
+        found = np.zeros(len(self._changes))
+        for one, by_time in zip(self._listed, slopes.T, strict=True):
+            varied = self._varied(one)
+            for point, slope, source in zip(self._points, by_time, sources, strict=True):
+                if slope == 0.0:
+                    continue
+                self._by_state(point, one, slope, source)
+                if varied:
+                    found[varied] += slope * self._by_parameters(point, one, [self._changes[d] for d in varied])
+        return sources, found
+
+    def _check(self, one: Named) -> None:
+        of = one.of
+        coordinate = isinstance(of, Reading) and of.of is not None and of.what in getattr(of.of, "coordinates", ())
+        if not (isinstance(of, Quantity) or coordinate):
+            raise InputError(
+                f'{OWNER}: "{one.name}": gradients are of quantities of poses and velocities, not of loads or energies'
+            )
+
+    def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
+        """Add the derivatives by a state (13 n + k,) of a quantity, times a number."""
+        model = point.model
+        bodies = [row for row in _rows(point, one) if row < len(model.mass)]
+        internal = model.carried.size
+        directions = Directions.none(model, FREEDOMS * len(bodies) + internal)
+        for k, row in enumerate(bodies):
+            directions.bodies[row, :, FREEDOMS * k : FREEDOMS * (k + 1)] = np.eye(FREEDOMS)
+        directions.internal[:, FREEDOMS * len(bodies) :] = np.eye(internal)
+        moved = slope * one.read(_changes(point, directions))[1]
+        for k, row in enumerate(bodies):
+            own, of_body = moved[FREEDOMS * k : FREEDOMS * (k + 1)], into[STATE_SIZE * row : STATE_SIZE * (row + 1)]
+            of_body[:3] += own[SHIFT]
+            of_body[3:7] += 2.0 * multiply(point.state.orientation[row], np.concatenate([[0.0], own[TURN]]))
+            of_body[7:10] += own[VELOCITY]
+            of_body[10:13] += own[OMEGA]
+        into[STATE_SIZE * len(model.mass) :] += moved[FREEDOMS * len(bodies) :]
+
+    def _varied(self, one: Named) -> list[int]:
+        """Which changes are of numbers of the parts that a quantity reads."""
+        names = {part.name for part in _parts(one) if not isinstance(part, Body)}
+        return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
+
+    def _by_parameters(self, point: Point, one: Named, changes: Sequence[Change]) -> np.ndarray:
+        """How a quantity changes at the same state."""
+        along = _changes(point, directions_of(point.model, changes))
+        moved = one.read(along)[1]
+        return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved
+
+
+def _changes(point: Point, directions: Directions) -> Changes:
+    """Changes along directions of poses and velocities; those of accelerations are not asked for."""
+    nothing, internal = np.zeros(0), np.zeros((0, directions.count))
+    tangent = Tangent(nothing, nothing, nothing, nothing, nothing)
+    return Changes(point, Variation(directions, tangent, np.zeros_like(directions.bodies), internal))
+
+
+def _parts(one: Named) -> list[Any]:
+    return list(one.of.parts.values()) if isinstance(one.of, Quantity) else [_element(one)]
+
+
+def _element(one: Named) -> Any:
+    """The element of whose coordinate a quantity is."""
+    return one.of.of if isinstance(one.of, Reading) else one.of
+
+
+def _rows(point: Point, one: Named) -> list[int]:
+    """The numbers of the bodies that a quantity is of, each once."""
+    return sorted(set(rows_of(point, _element(one))))

@@ -1,0 +1,124 @@
+"""Gradients of an objective by the adjoint, against sensitivities along the same steps and against differences."""
+
+import numpy as np
+import pytest
+from differences import extrapolated
+from test_sensitivities import ball, driven
+from test_sensitivities_of_kinds import controlled, crank, disk, parallel
+
+import quirk
+
+
+def chain(bodies=8, stiffness=20.0, mass=1.0):
+    """Links on hinges with springs, level at the start."""
+    parts, before = [], quirk.GROUND
+    for k in range(bodies):
+        link = quirk.Body(f"b{k}", mass, [0.01, 0.1, 0.1], position=[k + 0.5, 0, 0])
+        hinge = quirk.Revolute(f"j{k}", before, link, point=[k, 0, 0], axis=[0, 1, 0])
+        parts += [link, hinge, quirk.TorsionSpring(f"s{k}", hinge, stiffness=stiffness, damping=0.1)]
+        before = link
+    return quirk.System(parts, gravity=[0, 0, -9.81])
+
+
+def squares(values):
+    """Half the sum of squares, and a term that mixes times."""
+    mixed = values.sum(axis=0)
+    return 0.5 * np.sum(values**2) + 0.1 * mixed @ mixed, values + 0.2 * mixed
+
+
+def compare(system, names, keys, *, span=0.4, output=0.1, **options):
+    """Check the gradient against the sum of sensitivities along the steps of the same run."""
+    objective = quirk.Objective(names, squares)
+    result = quirk.simulate(system, span, output=output, objective=objective, sensitivities=keys, **options)
+    along = quirk.simulate(system, span, output=output, breaks=list(result.time), sensitivities=keys, **options)
+    np.testing.assert_array_equal(along.state.position, result.state.position)
+    seen = []
+    objective = quirk.Objective(names, lambda values: (seen.append(values), squares(values))[1])
+    quirk.simulate(system, span, output=output, objective=objective, sensitivities=keys[:1], **options)
+    value, slopes = squares(seen[0])
+    assert result.gradient.value == value
+    for key in keys:
+        by_time = np.stack([along.sensitivity[key].of(name) for name in names], axis=1)
+        want, terms = np.einsum("tq,tq...->...", slopes, by_time), np.einsum("tq,tq...->...", abs(slopes), abs(by_time))
+        assert result.gradient[key].shape == want.shape
+        np.testing.assert_allclose(result.gradient[key], want, atol=1e-9 * terms.max(), rtol=0)
+        assert np.abs(want).max() > 0
+
+
+def test_of_a_chain_by_all_its_numbers():
+    """Many parameters; among them what its start is, and where a hinge is, on which the angle depends by itself."""
+    keys = [(f"b{k}", "mass") for k in range(8)] + [(f"s{k}", "stiffness") for k in range(8)]
+    keys += [("b0", "angular_velocity"), ("b3", "inertia"), ("b2", "centre_of_mass"), "gravity"]
+    keys += [("j1", "frame_i.origin"), ("j2", "frame_j.rotation")]
+    compare(chain(), ["b7.position.z", "j2.angle", "b5.velocity.x", "b1.angular_velocity.y"], keys)
+
+
+@pytest.mark.parametrize(
+    ("build", "names", "keys"),
+    [
+        (parallel, ["plate.position.z", "b.angle"], [("left", "mass"), ("spring", "stiffness"), "gravity"]),
+        (disk, ["wheel.position.x", "wheel.speed"], [("wheel", "mass"), ("roll", "radius"), ("spring", "stiffness")]),
+        (controlled, ["hinge.angle", "arm.velocity.z"],
+         [("arm", "mass"), ("control", "ki"), ("control", "integral"), ("control", "target.amplitude")]),
+        (crank, ["bob.position.z", "pivot.angle_rate"],
+         [("bob", "mass"), ("rod", "length"), ("motor", "motion.angular_frequency"), ("motor", "motion.amplitude")]),
+        (driven, ["hinge.angle", "block.position.x"], [("load", "torque.phase"), ("spring", "point_j"), ("link", "length")]),
+    ],
+)  # fmt: skip
+def test_of_systems_of_all_kinds(build, names, keys):
+    """Redundant rows, rolling, internal variables, drivers and motions."""
+    compare(build(), names, keys)
+
+
+@pytest.mark.parametrize("stabilization", ["baumgarte", None])
+def test_with_other_ways_to_keep_to_the_constraints(stabilization):
+    keys = [("b0", "mass"), ("s1", "stiffness"), ("j0", "frame_j.origin"), "gravity"]
+    compare(chain(2), ["b1.position.x"], keys, stabilization=stabilization, method="Tsit5", rtol=1e-6)
+
+
+def test_with_fixed_steps_and_all_of_them_kept():
+    compare(
+        chain(2),
+        ["b1.position.x", "j1.angle_rate"],
+        [("s0", "damping"), "gravity"],
+        output=None,
+        method="RK4",
+        step=0.05,
+    )
+
+
+def test_against_differences_of_runs():
+    options = {"output": [0.3, 0.8], "rtol": 1e-12, "atol": 1e-14}
+    objective = quirk.Objective(["b1.position.x"], lambda x: (np.sum(np.sin(x)), np.cos(x)))
+    result = quirk.simulate(
+        chain(2), 0.8, objective=objective, sensitivities=[("s0", "stiffness"), ("s1", "stiffness")], **options
+    )
+
+    def run(x):
+        return np.sum(np.sin(quirk.simulate(chain(2, 20.0 + x), 0.8, **options)["b1"].position[:, 0]))
+
+    got = sum(result.gradient[key] for key in result.gradient)
+    assert got == pytest.approx(extrapolated(run, 0.2), rel=1e-8)
+    assert result.gradient.value == pytest.approx(run(0.0), rel=1e-12)
+
+
+def test_what_has_no_gradient_is_said():
+    objective = quirk.Objective(["b1.position.x"], squares)
+    key = [("b0", "mass")]
+    with pytest.raises(quirk.InputError, match="name the parameters that its gradient is by"):
+        quirk.simulate(chain(2), 0.1, objective=objective)
+    with pytest.raises(quirk.InputError, match="objective must be a quirk"):
+        quirk.simulate(chain(2), 0.1, objective=squares, sensitivities=key)
+    with pytest.raises(quirk.InputError, match="not of loads or energies"):
+        quirk.simulate(chain(2), 0.1, objective=quirk.Objective(["j0.force.x"], squares), sensitivities=key)
+    with pytest.raises(quirk.InputError, match=r"must return a number and its derivatives \(2, 1\)"):
+        wrong = quirk.Objective(["b1.position.x"], lambda x: (1.0, [1.0]))
+        quirk.simulate(chain(2), 0.1, output=0.1, objective=wrong, sensitivities=key)
+    with pytest.raises(quirk.InputError, match=r"the motion jumps .*floor"):
+        falling = quirk.Objective(["ball.position.z"], squares)
+        quirk.simulate(ball(), 1.0, output=0.5, objective=falling, sensitivities=[("ball", "mass")])
+    result = quirk.simulate(chain(2), 0.1, objective=objective, sensitivities=key)
+    with pytest.raises(quirk.InputError, match="there is none by"):
+        result.gradient["gravity"]
+    with pytest.raises(quirk.InputError, match="the run has none"):
+        quirk.simulate(chain(2), 0.1).gradient  # noqa: B018

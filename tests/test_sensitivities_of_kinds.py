@@ -1,0 +1,140 @@
+"""Sensitivities of redundant loops, rolling, driven motion and internal variables, against differences of runs."""
+
+import numpy as np
+import pytest
+from test_sensitivities import compare
+
+import quirk
+
+
+def parallel(x=0.0, what=None):
+    """A plate on two equal arms, all hinged in space: three rows more than needed, and loads shared in least norm."""
+    given = dict.fromkeys(["mass", "gravity"], 0.0)
+    given.update({} if what is None else {what: x})
+    s, c = 0.6 * np.sin(0.7), -0.6 * np.cos(0.7)
+    left = quirk.Body("left", 0.5 + given["mass"], [0.02, 0.021, 0.003], position=[s / 2, 0, c / 2])
+    right = quirk.Body("right", 0.4, [0.02, 0.022, 0.004], position=[1 + s / 2, 0.1, c / 2])
+    plate = quirk.Body("plate", 2.0, [0.05, 0.3, 0.32], position=[0.4 + s, 0.05, c - 0.1])
+    y = [0, 1, 0]
+    joints = [
+        quirk.Revolute("a", quirk.GROUND, left, point=[0, 0, 0], axis=y),
+        quirk.Revolute("b", quirk.GROUND, right, point=[1, 0, 0], axis=y),
+        quirk.Revolute("c", left, plate, point=[s, 0, c], axis=y),
+        quirk.Revolute("d", right, plate, point=[1 + s, 0, c], axis=y),
+    ]
+    spring = quirk.TorsionSpring("spring", joints[1], stiffness=3.0, damping=0.05)
+    push = quirk.Force("push", plate, [0.0, 4.0, 0.5], point=[0.3, 0.1, 0.2])
+    return quirk.System([left, right, plate, *joints, spring, push], gravity=[0, 0, -9.81 + given["gravity"]])
+
+
+@pytest.mark.parametrize(
+    ("what", "key", "index"),
+    [
+        ("mass", ("left", "mass"), ()),
+        ("gravity", "gravity", (2,)),
+    ],
+)
+def test_of_a_redundant_loop(what, key, index):
+    """With the loads that redundant hinges share."""
+    compare(lambda x: parallel(x, what), key, index, span=0.4, loads=["a", "b", "c", "d"])
+
+
+def disk(x=0.0, what=None):
+    """A disk that rolls on an inclined plane, under a spring that holds a point of its rim."""
+    given = dict.fromkeys(["mass", "radius"], 0.0)
+    given.update({} if what is None else {what: x})
+    q = quirk.rotation.exp(np.array([0.3, 0.0, 0.0]))  # leans
+    height = 0.5 * np.cos(0.3)
+    wheel = quirk.Body("wheel", 1.5 + given["mass"], [0.1, 0.19, 0.1], position=[0, 0, height], orientation=q,
+                       velocity=[1.0, 0.1, 0.0], angular_velocity=[0.2, 2.0, 0.3])  # fmt: skip
+    roll = quirk.RollingDisk("roll", quirk.GROUND, wheel, radius=0.5 + given["radius"], disk_axis=[0, 1, 0],
+                             plane_point=[0, 0, 0], plane_normal=[0, 0, 1])  # fmt: skip
+    spring = quirk.Spring("spring", quirk.GROUND, wheel, point_i=[0, 0, 1.5], point_j=[0.4, 0, 0],
+                          stiffness=8.0, damping=0.2, rest_length=0.6)  # fmt: skip
+    system = quirk.System([wheel, roll, spring], gravity=[0.5, 0, -9.81])
+    system.assemble()
+    return system
+
+
+@pytest.mark.parametrize(("what", "key"), [("mass", ("wheel", "mass")), ("radius", ("roll", "radius"))])
+def test_of_rolling(what, key):
+    """Nonholonomic: the start moves along with the radius, poses first."""
+    compare(lambda x: disk(x, what), key, span=0.4, h=1e-2, loads=["roll", "spring"])
+
+
+def controlled(x=0.0, what=None):
+    """An arm whose controller has an integral that starts at a value of its own."""
+    given = dict.fromkeys(["ki", "integral", "amplitude"], 0.0)
+    given.update({} if what is None else {what: x})
+    arm = quirk.Body("arm", 1.0, [0.1, 0.1, 0.01], position=[0.4, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis=[0, 1, 0])
+    target = quirk.Motion.sinusoid(0.4 + given["amplitude"], 3.0)
+    control = quirk.Controller("control", hinge, target, kp=20.0, ki=30.0 + given["ki"], kd=2.0,
+                               integral=0.05 + given["integral"])  # fmt: skip
+    return quirk.System([arm, hinge, control], gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize(
+    ("what", "key"),
+    [("ki", ("control", "ki")), ("integral", ("control", "integral")), ("amplitude", ("control", "target.amplitude"))],
+)  # fmt: skip
+def test_with_internal_variables(what, key):
+    """By a gain, by what the integral starts from, and by the target."""
+    angle = "hinge.angle", lambda result: result["hinge"].rotation[:, 2]
+    compare(lambda x: controlled(x, what), key, loads=["hinge", "control"], others=[angle])
+
+
+def crank(x=0.0, what=None):
+    """A crank that is driven turns a rocker in space, at whose tip a bob swings."""
+    given = dict.fromkeys(["mass", "frequency", "length"], 0.0)
+    given.update({} if what is None else {what: x})
+    wheel = quirk.Body("wheel", 0.8, [0.02, 0.03, 0.02], position=[0, 0, 0])
+    rocker = quirk.Body("rocker", 0.6, [0.05, 0.05, 0.01], position=[1.0, 0.1, 0.4])
+    axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[0, 0, 0], axis=[0, 1, 0])
+    pivot = quirk.Revolute("pivot", quirk.GROUND, rocker, point=[1.0, 0.1, 0], axis=[0, 1, 0])
+    rod = quirk.Distance("rod", wheel, rocker, point_i=[0.2, 0, 0], point_j=[0, 0, 0.2],
+                         length=np.hypot(np.hypot(0.8, 0.1), 0.6) + given["length"])  # fmt: skip
+    motion = quirk.Motion.sinusoid(0.5, 4.0 + given["frequency"], 0.1)
+    motor = quirk.Drive("motor", axle, motion)
+    bob = quirk.Body("bob", 0.3 + given["mass"], [0.001, 0.001, 0.001], position=[1.0, 0.1, 0.5])
+    tip = quirk.Spherical("tip", rocker, bob, point=[1.0, 0.1, 0.8])
+    spring = quirk.Spring("spring", quirk.GROUND, bob, point_i=[1.5, 0.3, 0.5], stiffness=6.0)
+    system = quirk.System([wheel, rocker, bob, axle, pivot, tip, rod, motor, spring], gravity=[0, 0, -9.81])
+    system.assemble()
+    return system
+
+
+@pytest.mark.parametrize(
+    ("what", "key"),
+    [("mass", ("bob", "mass")), ("length", ("rod", "length")), ("frequency", ("motor", "motion.angular_frequency"))],
+)  # fmt: skip
+def test_of_a_driven_mechanism(what, key):
+    compare(lambda x: crank(x, what), key, span=0.4, h=1e-2, loads=["motor", "rod", "pivot"])
+
+
+def through_flat(x=0.0):
+    """A parallelogram of bars in a plane that passes through the pose in which it is flat: singular for an instant."""
+    c, s = np.cos(0.5), np.sin(0.5)
+    points = [(0, 0), (c, s), (2 + c, s), (2, 0)]
+    bars = [
+        quirk.planar.PlanarBody.bar(name, points[k], points[k + 1], mass=1.0 + (x if k == 0 else 0.0))
+        for k, name in enumerate("abc")
+    ]
+    ends = [quirk.GROUND, *bars, quirk.GROUND]
+    pins = [quirk.planar.Revolute(f"p{k}", ends[k], ends[k + 1], point=points[k]) for k in range(4)]
+    system = quirk.System([*bars, *pins], gravity=[0, -9.81, 0])
+    system.assemble(rates={"p0": -6.0})
+    return system
+
+
+def test_through_a_singular_configuration():
+    """A mass leaves it singular there, so derivatives go on behind it; it is passed at 0.08 s."""
+    result = quirk.simulate(through_flat(), 0.4, output=0.01)
+    assert result.health().smallest_singular_value.min() < 0.01 < result.health().smallest_singular_value[[0, -1]].min()
+    compare(through_flat, ("a", "mass"), span=0.4, h=1e-2, output=[0.04, 0.2, 0.4], loads=["p0", "p2"])
+
+
+def test_redundant_rows_that_contradict_each_other_along_a_change():
+    """The hinge's point out of the plane of the linkage: with redundant hinges there is no motion with that."""
+    with pytest.raises(quirk.InputError, match="redundant constraints contradict each other"):
+        quirk.simulate(parallel(), 0.1, sensitivities=[("c", "frame_i.origin")])

@@ -18,7 +18,7 @@ from .scene_forces import COLORS as FORCE_COLORS
 # A direction in which points move less than this part of the most is none of their motion.
 FLAT = 1e-6
 # Of bodies, which may lie behind each other.
-OPACITY_OF_FACES = 0.45
+OPACITY_OF_BODIES = 0.45
 # Points.
 EDGE = 0.8
 
@@ -67,7 +67,7 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
         colors = to_rgba_array(scene.colors[name])
         for color in np.unique(colors, axis=0):
             own = [face for face, other in zip(placed, colors, strict=True) if (other == color).all()]
-            inside = (*color[:3], OPACITY_OF_FACES * opacity)
+            inside = (*color[:3], OPACITY_OF_BODIES * opacity)
             ax.add_collection(
                 Whole3D(own, facecolor=inside, edgecolor="none")
                 if solid
@@ -77,7 +77,8 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
         outline = scene.outlines[name]
         shown = outline.seen(None if along is None else along @ R)
         ends = (outline.ends[shown] @ R.T + r)[..., directions]
-        ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE))
+        if len(ends):
+            ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE))
         ax.plot(*np.concatenate(placed).T, linestyle="none")  # makes room for them
     for element, points in scene.forces.curves(number, scene.half):
         if element.drawing not in ARROWS:

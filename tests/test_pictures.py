@@ -10,6 +10,7 @@ import re
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection
 from matplotlib.text import Text
 from PIL import Image
 
@@ -17,6 +18,7 @@ import quirk
 from quirk import GROUND, Body, figures, plot_power
 from quirk.film import Film
 from quirk.scene import Scene
+from quirk.still import OPACITY_OF_BODIES
 
 
 @pytest.fixture(autouse=True)
@@ -209,9 +211,10 @@ def test_mechanism_beside_paths():
     figure = quirk.kinematics(system, np.linspace(0, 1, 21)).plot.paths([("bar", [0.5, 0, 0])], at=0.5)
     marked = [line.get_xydata() for line in figure.axes[0].lines if line.get_marker() == "o"]
     np.testing.assert_allclose(np.concatenate(marked), [[0, 0], [0, 1]], atol=1e-6)
-    (drawn,) = figure.axes[0].collections
-    corners = np.concatenate([path.vertices for path in drawn.get_paths()])
-    np.testing.assert_allclose(np.ptp(corners, axis=0), [0.05, 1.0], atol=1e-6)
+    inside, edges = figure.axes[0].collections
+    for drawn in (inside, edges):
+        corners = np.concatenate([path.vertices for path in drawn.get_paths()])
+        np.testing.assert_allclose(np.ptp(corners, axis=0), [0.05, 1.0], atol=1e-6)
     plt.close(figure)
 
 
@@ -239,8 +242,11 @@ def test_several_shapes(tmp_path):
     corners = np.concatenate(scene.faces["hammer"][-6:])
     np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [[0.4, -0.1, -0.1], [0.6, 0.1, 0.1]])
     figure = result.plot.paths(at=0.0)
-    (drawn,) = figure.axes[0].collections
-    assert {tuple(color) for color in drawn.get_facecolor()[-6:]} == {(*green, 0.3)}
+    filled = [drawn for drawn in figure.axes[0].collections if isinstance(drawn, PathCollection)]
+    assert len(filled) == 2  # one of each colour
+    (head,) = (drawn for drawn in filled if tuple(drawn.get_facecolor()[0]) == (*green, OPACITY_OF_BODIES))
+    corners = np.concatenate([path.vertices for path in head.get_paths()])
+    np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [[0.4, -0.1], [0.6, 0.1]], atol=1e-9)
     plt.close(figure)
     path = result.animate(tmp_path / "motion.gif", fps=10, size=3)
     with Image.open(path) as image:

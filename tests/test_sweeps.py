@@ -1,5 +1,6 @@
 """Many runs: where parameters come from, what comes out, and what becomes of those that fail or whose process dies."""
 
+import json
 import os
 import re
 import signal
@@ -122,31 +123,43 @@ def test_a_process_that_dies_is_replaced_and_its_run_repeated(tmp_path):
     assert (tmp_path / "once").exists()
 
 
-def test_copies_of_this_process_compute_where_it_has_no_other_thread(monkeypatch):
+def test_copies_of_this_process_compute_where_it_has_no_other_thread():
     """They have what is imported here, and draw numbers of their own; a thread that runs is in the way."""
-    monkeypatch.setitem(sys.modules, "imported_here", sys)
-    np.random.seed(1)  # noqa: NPY002
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    script = textwrap.dedent("""
+        import json, os, sys, threading
+        import numpy as np
+        import quirk
+        from quirk.sweeps.forked import safe
 
-    def found(result):
-        return {"pid": os.getpid(), "copy": "imported_here" in sys.modules, "drawn": np.random.random()}  # noqa: NPY002
+        sys.modules["imported_here"] = sys
+        np.random.seed(1)
 
-    done = threading.Event()
-    waiting = threading.Thread(target=done.wait)
-    with monkeypatch.context() as patched:
-        patched.setattr("quirk.sweeps.forked.THREADED", ())
-        assert safe() == (sys.platform == "linux" and threading.active_count() == 1)
+        def build(mass):
+            return quirk.System([quirk.Body("ball", mass, [1, 1, 1])])
+
+        def found(result):
+            return {"pid": os.getpid(), "copy": "imported_here" in sys.modules, "drawn": np.random.random()}
+
+        can, done = [safe()], threading.Event()
+        waiting = threading.Thread(target=done.wait)
         waiting.start()
-        assert not safe()
+        can.append(safe())
         done.set()
         waiting.join()
-        can = safe()
-        runs = quirk.sweep(swing, {"mass": [1.0] * 4}, 0.1, reduce=found, workers=2)
-    assert runs.status.values.tolist() == ["completed"] * 4
-    assert os.getpid() not in runs.pid and 1 <= len(set(runs.pid.values)) <= 2
-    assert runs["copy"].values.tolist() == [can] * 4
-    assert len(set(runs.drawn.values)) == 4
-    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+        runs = quirk.sweep(build, {"mass": [1.0] * 4}, 0.1, reduce=found, workers=2)
+        print(json.dumps([can, os.getpid(), {k: runs[k].values.tolist() for k in ("status", "pid", "copy", "drawn")}]))
+        print(np.random.random() == np.random.RandomState(1).random_sample())
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    first, same = done.stdout.splitlines()
+    (alone, with_thread), own, runs = json.loads(first)
+    assert runs["status"] == ["completed"] * 4
+    assert own not in runs["pid"] and 1 <= len(set(runs["pid"])) <= 2
+    assert not with_thread and alone == (sys.platform == "linux") and runs["copy"] == [alone] * 4
+    assert len(set(runs["drawn"])) == 4 and same == "True"
+
+
+def test_no_copies_beside_libraries_that_mind(monkeypatch):
     monkeypatch.setattr("quirk.sweeps.forked.THREADED", ("python",))
     assert not safe()
 

@@ -219,8 +219,8 @@ class TestFunctions:
     @pytest.mark.parametrize("options", RUNS[:3], ids=RUN_NAMES[:3])
     def test_a_run_goes_on(self, options):
         system = wound()
-        first = quirk.simulate(system, 0.4, output=0.2, **options)
-        second = quirk.simulate(system, 0.4, output=0.2, initial_state=first.state_at(), start=0.4, **options)
+        first = quirk.simulate(system, 0.12, output=0.06, **options)
+        second = quirk.simulate(system, 0.12, output=0.06, initial_state=first.state_at(), start=0.12, **options)
         assert first["axle"].rotation[-1, 2] > 2 * np.pi
         np.testing.assert_allclose(second["axle"].rotation[:, 2], angle_of_wound(second.time), atol=1e-7)
 
@@ -266,7 +266,7 @@ class TestDrivers:
             (2.0, {"output": 0.5}),
             (2.0, {"output": [2.0]}),
             (2.0, {}),
-            (0.15, {"solver": "dense", "output": 0.05}),
+            (0.15, {"solver": "dense", "method": "RK4", "step": 5e-3, "output": 0.05}),
         ],
     )
     def test_runs_show_the_motion(self, duration, options):

@@ -35,7 +35,7 @@ class Gradient:
     """
 
     def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
-        ends = np.cumsum([0, *(len(one.changes) for one in parameters)])
+        ends = np.cumsum([0, *(one.size for one in parameters)])
         self.value = value
         self._found = {one.key: found[ends[n] : ends[n + 1]].reshape(one.shape) for n, one in enumerate(parameters)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -50,6 +51,11 @@ class Parameter:
     key: Any
     shape: tuple[int, ...]
     changes: tuple[Change, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers its value has."""
+        return math.prod(self.shape)
 
 
 def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:

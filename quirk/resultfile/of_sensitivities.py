@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,7 +131,7 @@ def _numbers(parameter: Parameter) -> list[list[Any]]:
     return [[[*key, np.ravel(by).tolist()] for key, by in one.numbers.items()] for one in parameter.changes]
 
 
-def add_to_result(result: Result, root: Any, run: Any, told: dict[str, Any], array: Any) -> None:
+def add_to_result(result: Result, root: Any, run: Any, told: Mapping[str, Any], array: Any) -> None:
     """Give a result the derivatives that a file has; `array` reads and checks."""
     if "parameters" in told:
         result.sensitivities = _sensitivities(result, root, run, told["parameters"], array)

@@ -129,3 +129,18 @@ def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, fi
     """Copy `count` changes (size,), one behind the other, to places `stride` apart from element `first` on."""
     for d in range(count):
         copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])
+
+
+@kernel
+def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
+    """How large a change is: of places over a length, of turns, of velocities for the time h, and of the rest."""
+    found = 0.0
+    for slot in range(8 * blocks):
+        s = slot // 8 * STATE + slot % 8
+        for c in range(3):
+            found = max(found, abs(at(change, s + 8 * (POSITION + c))) / length)
+            found = max(found, h * abs(at(change, s + 8 * (layout.VELOCITY + c))) / length)
+            found = max(found, h * abs(at(change, s + 8 * (OMEGA + c))))
+        for c in range(4):
+            found = max(found, abs(at(change, s + 8 * (ORIENTATION + c))))
+    return found

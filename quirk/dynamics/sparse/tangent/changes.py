@@ -27,7 +27,7 @@ from .tables import LEVELS, SEED, Tangents
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
     """Write a change (size,) of the state y as direction d of the tangents."""
-    for slot in range(tangents.seeds.shape[0] // SEED):
+    for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
         w, v, dw, dv = at(y, q), three(y, q + 8), at(change, q), three(change, q + 8)
@@ -96,7 +96,7 @@ def land_changes(
     for level in range(2):
         for d in range(count):
             seed(constants, tangents, y, changes[d * size : (d + 1) * size], d)
-        move(tangents.seeds, tangents.moving, y, work.kin, ydot)
+        move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
         relation_tangents(tangents, t, y, work.kin, False)
         for d in range(count):
             clear(work.wrench)

@@ -85,8 +85,9 @@ def find(
     carried = stepper.carried[first : first + length]
     expand(mechanism, stepper.elements, (bodies, carried), int(which), t, y, slope)
     last, best, longest = orders - 1, orders - 1, 0.0
+    fewest = FEWEST if nearly_dependent(mechanism, settings) else orders - 2
     farthest = reach(mechanism, stepper, settings, (bodies, carried), y, last)
-    while last > FEWEST:
+    while last > fewest:
         below = reach(mechanism, stepper, settings, (bodies, carried), y, last - 1)
         both = min(farthest, below)
         if last < orders - 1 and not both > FARTHER * longest:
@@ -198,15 +199,16 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         find(mechanism, stepper, settings, False, in_piece(run, clock[T]), run.y, stepper.slope)
         known[SINCE] = clock[T]
     if h > known[LONGEST] and settings.fixed == 0:
-        h = known[LONGEST]
-        clock[T_NEW] = clock[T] + h
-        if not clock[T_NEW] > clock[T]:
+        clock[T_NEW] = clock[T] + known[LONGEST]
+        h = clock[T_NEW] - clock[T]
+        if not h > 0.0:
             return np.inf
     if not arrive(mechanism, stepper, settings, run, h):
         return np.inf
     if settings.fixed > 0:
         return 0.0
-    if nearly_dependent(mechanism, settings) and known[NEXT_LONGEST] < STUCK * h and h >= known[LONGEST]:
+    cut = clock[T_NEW] < clock[T] + known[LONGEST]
+    if nearly_dependent(mechanism, settings) and known[NEXT_LONGEST] < STUCK * h and not cut:
         clock[H] = FURTHER * h
         h = choose_end(settings, run)
         if not arrive(mechanism, stepper, settings, run, h):

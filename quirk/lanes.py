@@ -48,6 +48,12 @@ def halved(array: Any) -> Any:
 
 
 @traced
+def widened(lanes: Any) -> Any:
+    """Four lanes and zeros in the other four."""
+    return lanes.widened() if isinstance(lanes, Traced) else np.where(np.arange(WIDTH) < WIDTH // 2, lanes, 0.0)
+
+
+@traced
 def zero_of(array: Any) -> Any:
     """Zero in as many lanes as `load` reads of an array."""
     return array.zero.splat(array.lanes) if isinstance(array, Scalar) else np.zeros(WIDTH)

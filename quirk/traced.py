@@ -192,15 +192,21 @@ class Traced(Scalar):
 
     def spread(self, lane: int) -> Traced:
         """Return one lane in all lanes."""
-        return self.like(LANES, self._shuffled(self.value, [lane] * WIDTH))
+        return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def replaced(self, lane: int, other: Any) -> Traced:
         """Return these lanes with one taken from `other`."""
-        mask = [WIDTH + k if k == lane else k for k in range(WIDTH)]
-        return self.like(LANES, self._shuffled(self._constant(other).splat().value, mask))
+        width = self.kind.width
+        mask = [width + k if k == lane else k for k in range(width)]
+        return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))
+
+    def widened(self) -> Traced:
+        """Return these four lanes and four of zeros."""
+        zeros = ir.Constant(HALF.vector, [0.0] * HALF.width)
+        return self.like(LANES, self._shuffled(zeros, list(range(LANES.width)))) if self.kind is HALF else self
 
     def _shuffled(self, other: Any, mask: list[int]) -> Any:
-        return self.builder.shuffle_vector(self.value, other, ir.Constant(ir.VectorType(INT, WIDTH), mask))
+        return self.builder.shuffle_vector(self.value, other, ir.Constant(ir.VectorType(INT, len(mask)), mask))
 
     def lane(self, lane: int) -> Traced:
         """Return the number in one lane."""

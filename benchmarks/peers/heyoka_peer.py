@@ -16,6 +16,8 @@ from .. import models
 from ..measure import Task
 
 NAME = "heyoka"
+# Rods up to which heyoka writes its code out instead of in loops ("compact mode").
+WRITTEN_OUT = 4
 
 
 class Chain:
@@ -26,7 +28,9 @@ class Chain:
         accelerations = _solved(*_equations(angles, rates))
         equations = [*zip(angles, rates, strict=True), *zip(rates, accelerations, strict=True)]
         self._start = np.concatenate([models.chain_angles(n), np.zeros(n)])
-        self._integrator = heyoka.taylor_adaptive(equations, self._start.copy(), tol=tolerance)
+        # Beyond a few rods all expressions written out would take minutes to compile.
+        compact = n > WRITTEN_OUT
+        self._integrator = heyoka.taylor_adaptive(equations, self._start.copy(), tol=tolerance, compact_mode=compact)
 
     def run(self, duration: float) -> np.ndarray:
         """Return the angles (n,) after a motion from rest, rad."""

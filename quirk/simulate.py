@@ -104,7 +104,7 @@ def simulate(
         not; if the run is complete, it returns its result. `quirk.read_checkpoint` shows what is there so far.
     sensitivities : list of pairs (part, parameter)
         Parameters, such as ("rod", "mass"), by which `result.sensitivity` shall have derivatives of the run; see
-        docs/sensitivities.md. Of explicit methods, compiled.
+        docs/sensitivities.md. Of compiled methods other than "Taylor".
     objective : Objective
         A number that the run is judged by. `result.gradient` then has it with its derivatives by all of
         `sensitivities`, at a cost that hardly depends on how many these are, in place of `result.sensitivity`. Steps
@@ -169,7 +169,7 @@ def simulate(
     )
     watched = _checked_events(system, events)
     options.update(events=watched[len(system.events) :])
-    varied = checked_parameters(system, state, sensitivities, method, solver, checkpoint)
+    varied = checked_parameters(system, state, sensitivities, method, solver, checkpoint, objective is not None)
     if objective is not None and not varied:
         raise InputError(f"{owner}: objective: name the parameters that its gradient is by, in sensitivities=")
     phases = Phases(system, solver, method, settings, ends, times, Statistics(), watched, options, bool(varied))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 
 from .configuration import Configuration
 from .dynamics.plant import Plant
-from .dynamics.sparse.host.run import CompiledRun
+from .dynamics.sparse.host.run import CompiledRun, Part
 from .dynamics.sparse.host.variation import Steps
 from .dynamics.sparse.host.watch import Guard
 from .resting import Resting
@@ -28,7 +29,7 @@ class Stretch:
     start, end : (13 n + k,) states
     angles : (K, 3) rad, of all joints at the start
     reached : s, where it ends
-    parts : of the steps, see `Steps`
+    parts : of the steps, each by one method, see `Steps`
     hit : what crossed at its end, and may have changed the motion there
     """
 
@@ -41,13 +42,18 @@ class Stretch:
     angles: np.ndarray
     end: np.ndarray
     reached: float
-    parts: list[np.ndarray] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     hit: Sequence[Guard] = ()
 
     @property
-    def steps(self) -> Steps | None:
-        """The steps, or None if there are none."""
-        return Steps(np.concatenate(self.parts), self.end, self.angles) if self.parts else None
+    def steps(self) -> list[Steps]:
+        """The steps, with those that one method took one after the other together."""
+        grouped = [list(own) for _, own in groupby(self.parts, lambda part: part.method.name)]
+        ends = [own[0].start for own in grouped[1:]] + [self.end]
+        return [
+            Steps(own[0].method, np.concatenate([part.trail for part in own]), end, own[0].angles)
+            for own, end in zip(grouped, ends, strict=True)
+        ]
 
 
 class Trail:

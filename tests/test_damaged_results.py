@@ -19,7 +19,7 @@ def path(tmp_path_factory):
     hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
     stop = quirk.Stop("stop", hinge, upper=0.2, restitution=0.5)
     system = quirk.System([rod, hinge, stop], gravity=[0, 0, -9.81])
-    result = quirk.simulate(system, 0.3, output=0.1)
+    result = quirk.simulate(system, 0.3, output=0.1, sensitivities=[("rod", "mass"), ("hinge", "frame_j.origin")])
     assert result.events
     return result.save(tmp_path_factory.mktemp("damaged") / "r.nc", quantities="motion")
 
@@ -33,6 +33,7 @@ def outcome(path):
         return None
     result.to_xarray()
     result["hinge"].force()
+    assert result.sensitivity["rod", "mass"]["rod"].position.shape == (len(result.time), 3)
     result.state_at()
     return result
 
@@ -118,8 +119,19 @@ CHANGES = {
     "events": set_variable(None, "impulse_event", 99),
     "event directions": lambda file: other_type(file, "event_direction", 1e300),
     "event times": set_variable(None, "event_time", np.nan),
-    **{f"no {name}": renamed(None, name) for name in ("position", "event_name", "impulse_force")},
-    **{f"no {name}": renamed("run", name) for name in ("carried", "quadrants", "whole", "details", "model", "rank")},
+    "parameters": set_details(parameters=3),
+    "no parameter": set_details(parameters=[{"key": ["rod", "x"], "shape": [], "numbers": [[]]}]),
+    "fewer parameters": set_details(parameters=[]),
+    "other shape": set_details(parameters=[{"key": ["rod", "mass"], "shape": [3], "numbers": [[]] * 3}]),
+    "objective": set_details(objective={"value": 1.0, "parameters": [{"key": "gravity", "shape": [3]}]}),
+    **{
+        f"no {name}": renamed(None, name)
+        for name in ("position", "event_name", "impulse_force", "velocity_by", "event_time_by")
+    },
+    **{
+        f"no {name}": renamed("run", name)
+        for name in ("carried", "quadrants", "whole", "details", "model", "rank", "carried_by")
+    },
 }  # fmt: skip
 
 

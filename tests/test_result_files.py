@@ -307,3 +307,82 @@ def test_names_that_files_can_hold(name, tmp_path):
     with np.load(result.to_npz(tmp_path / "r.npz")) as arrays:
         np.testing.assert_array_equal(arrays[f"{name}.position [m]"], result[name].position)
     assert f"{name}.position.x [m]" in result.to_pandas()
+
+
+def stopped(made=Body.box, **given):
+    """A pendulum on a spring with internal variables, off a stop, under a load that swings."""
+    given = given or {"size": [1.0, 0.05, 0.05]}
+    rod = made("rod", 1.0, position=[0.5, 0, 0], **given)
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    motor = quirk.Controller("motor", hinge, Motion.sinusoid(0.1, 3.0), kp=6.0, ki=2.0)
+    stop = quirk.Stop("stop", hinge, upper=0.2, restitution=0.5)
+    return quirk.System([rod, hinge, motor, stop], gravity=[0, 0, -9.81])
+
+
+KEYS = [("rod", "mass"), ("rod", "angular_velocity"), ("motor", "ki"), ("motor", "target.amplitude"),
+        ("hinge", "frame_j.origin"), ("stop", "upper"), "gravity"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory):
+    result = quirk.simulate(stopped(), 0.4, output=0.1, sensitivities=KEYS)
+    assert result.events
+    return result, result.save(tmp_path_factory.mktemp("varied") / "varied.nc", quantities="motion")
+
+
+def test_sensitivities_are_kept(varied, tmp_path):
+    result, path = varied
+    for given in (None, result.system):
+        loaded = Result.load(path, system=given)
+        assert loaded.sensitivity.parameters == KEYS
+        for key in KEYS:
+            one, other = result.sensitivity[key], loaded.sensitivity[key]
+            assert one.shape == other.shape
+            for what in ("position", "orientation", "turn", "velocity", "angular_velocity", "angular_acceleration"):
+                np.testing.assert_array_equal(getattr(one["rod"], what), getattr(other["rod"], what))
+            np.testing.assert_array_equal(one["hinge"].force(), other["hinge"].force())
+            np.testing.assert_array_equal(one.of("hinge.angle"), other.of("hinge.angle"))
+            np.testing.assert_array_equal(one.event_times, other.event_times)
+    check_same(loaded, Result.load(loaded.save(tmp_path / "again.nc")))
+
+
+def test_sensitivities_by_another_parameter_of_the_same_name(varied):
+    """With the mass of a box its inertia changes; not so with that of a body with the same inertia."""
+    box = stopped().bodies[0]
+    other = stopped(Body, inertia=np.diag(box.inertia))
+    with pytest.raises(quirk.InputError, match=r"\('rod', 'mass'\) is another parameter"):
+        Result.load(varied[1], system=other)
+
+
+def test_sensitivities_in_tables(varied, tmp_path):
+    """As the result shows them: by body, joint and parameter."""
+    result, data = varied[0], varied[0].to_xarray()
+    velocity = data.velocity_by.sel(body="rod", parameter="rod.angular_velocity[1]")
+    np.testing.assert_array_equal(velocity, result.sensitivity["rod", "angular_velocity"]["rod"].velocity[..., 1])
+    np.testing.assert_array_equal(
+        data.event_time_by.sel(parameter="stop.upper"), result.sensitivity["stop", "upper"].event_times
+    )
+    loads = result.to_xarray("load_sensitivities").joint_force_by.sel(joint="hinge", parameter="gravity[2]")
+    np.testing.assert_array_equal(loads, result.sensitivity["gravity"]["hinge"].force()[..., 2])
+    column = "rod.position.x by motor.ki [m per unit of the parameter]"
+    by_ki = result.sensitivity["motor", "ki"]["rod"].position
+    np.testing.assert_array_equal(result.to_pandas("sensitivities", only="rod")[column], by_ki[:, 0])
+    arrays = np.load(result.to_npz(tmp_path / "r.npz", "sensitivities"))
+    np.testing.assert_array_equal(arrays[column.replace(".x", "")], by_ki)
+    assert "event_time by stop.upper [s per unit of the parameter]" in arrays
+    without = quirk.simulate(stopped(), 0.1, output=0.1)
+    assert "position_by" not in without.to_xarray("motion")
+    with pytest.raises(quirk.InputError, match="the run has none"):
+        without.to_xarray("sensitivities")
+
+
+def test_gradients_are_kept(tmp_path):
+    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+    objective = quirk.Objective(["hinge.angle"], lambda x: (np.sum(x**2), 2 * x))
+    result = quirk.simulate(system, 0.2, output=0.1, objective=objective, sensitivities=["gravity", ("rod", "mass")])
+    loaded = Result.load(result.save(tmp_path / "judged.nc"))
+    assert loaded.gradient.value == result.gradient.value and loaded.gradient.parameters == result.gradient.parameters
+    for key in result.gradient:
+        np.testing.assert_array_equal(loaded.gradient[key], result.gradient[key])

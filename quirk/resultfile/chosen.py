@@ -16,7 +16,7 @@ from quirk.views import LOAD_FRAMES
 if TYPE_CHECKING:
     from quirk.result import Result
 
-# Groups of quantities that are cheap come first; "derivatives" are dear, and are not known of all systems.
+# Groups of quantities that are cheap come first; the last two are dear, and are not known of all systems and runs.
 GROUPS = (
     "motion",
     "activity",
@@ -29,9 +29,11 @@ GROUPS = (
     "power",
     "momentum",
     "residuals",
+    "sensitivities",
+    "load_sensitivities",
     "derivatives",
 )
-USUAL = GROUPS[:-1]
+USUAL = GROUPS[:-2]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from quirk.errors import InputError
 from .chosen import check_names
 from .dataset import library
 from .table import table_of
-from .variable import Table, Variable
+from .variable import AXES, Table, Variable
 
 if TYPE_CHECKING:
     from quirk.result import Result
@@ -78,24 +79,39 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
     target = validate.output_file("Result.to_npz", path, (".npz",))
     check_names("Result.to_npz", result)
     table = table_of("Result.to_npz", result, quantities, only, frame)
-    arrays = _by_name("Result.to_npz", _parts(table, list(table.variables.values())))
+    parts = ((name + behind, values) for name, behind, values in _parts(table, table.variables.values()))
+    arrays = _by_name("Result.to_npz", parts)
     with files.whole(target) as aside:
         np.savez(aside, **arrays)  # type: ignore[arg-type]
     return target
 
 
-def _parts(table: Table, variables: list[Variable]) -> Iterator[tuple[str, np.ndarray]]:
-    """Each variable of each part: names with units, and arrays of which time, or the event, comes first."""
-    for variable in variables:
-        named = [(k, dim) for k, dim in enumerate(variable.dims) if dim in PARTS]
-        if not named:
-            yield f"{variable.name}{_bracket(variable.units)}", variable.values
-            continue
-        ((axis, dim),) = named
-        short = variable.name.removeprefix(PARTS[dim])
-        for number, label in enumerate(table.labels[dim]):
-            units = variable.units_of[number] if variable.units_of else variable.units
-            yield f"{label}.{short}{_bracket(units)}", np.take(variable.values, number, axis=axis)
+def _parts(table: Table, variables: Iterable[Variable]) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Each variable of each part: its name, what stands behind it, and an array of which time, or the event, is first.
+
+    Behind a name stands by which parameter it is a derivative, and the unit.
+    """
+    for given in variables:
+        for variable, by in _one_by_one(table, given):
+            named = [(k, dim) for k, dim in enumerate(variable.dims) if dim in PARTS]
+            if not named:
+                yield variable.name, f"{by}{_bracket(variable.units)}", variable.values
+                continue
+            ((axis, dim),) = named
+            short = variable.name.removeprefix(PARTS[dim])
+            for number, label in enumerate(table.labels[dim]):
+                units = variable.units_of[number] if variable.units_of else variable.units
+                yield f"{label}.{short}", f"{by}{_bracket(units)}", np.take(variable.values, number, axis=axis)
+
+
+def _one_by_one(table: Table, variable: Variable) -> Iterator[tuple[Variable, str]]:
+    """A variable as it is or, of derivatives, one for each number of a parameter, with what that is called."""
+    if variable.dims[-1] != "parameter":
+        yield variable, ""
+        return
+    for number, name in enumerate(table.labels["parameter"]):
+        values, short = variable.values[..., number], variable.name.removesuffix("_by")
+        yield replace(variable, name=short, dims=variable.dims[:-1], values=values), f" by {name}"
 
 
 def _bracket(units: str) -> str:
@@ -107,13 +123,12 @@ def _components(table: Table) -> Iterator[tuple[str, np.ndarray]]:
     for variable in table.variables.values():
         if variable.dims[0] != "time":
             continue
-        letters = table.labels.get(variable.dims[-1], []) if variable.dims[-1] in ("axis", "quaternion") else []
-        for name, values in _parts(table, [variable]):
+        letters = next((table.labels[dim] for dim in variable.dims if dim in AXES), [])
+        for name, behind, values in _parts(table, [variable]):
             if not letters:
-                yield name, values
-            head, bracket, unit = name.rpartition(" [")
+                yield name + behind, values
             for k, letter in enumerate(letters):
-                yield f"{head}.{letter}{bracket}{unit}", values[:, k]
+                yield f"{name}.{letter}{behind}", values[:, k]
 
 
 def _by_name(owner: str, columns: Iterator[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:

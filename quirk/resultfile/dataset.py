@@ -45,8 +45,10 @@ def to_xarray(result: Result, quantities: Any = None, only: Any = None, frame: s
     ----------
     quantities : name or list of names, optional
         Groups of variables: "motion", "activity", "events", "joints", "accelerations", "loads", "forces", "energy",
-        "power", "momentum", "residuals", "derivatives"; default: all but the last, jerk and snap. What is not asked
-        for is not computed; "motion", "activity", "events", "joints" and "momentum" take next to no time.
+        "power", "momentum", "residuals", "sensitivities", "load_sensitivities", "derivatives"; default: all but the
+        last two: derivatives of accelerations and joint loads by parameters (in the inertial frame), and jerk and
+        snap. What is not asked for is not computed; "motion", "activity", "events", "joints", "momentum" and
+        "sensitivities" take next to no time.
         Of a run that has failed, groups that cannot be computed are left out unless asked for, and attributes say why.
     only : name or list of names, optional
         Bodies, constraints and forces that are wanted; default: all.
@@ -56,7 +58,7 @@ def to_xarray(result: Result, quantities: Any = None, only: Any = None, frame: s
     Raises
     ------
     InputError
-        If an argument cannot be used, or "derivatives" are not known of a part.
+        If an argument cannot be used, "derivatives" are not known of a part, or the run has no sensitivities.
     MissingLibraryError
         If xarray is not installed.
     """

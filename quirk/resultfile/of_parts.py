@@ -27,7 +27,7 @@ OF_COM = "of the centre of mass"
 def motion(table: Table, chosen: Chosen) -> None:
     """Add poses and velocities of bodies."""
     state = chosen.result.state
-    rows = _body_rows(chosen)
+    rows = body_rows(chosen)
     table.labels["body"] = [body.name for body in chosen.bodies]
     table.add("position", "time body axis", state.position[:, rows], f"position {OF_COM}", "m", INERTIAL)
     what = "unit quaternion (w, x, y, z), turns body vectors into inertial ones"
@@ -54,7 +54,7 @@ def _derivative(
     table: Table, chosen: Chosen, names: tuple[str, str], found: tuple[np.ndarray, np.ndarray], units: tuple[str, str]
 ) -> None:
     table.labels["body"] = [body.name for body in chosen.bodies]
-    rows = _body_rows(chosen)
+    rows = body_rows(chosen)
     for name, values, unit, frame in zip(names, found, units, (INERTIAL, BODY), strict=True):
         what = name.replace("_", " ") + (f" {OF_COM}" if frame == INERTIAL else ", derivative of body components")
         table.add(name, "time body axis", values[:, rows], what, unit, frame)
@@ -63,7 +63,7 @@ def _derivative(
 def joints(table: Table, chosen: Chosen) -> None:
     """Add relative coordinates of joints, and where they are."""
     views = [chosen.result[constraint.name] for constraint in chosen.constraints]
-    _name_joints(table, chosen)
+    name_joints(table, chosen)
     for name, attribute, long_name, units in (
         ("joint_displacement", "displacement", "origin of joint frame j from that of joint frame i", "m"),
         ("joint_velocity", "velocity", "rate of joint_displacement, as seen from joint frame i", "m/s"),
@@ -79,7 +79,7 @@ def joints(table: Table, chosen: Chosen) -> None:
 def loads(table: Table, chosen: Chosen) -> None:
     """Add loads of joints, and both points between which they act."""
     views = [chosen.result[constraint.name] for constraint in chosen.constraints]
-    _name_joints(table, chosen)
+    name_joints(table, chosen)
     frame, on = FRAMES[chosen.frame], "on body j by body i"
     shared = "; where the motion does not determine it, that of least norm"
     force = _stacked(chosen, [view.force(chosen.frame) for view in views], 3)
@@ -109,7 +109,7 @@ def _add_efforts(table: Table, drivers: list[JointView]) -> None:
 def activity(table: Table, chosen: Chosen) -> None:
     """Add what is switched on, and the rank."""
     result = chosen.result
-    _name_joints(table, chosen)
+    name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]
     table.add(
         "joint_active", "time joint", _stacked(chosen, active), "whether the constraint is switched on, or pushes"
@@ -199,14 +199,15 @@ def _add_internal(table: Table, chosen: Chosen) -> None:
     table.add("internal_value", "time internal", found, "internal variable of the force element", "as the element says")
 
 
-def _body_rows(chosen: Chosen) -> Any:
-    """Which rows of arrays are those of the bodies; all of them take no copy."""
+def body_rows(chosen: Chosen) -> Any:
+    """Return which rows of arrays are those of the bodies; all of them take no copy."""
     if chosen.bodies is chosen.result.system.bodies:
         return slice(None)
     return [chosen.result.system.bodies.index(body) for body in chosen.bodies]
 
 
-def _name_joints(table: Table, chosen: Chosen) -> None:
+def name_joints(table: Table, chosen: Chosen) -> None:
+    """Add what the joints are called, their kinds and their bodies."""
     table.labels["joint"] = [constraint.name for constraint in chosen.constraints]
     kinds = [type(constraint).__name__ for constraint in chosen.constraints]
     table.describe("joint_kind", "joint", kinds, "kind of the constraint")

@@ -27,6 +27,7 @@ from quirk.system import System
 
 from . import checksum
 from .dataset import library
+from .of_sensitivities import add_to_result
 from .write import FORMAT, GROUP
 
 OWNER = "Result.load"
@@ -166,6 +167,7 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
     made = kind(system, segments, statistics, str(details["status"]), happened, options)
     if kind is KinematicResult:
         _add_derivatives(made, run)
+    add_to_result(made, root, run, details, _array)
     return made
 
 

@@ -8,19 +8,24 @@ import numpy as np
 
 from quirk.errors import InputError
 
-from . import of_parts, of_wholes
+from . import of_parts, of_sensitivities, of_wholes
 from .chosen import GROUPS, Chosen
 from .variable import Table
 
 if TYPE_CHECKING:
     from quirk.result import Result
 
-ADDED_BY = {name: getattr(of_parts if hasattr(of_parts, name) else of_wholes, name) for name in GROUPS}
+ADDED_BY = {
+    name: next(getattr(module, name) for module in (of_parts, of_wholes, of_sensitivities) if hasattr(module, name))
+    for name in GROUPS
+}
 
 
 def table_of(owner: str, result: Result, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Table:
     """Return variables of a result over time; see `to_xarray`."""
     chosen = Chosen.of(owner, result, quantities, only, frame)
+    if quantities is not None and {"sensitivities", "load_sensitivities"} & set(chosen.groups):
+        result.sensitivity  # noqa: B018  raises InputError if there are none
     table = Table()
     counts = [len(segment.time) for segment in result.segments]
     table.add("time", "time", result.time, "time; twice where something jumps, before and after it", "s")

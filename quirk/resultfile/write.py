@@ -23,6 +23,7 @@ from quirk.rebuilt import described, lost_parts, used_events
 from . import checksum
 from .chosen import check_names
 from .dataset import attributes_of, dataset_of, library
+from .of_sensitivities import add_to_run, told_of
 from .table import table_of
 from .variable import Table
 
@@ -50,7 +51,7 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
         Ends in ".nc".
     quantities : name or list of names, optional
         Groups of variables, as for `to_xarray`; those that are left out follow from the others when the file is read
-        with QuIRK. States and events are always written.
+        with QuIRK. States and events are always written, and their sensitivities.
 
     A `SaveWarning` names the parts of the system that cannot be written, such as functions in Python.
 
@@ -69,7 +70,8 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     target = validate.output_file(owner, path, (".nc",))
     check_names(owner, result)
     asked = [quantities] if isinstance(quantities, str) else quantities
-    table = table_of(owner, result, None if asked is None else [*NEEDED, *asked])
+    needed = NEEDED if result.sensitivities is None else (*NEEDED, "sensitivities")
+    table = table_of(owner, result, None if asked is None else [*needed, *asked])
     told = _told(result)
     text, trouble = _model(result, told)
     with files.whole(target) as aside:
@@ -102,6 +104,7 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Ta
             table.add(
                 f"{name}_derivatives", "row order body axis", values, f"{name} accelerations and their derivatives"
             )
+    add_to_run(table, result)
     table.add("details", "", np.array(json.dumps(told)), "versions, options, statistics and what is active, as JSON")
     table.add("model", "", np.array(text), "the system as a model file, or nothing where it could not be written")
     table.add("missing", "", np.array(trouble), "why the system could not be written as a model file")
@@ -153,6 +156,7 @@ def _told(result: Result) -> dict[str, Any]:
         "switched_on": {constraint.name: system.is_active(constraint.name) for constraint in system.constraints},
         "run_events": sorted(used_events(descriptions) - own),
         "likeness": likeness(system),
+        **told_of(result),
     }
 
 

@@ -35,7 +35,7 @@ class Gradient:
     """
 
     def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
-        ends = np.cumsum([0, *(len(one.changes) for one in parameters)])
+        ends = np.cumsum([0, *(one.size for one in parameters)])
         self.value = value
         self._found = {one.key: found[ends[n] : ends[n + 1]].reshape(one.shape) for n, one in enumerate(parameters)}
 
@@ -82,14 +82,14 @@ def gradient_of(
     rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
     back = Reversed(plant.solver(), TABLEAUX[phases.method], rates, keeps)
     start = _start(stretch, changes)
-    if stretch.steps is not None and back.solver.redundant:
+    if stretch.steps and back.solver.redundant:
         _check(stretch, phases, [change for change in changes if change.motions or change.reshapes])
     judge = Judge(result.system, segment, plant, back, changes)
     value, slopes = objective.judged(judge.values(objective.quantities))
     sources, found = judge.pulled_back(slopes)
-    if stretch.steps is None:
+    if not stretch.steps:
         return Gradient(value, parameters, found + start @ sources.sum(axis=0))
-    steps, rows = _up_to_last(stretch.steps, segment.time, segment.flat[-1])
+    steps, rows = _up_to_last(stretch.steps[0], segment.time, segment.flat[-1])
     by_start, along = back.along(steps, rows, sources, directions, motions, segment.angles[-1])
     return Gradient(value, parameters, found + along + start @ by_start)
 
@@ -124,7 +124,7 @@ def _up_to_last(steps: Steps, times: np.ndarray, last: np.ndarray) -> tuple[Step
     count = int(places[-1])
     rows = np.full(count + 1, -1, dtype=np.int64)
     rows[places] = np.arange(len(places))
-    return Steps(steps.trail[:count], last, steps.angles), rows
+    return replace(steps, trail=steps.trail[:count], end=last), rows
 
 
 def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:
@@ -137,15 +137,11 @@ def _check(stretch: Stretch, phases: Phases, changes: Sequence[Change]) -> None:
     """Raise InputError if redundant rows contradict each other along a change: seen where the run starts."""
     if not changes:
         return
-    assert stretch.steps is not None
     model, start = stretch.plant.model, _start(stretch, changes)
     directions, motions = directions_of(model, changes), motions_of(model, changes)
-    settings, steps = phases.settings, stretch.steps
-    course = Varied(
-        stretch.plant.solver(), TABLEAUX[phases.method], (settings.alpha, settings.beta), settings.interval > 0
-    )
+    steps, course = stretch.steps[0], Varied(stretch.plant.solver(), phases.settings)
     after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
-    first = Steps(steps.trail[:1], after, steps.angles)
+    first = replace(steps, trail=steps.trail[:1], end=after)
     times, states = np.array([stretch.t]), stretch.start[None]
     at, _ = course.along(first, start, directions, motions, times, states)
     check_rows(stretch, course, at[:, 0], directions, changes)

@@ -11,7 +11,6 @@ from quirk.dynamics.directions import Directions
 from quirk.dynamics.sparse.host.variation import Varied
 from quirk.dynamics.tangents import Tangent
 from quirk.errors import InputError
-from quirk.integrators import TABLEAUX
 from quirk.phases import Phases
 from quirk.result import Result
 from quirk.trail import Stretch
@@ -41,10 +40,9 @@ def sensitivities_of(
     kept = _rows(result, stretches)
     found = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
     courses: dict[Any, Varied] = {}
-    settings, jumps = phases.settings, list[Jump]()
+    jumps = list[Jump]()
     for plant in dict.fromkeys(stretch.plant for stretch in stretches):
-        rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
-        courses[plant] = Varied(plant.solver(), TABLEAUX[phases.method], rates, keeps)
+        courses[plant] = Varied(plant.solver(), phases.settings)
     now = _start(stretches[0], changes)
     for k, (stretch, rows) in enumerate(zip(stretches, kept, strict=True)):
         into = found[stretch.segment] if rows else np.zeros((0, *found[-1].shape[1:]))
@@ -68,16 +66,21 @@ def _along(
 ) -> np.ndarray:
     """Fill rows of a segment with the changes along a stretch; returns those (D, 13 n + k) at its end."""
     model, steps = stretch.plant.model, stretch.steps
-    if steps is None:
+    if not steps:
         into[rows] = now
         return now
     directions, motions = directions_of(model, changes), motions_of(model, changes)
     segment = result.segments[stretch.segment] if rows else None
     times = np.concatenate([[stretch.t], segment.time[rows] if segment is not None else []])
     states = np.concatenate([stretch.start[None], *([] if segment is None else [segment.flat[rows]])])
-    at, now = course.along(steps, now, directions, motions, times, states)
-    if first:
-        check_rows(stretch, course, at[:, 0], directions, changes)
+    at = np.zeros((len(now), len(times), states.shape[1]))
+    done = 0
+    for own in steps:
+        end = len(times) if own is steps[-1] else int(np.searchsorted(times, own.trail[-1, 1], side="right"))
+        at[:, done:end], now = course.along(own, now, directions, motions, times[done:end], states[done:end])
+        if first and done == 0:
+            check_rows(stretch, course, at[:, 0], directions, changes)
+        done = end
     into[rows] = np.moveaxis(at[:, 1:], 0, 1)
     return now
 

@@ -42,7 +42,7 @@ class Sensitivities:
     ) -> None:
         self._times = times
         self.result, self._parameters, self._segments = result, tuple(parameters), tuple(found)
-        ends = np.cumsum([0, *(len(one.changes) for one in parameters)])
+        ends = np.cumsum([0, *(one.size for one in parameters)])
         self._quantities: dict[str, np.ndarray] = {}
         self._columns = {one.key: slice(int(ends[n]), int(ends[n + 1])) for n, one in enumerate(parameters)}
 
@@ -50,6 +50,11 @@ class Sensitivities:
     def parameters(self) -> list[Any]:
         """The parameters, as they were given to `simulate`."""
         return [one.key for one in self._parameters]
+
+    @property
+    def all_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters with all that they change, in the order of the numbers D of `states`."""
+        return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
         """Return derivatives by a parameter: the pair, or "gravity", that `simulate` was given."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quirk.constraints import Constraint
+from quirk.events.names import Reading
 from quirk.events.quantity import Quantity
 from quirk.linear.changes import Changes
 from quirk.linear.outputs import Named, quantities
@@ -37,7 +38,18 @@ class Instant:
         """Return the changes (q, D) of quantities by name."""
         point = self._point
         found = quantities("Result: sensitivity", "a quantity", point, names)
-        return np.array([one.read(self._changes)[1] + self._explicit(one) for one in found])
+        return np.array([self._read(one) for one in found])
+
+    def _read(self, one: Named) -> np.ndarray:
+        if isinstance(one.of, Reading) and one.of.of is not None and one.of.of.name not in self._active:
+            return np.zeros(len(self._by))  # what is switched off exerts nothing
+        return one.read(self._changes)[1] + self._explicit(one)
+
+    @cached_property
+    def _active(self) -> set[str]:
+        """Names of the constraints and force elements that are switched on."""
+        model = self._point.model
+        return {*model.joint_rows, *(element.name for element, _ in model.forces)}
 
     @cached_property
     def _changes(self) -> Changes:

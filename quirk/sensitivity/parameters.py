@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from quirk.errors import InputError, UnknownNameError
 from quirk.forces import ForceElement
 from quirk.forces.value import Value
 from quirk.frame import Frame
-from quirk.integrators import TABLEAUX
+from quirk.integrators import IMPLICIT_METHODS, TABLEAUX
 from quirk.made import construction, made_with
 from quirk.motion import Motion
 
@@ -51,6 +52,11 @@ class Parameter:
     shape: tuple[int, ...]
     changes: tuple[Change, ...]
 
+    @property
+    def size(self) -> int:
+        """How many numbers its value has."""
+        return math.prod(self.shape)
+
 
 def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
     """Return the parameters that names mean, for a run from a state."""
@@ -64,14 +70,16 @@ def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
 
 
 def checked_parameters(
-    system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any
+    system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any, judged: bool
 ) -> list[Parameter]:
-    """Return the same for a run that is made so; InputError if such a run has no sensitivities."""
+    """Return the same for a run that is made so; InputError if such a run has none, or if `judged` no gradient."""
     found = parameters_of(system, start, given)
-    if found and (solver != "sparse" or method not in TABLEAUX):
+    methods = (*TABLEAUX, *(() if judged else (*IMPLICIT_METHODS, "auto")))
+    if found and (solver != "sparse" or method not in methods):
+        what = "simulate: objective: gradients" if judged else OWNER
         raise InputError(
-            f"{OWNER} are computed along the steps of compiled explicit methods: use method= one of "
-            f"{', '.join(TABLEAUX)}, and solver='sparse'; got method={method!r}, solver={solver!r}"
+            f"{what} are computed along the steps of compiled methods: use method= one of "
+            f"{', '.join(methods)}, and solver='sparse'; got method={method!r}, solver={solver!r}"
         )
     if found and checkpoint is not None:
         raise InputError(f"{OWNER}: a run with checkpoint= has none: leave out one of both")

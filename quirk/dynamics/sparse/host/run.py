@@ -104,6 +104,24 @@ class Pace:
     sides: Sides = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Part:
+    """Steps that were taken one after the other by one method.
+
+    Attributes
+    ----------
+    method : Method
+    start : (13 n + k,) the state where the first begins
+    angles : (K, 3) rad, of all joints there
+    trail : (n, 8 + size) as `march.run` has them
+    """
+
+    method: Method
+    start: np.ndarray
+    angles: np.ndarray
+    trail: np.ndarray
+
+
 class CompiledRun:
     """Integrates with one set of active parts, from a state on the constraints, as often as it is entered.
 
@@ -120,7 +138,7 @@ class CompiledRun:
 
     Attributes
     ----------
-    trail : the steps taken since it was entered, parts (n, 8 + size) as `march.run` has them, if they are noted
+    trail : the steps taken since it was entered, if they are noted
     kept : states kept since it was entered
     whole : (K, 3) rad, whole turns that the angles of joints had made before that
     hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
@@ -179,7 +197,7 @@ class CompiledRun:
             watched=self.watch.table,
             trail=self._trail,
         )
-        self.trail: list[np.ndarray] = []
+        self.trail: list[Part] = []
         self.kept, self.whole = Kept(), solver.model.joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._begun, self._rest = False, LEAST_REST
@@ -318,6 +336,7 @@ class CompiledRun:
     def _enter(self, most: int) -> int:
         """Try so many steps in compiled code at most, and keep their states; returns the reason why it stopped."""
         run, started = self.run, time.perf_counter()
+        here = (self.state, self.angles) if len(run.trail) else None
         run.counts[KEPT] = 0
         before = run.counts[STEPS] + run.counts[REJECTED]
         march = self.stepper.watching if self.watch.guards else self.stepper.march
@@ -327,8 +346,8 @@ class CompiledRun:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
             self.kept.add(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
         noted = run.trail[: run.counts[TRAILED] * (STEP_HEAD + self.solver.size)]
-        if len(noted):
-            self.trail.append(noted.reshape(-1, STEP_HEAD + self.solver.size).copy())
+        if here is not None and len(noted):
+            self.trail.append(Part(self._method, *here, noted.reshape(-1, STEP_HEAD + self.solver.size).copy()))
         run.counts[TRAILED] = 0
         self._count()
         steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from quirk.integrators import Tableau
+from quirk.integrators import Method, Tableau
 from quirk.integrators.combinations import weights_of
 from quirk.lanes import WIDTH, aligned
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
 
 from ...directions import Directions
-from ..march.run import BEST_RANK, STEP_HEAD
+from ..march.run import BEST_RANK, STEP_HEAD, Settings
 from ..tangent.along import Variation, vary_along
 from ..tangent.elements import OF_LAWS, OF_RELATIONS
 from ..tangent.tables import ELEMENT, INPUT, INPUTS
+from .implicit_variation import ImplicitCourse
 from .motion_functions import place_functions
 from .solver import Solver
 from .tangent import Differential
@@ -32,11 +34,13 @@ class Steps:
 
     Attributes
     ----------
+    method : that took them
     trail : (n, 8 + size) as `march.run` has them
     end : (13 n + k,) the state at the end of the last
     angles : (K, 3) rad, of all joints at the start
     """
 
+    method: Method
     trail: np.ndarray
     end: np.ndarray
     angles: np.ndarray
@@ -62,21 +66,55 @@ class ChangedMotion:
     motion: Motion
 
 
+class ExplicitCourse:
+    """Takes changes along the steps of a Runge-Kutta method.
+
+    Attributes
+    ----------
+    stages : numbers of a state that a step takes
+    """
+
+    def __init__(self, solver: Solver, differential: Differential, tableau: Tableau) -> None:
+        self._solver, self._differential, self._weights = solver, differential, weights_of(tableau)
+        self.stages = self._weights.buffers
+
+    def made(self, common: dict[str, Any]) -> Variation:
+        """Return the record of a run, from what all kinds of runs have."""
+        size = self._solver.size
+        return Variation(
+            weights=self._weights,
+            clock=np.full(1, np.nan),
+            slopes=aligned(self.stages * size),
+            rates=aligned(common["directions"] * self.stages * size),
+            **common,
+        )
+
+    def go(self, variation: Any, first: int, last: int) -> None:
+        """Go on through some of the steps."""
+        solver = self._solver
+        vary_along(solver.mechanism, self._differential.tangents, variation, first, last, solver.applied.stop)
+
+
 class Varied:
     """Finds how the states of a run change, with a solver that nothing else may use meanwhile.
 
     Parameters
     ----------
     solver : Solver
-    tableau : of the method that took the steps
-    baumgarte : (alpha, beta) 1/s
-    projects : whether the run keeps to the constraints
+    settings : of the run
     """
 
-    def __init__(self, solver: Solver, tableau: Tableau, baumgarte: tuple[float, float], projects: bool) -> None:
-        self.solver, self.differential = solver, Differential(solver)
-        self._weights, self._baumgarte = weights_of(tableau), baumgarte
-        self._projects = projects and len(solver.tables.nodes.rows) > 0
+    def __init__(self, solver: Solver, settings: Settings) -> None:
+        self.solver, self.differential, self._settings = solver, Differential(solver), settings
+        self._projects = settings.interval > 0 and len(solver.tables.nodes.rows) > 0
+        self._implicit: ImplicitCourse | None = None
+
+    def _course(self, method: Method) -> ExplicitCourse | ImplicitCourse:
+        if isinstance(method, Tableau):
+            return ExplicitCourse(self.solver, self.differential, method)
+        if self._implicit is None:
+            self._implicit = ImplicitCourse(self.solver, self.differential, self._settings)
+        return self._implicit
 
     def along(
         self,
@@ -121,41 +159,38 @@ class Varied:
         self.differential.give(directions, first)
         mine = [one for one in motions if first <= one.direction < first + WIDTH]
         table, kept, moved = self._moved(mine, first)
-        buffers, nt = self._weights.buffers, len(asked[0])
+        nt = len(asked[0])
         trail = aligned((steps_taken + 1) * (STEP_HEAD + size))
         trail[: steps.trail.size] = steps.trail.ravel()
         trail[steps.trail.size + STEP_HEAD :] = slots.state_to_lanes(steps.end)
         states = aligned(nt * size)
         states[:] = np.concatenate([np.zeros(0), *(slots.state_to_lanes(y) for y in asked[1])])
-        variation = Variation(
-            weights=self._weights,
-            directions=count,
-            alpha=self._baumgarte[0],
-            beta=self._baumgarte[1],
-            projects=self._projects,
-            rank=max(rank, int(solver.counts[BEST_RANK])),
-            trail=trail,
-            asked=np.ascontiguousarray(asked[0]),
-            states=states,
-            clock=np.full(1, np.nan),
-            counts=np.zeros(1, dtype=np.int64),
-            motions=table,
-            moved=moved,
-            taylor=np.zeros(OF_RELATIONS + 1),
-            slopes=aligned(buffers * size),
-            stage=aligned(size),
-            changes=aligned(count * size),
-            changes_new=aligned(count * size),
-            changes_at=aligned(count * size),
-            rates=aligned(count * buffers * size),
-            found=aligned(count * nt * size),
-        )
+        common = {
+            "directions": count,
+            "alpha": self._settings.alpha,
+            "beta": self._settings.beta,
+            "projects": self._projects,
+            "rank": max(rank, int(solver.counts[BEST_RANK])),
+            "trail": trail,
+            "asked": np.ascontiguousarray(asked[0]),
+            "states": states,
+            "written": np.zeros(1, dtype=np.int64),
+            "motions": table,
+            "moved": moved,
+            "taylor": np.zeros(OF_RELATIONS + 1),
+            "stage": aligned(size),
+            "changes": aligned(count * size),
+            "changes_new": aligned(count * size),
+            "changes_at": aligned(count * size),
+            "found": aligned(count * nt * size),
+        }
+        course = self._course(steps.method)
+        variation = course.made(common)
         variation.changes[:] = np.concatenate([self._to_lanes(change) for change in start])
-        at_once = max(1, BETWEEN_LOOKS // (buffers * size * (1 + count)))
+        at_once = max(1, BETWEEN_LOOKS // (course.stages * size * (1 + count)))
         for begin in range(0, steps_taken, at_once):
             with solver.applied.calling():
-                end = min(begin + at_once, steps_taken)
-                vary_along(solver.mechanism, self.differential.tangents, variation, begin, end, solver.applied.stop)
+                course.go(variation, begin, min(begin + at_once, steps_taken))
             solver.applied.check(t)
         del kept  # functions of motions were needed until here
         found = self._from_lanes(variation.found.reshape(count, nt, size))

@@ -197,19 +197,24 @@ def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int,
 def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
     """Fill a state at any time by the last polynomial."""
     s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
-    x = (t - stepper.known[PAST]) / stepper.known[PAST_STEP]
+    weigh_points(stepper, (t - stepper.known[PAST]) / stepper.known[PAST_STEP])
     copy(stepper.past_base, stepper.seen)
-    for i in range(s):
-        weight = x / stepper.nodes[i]
-        for j in range(s):
-            if j != i:
-                weight *= (x - stepper.nodes[j]) / (stepper.nodes[i] - stepper.nodes[j])
-        stepper.basis[i] = weight
     add_all(stepper.basis, 0, s, stepper.past, 1.0, stepper.seen)
     turn_axes(stepper.past_axes, t - stepper.known[PAST_CENTRE], stepper.apart, 0)
     show(stepper.apart, 0, blocks, stepper.seen, state)
     for o in range(0, state.shape[0], 8):
         store(state, o, load(state, o) + load(stepper.past_origin, o))
+
+
+@kernel
+def weigh_points(stepper: Radau, x: float) -> None:
+    """Fill the weights of the points in the polynomial through zero, after a part x of the step."""
+    for i in range(stepper.points):
+        weight = x / stepper.nodes[i]
+        for j in range(stepper.points):
+            if j != i:
+                weight *= (x - stepper.nodes[j]) / (stepper.nodes[i] - stepper.nodes[j])
+        stepper.basis[i] = weight
 
 
 @kernel
@@ -233,7 +238,7 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, 
     for n in range(most):
         if not slopes(mechanism, stepper, settings, run, h):
             return False
-        corrections(mechanism, stepper, h)
+        corrections(mechanism, stepper, stepper.f, stepper.z, h)
         size = correct(mechanism, stepper, settings, run)
         if not size < np.inf:
             return False
@@ -295,16 +300,16 @@ def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point:
 
 
 @kernel
-def corrections(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Solve all systems."""
+def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
+    """Solve all systems, for slopes f and increments z (s size,) at the points."""
     implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
     size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse
     y = stepper.centre
     for k in range(s):
         w = stepper.w[k * size : (k + 1) * size]
         clear(w)
-        add_all(stepper.of_slopes, k * s, s, stepper.f, h, w)
-        add_all(stepper.forth, k * s, s, stepper.z, -1.0, w)
+        add_all(stepper.of_slopes, k * s, s, f, h, w)
+        add_all(stepper.forth, k * s, s, z, -1.0, w)
     w, u = stepper.w, stepper.u
     solve(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:n],), (w[:size],), (u[:size],))
     for k in range(1, s, 2):
@@ -332,13 +337,26 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run) 
 @kernel
 def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: float) -> float:
     """End the step whose increments are known; returns its error over the tolerance."""
-    s, size, known = stepper.points, run.y.shape[0], stepper.known
+    s, size = stepper.points, run.y.shape[0]
     add_work(mechanism, stepper, h)
     show_at(mechanism, stepper, s - 1, run.y_new)
     clear(stepper.w[:size])
     add_all(stepper.e, 0, s, stepper.z, 1.0, stepper.w[:size])
     if not land(mechanism, settings, run):
         return np.inf
+    remember(mechanism, stepper, run, h)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope_new,
+             projects(mechanism, settings, run))  # fmt: skip
+    if run.stop[0] != 0:
+        return np.inf
+    note_all(mechanism, settings, run, s + 1)
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
+
+
+@kernel
+def remember(mechanism: Mechanism, stepper: Radau, run: Run, h: float) -> None:
+    """Keep the polynomial of a step, which ends at the state that it has led to."""
+    size, s, known = run.y.shape[0], stepper.points, stepper.known
     last = stepper.z[(s - 1) * size : s * size]
     see_from(mechanism, stepper, run.y_new, s, last)
     for o in range(0, size, 8):
@@ -348,12 +366,6 @@ def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h
     copy(stepper.origin, stepper.past_origin)
     copy(stepper.base, stepper.past_base)
     known[PAST], known[PAST_STEP], known[PAST_CENTRE] = run.clock[T], h, known[CENTRE]
-    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope_new,
-             projects(mechanism, settings, run))  # fmt: skip
-    if run.stop[0] != 0:
-        return np.inf
-    note_all(mechanism, settings, run, s + 1)
-    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
 
 
 @kernel

@@ -7,7 +7,8 @@ continuous extension. What comes out is the derivative of the states that the ru
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Variation(NamedTuple):
     weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
     keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`, and
     behind them the state at their end · asked (nt,), states (nt size,): times at which changes are wanted, and the
-    states there · clock (1,): time of the slopes at the start of the step · counts (1,): how many of the asked times
+    states there · clock (1,): time of the slopes at the start of the step · written (1,): how many of the asked times
     are behind · motions, moved: how motions change, and where it belongs · taylor: scratch for one of them ·
     slopes (B size,): of the state at the stages · stage (size,) · changes, changes_new, changes_at (D size,): at the
     start of the step, at its end, and at a stage · rates (D B size,): of the changes, at the stages ·
@@ -56,7 +57,7 @@ class Variation(NamedTuple):
     asked: np.ndarray
     states: np.ndarray
     clock: np.ndarray
-    counts: np.ndarray
+    written: np.ndarray
     motions: MotionTable
     moved: np.ndarray
     taylor: np.ndarray
@@ -70,7 +71,7 @@ class Variation(NamedTuple):
 
 
 @kernel
-def move_motions(tangents: Tangents, variation: Variation, t: float) -> None:
+def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
     """Write how motions change at time t."""
     for m in range(variation.moved.shape[0] // CHANGED_MOTION):
         o = CHANGED_MOTION * m
@@ -81,6 +82,34 @@ def move_motions(tangents: Tangents, variation: Variation, t: float) -> None:
                 put(tangents.relations.inputs, place + 8 * k, at(variation.taylor, k))
             else:
                 put(tangents.laws.inputs, place + 8 * k, at(variation.taylor, k))
+
+
+@kernel
+def find_changes(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    variation: Any,
+    t: float,
+    y: np.ndarray,
+    ydot: np.ndarray,
+    changes: np.ndarray,
+    lands: bool,
+) -> None:
+    """Fill `ydot` with the slopes of a state y, and find what its changes make of them.
+
+    `variation` is any record with what is said below; `lands` brings the changes onto the constraints.
+    """
+    size, alpha, beta = y.shape[0], variation.alpha, variation.beta
+    evaluate(mechanism, t, y, alpha, beta, ydot)
+    if lands and watch(mechanism, t, y, variation.rank):
+        evaluate(mechanism, t, y, alpha, beta, ydot)
+    take_motion(mechanism, tangents, ydot)
+    move_motions(tangents, variation, t)
+    if lands:
+        land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+    for d in range(variation.directions):
+        seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)
+    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
 
 
 @kernel
@@ -95,18 +124,9 @@ def vary(
     lands: bool,
 ) -> None:
     """Fill the slopes of a state y and of its changes at a stage; `lands` brings the changes onto the constraints."""
-    size, buffers, alpha, beta = y.shape[0], variation.weights.buffers, variation.alpha, variation.beta
+    size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
-    evaluate(mechanism, t, y, alpha, beta, ydot)
-    if lands and watch(mechanism, t, y, variation.rank):
-        evaluate(mechanism, t, y, alpha, beta, ydot)
-    take_motion(mechanism, tangents, ydot)
-    move_motions(tangents, variation, t)
-    if lands:
-        land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
-    for d in range(variation.directions):
-        seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)
-    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
+    find_changes(mechanism, tangents, variation, t, y, ydot, changes, lands)
     for d in range(variation.directions):
         o = (d * buffers + stage) * size
         change = changes[d * size : (d + 1) * size]
@@ -124,13 +144,19 @@ def combine_changes(variation: Variation, row: int, h: float, out: np.ndarray) -
 
 @kernel
 def between_changes(
-    mechanism: Mechanism, tangents: Tangents, variation: Variation, step: np.ndarray, t: float, first: bool
+    mechanism: Mechanism,
+    tangents: Tangents,
+    weights: Weights,
+    variation: Variation,
+    step: np.ndarray,
+    t: float,
+    first: bool,
 ) -> None:
     """Fill changes_at with the changes at a time within the step, by the continuous extension.
 
     Its further stages are found when the `first` such time of a step is asked for.
     """
-    weights, size = variation.weights, variation.stage.shape[0]
+    size = variation.stage.shape[0]
     start, y = at(step, STEP_START), step[STEP_HEAD : step.shape[0]]
     h = at(step, STEP_END) - start
     if first:
@@ -147,7 +173,7 @@ def between_changes(
 
 @kernel
 def land_at(
-    mechanism: Mechanism, tangents: Tangents, variation: Variation, t: float, y: np.ndarray, changes: np.ndarray
+    mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
     """Bring changes at a state y within a step onto the constraints."""
     ydot = variation.stage
@@ -158,21 +184,42 @@ def land_at(
 
 
 @kernel
-def write_changes(mechanism: Mechanism, tangents: Tangents, variation: Variation, step: np.ndarray) -> None:
-    """Keep the changes that are asked for in the step just taken."""
-    size, wanted, first = variation.stage.shape[0], variation.asked.shape[0], True
-    while variation.counts[0] < wanted and variation.asked[variation.counts[0]] <= at(step, STEP_END):
-        row, t = variation.counts[0], variation.asked[variation.counts[0]]
-        if t < at(step, STEP_END):
-            between_changes(mechanism, tangents, variation, step, t, first)
-            first = False
-            if variation.projects:
-                state = variation.states[row * size : (row + 1) * size]
-                land_at(mechanism, tangents, variation, t, state, variation.changes_at)
-            copy_all(variation.changes_at, variation.found, variation.directions, wanted * size, row * size, size)
-        else:
-            copy_all(variation.changes_new, variation.found, variation.directions, wanted * size, row * size, size)
-        variation.counts[0] += 1
+def write_start(variation: Any, start: float) -> None:
+    """Keep the changes at the start of a run, where these are asked for."""
+    size, wanted = variation.stage.shape[0], variation.asked.shape[0]
+    while variation.written[0] < wanted and variation.asked[variation.written[0]] <= start:
+        place = variation.written[0] * size
+        copy_all(variation.changes, variation.found, variation.directions, wanted * size, place, size)
+        variation.written[0] += 1
+
+
+def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what keeps the changes that are asked for in a step: write(mechanism, tangents, by, variation, step).
+
+    ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with those at a time within the
+    step; `first` is whether it is the first such time. `by` is what it needs beside.
+    """
+
+    @kernel
+    def write(mechanism: Mechanism, tangents: Tangents, by: Any, variation: Any, step: np.ndarray) -> None:
+        size, wanted, first = variation.stage.shape[0], variation.asked.shape[0], True
+        while variation.written[0] < wanted and variation.asked[variation.written[0]] <= at(step, STEP_END):
+            row, t = variation.written[0], variation.asked[variation.written[0]]
+            if t < at(step, STEP_END):
+                between(mechanism, tangents, by, variation, step, t, first)
+                first = False
+                if variation.projects:
+                    state = variation.states[row * size : (row + 1) * size]
+                    land_at(mechanism, tangents, variation, t, state, variation.changes_at)
+                copy_all(variation.changes_at, variation.found, variation.directions, wanted * size, row * size, size)
+            else:
+                copy_all(variation.changes_new, variation.found, variation.directions, wanted * size, row * size, size)
+            variation.written[0] += 1
+
+    return write
+
+
+write_changes = writer_of(between_changes)
 
 
 @entry(notice="compiling what sensitivities need, usually for 20 to 40 s")
@@ -185,7 +232,7 @@ def vary_along(
     """
     weights, size = variation.weights, variation.stage.shape[0]
     stages, width = weights.stages, STEP_HEAD + variation.stage.shape[0]
-    span, rows = weights.buffers * size, variation.asked.shape[0]
+    span = weights.buffers * size
     for n in range(first, last):
         step = variation.trail[n * width : (n + 1) * width]
         start, low, high = at(step, STEP_START), at(step, STEP_LOW), at(step, STEP_HIGH)
@@ -194,10 +241,8 @@ def vary_along(
         begin = min(max(start, low), high)
         if n == first or begin != variation.clock[0]:
             vary(mechanism, tangents, variation, begin, y, 0, variation.changes, n == 0 and variation.projects)
-        while n == 0 and variation.counts[0] < rows and variation.asked[variation.counts[0]] <= start:
-            place = variation.counts[0] * size
-            copy_all(variation.changes, variation.found, variation.directions, rows * size, place, size)
-            variation.counts[0] += 1
+        if n == 0:
+            write_start(variation, start)
         for stage in range(1, stages):
             combine(weights, stage, variation.slopes, h, y, variation.stage)
             combine_changes(variation, stage, h, variation.changes_at)
@@ -211,7 +256,7 @@ def vary_along(
         if stop[0] != 0:
             return
         refer(mechanism.forces, at(step, STEP_END))
-        write_changes(mechanism, tangents, variation, step)
+        write_changes(mechanism, tangents, weights, variation, step)
         put(variation.clock, 0, end)
         copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])
         for d in range(variation.directions):

@@ -1,0 +1,60 @@
+"""Changes of a run's states along the steps of implicit methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.integrators import RADAU_IIA9, IntegrationError
+from quirk.lanes import aligned
+
+from ..march.axes import TURNED
+from ..march.run import CLOCK, COUNTS, PIECE_SIZE, Settings
+from ..tangent.along_radau import ImplicitVariation, vary_along_radau
+from .solver import Solver
+from .steppers import RadauStepper
+from .tangent import Differential
+
+
+class ImplicitCourse:
+    """Takes changes along the steps of a stiff run, whichever implicit method took them, by collocation.
+
+    Attributes
+    ----------
+    stages : numbers of a state that a step takes
+    """
+
+    def __init__(self, solver: Solver, differential: Differential, settings: Settings) -> None:
+        self._solver, self._differential, self._settings = solver, differential, settings
+        self._stepper = RadauStepper(solver, RADAU_IIA9)
+        self.stages = 2 * RADAU_IIA9.points
+
+    def made(self, common: dict[str, Any]) -> ImplicitVariation:
+        """Return the record of a run, from what all kinds of runs have."""
+        solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
+        self._stepper.record.known[:] = np.nan
+        return ImplicitVariation(
+            stop=solver.applied.stop,
+            failed=np.full(1, np.nan),
+            y=aligned(size),
+            y_new=aligned(size),
+            clock=np.zeros(CLOCK),
+            counts=np.zeros(COUNTS, dtype=np.int64),
+            pieces=np.zeros(PIECE_SIZE),
+            slope=aligned(size),
+            seen=aligned(size),
+            base=aligned(of_all),
+            z=aligned(RADAU_IIA9.points * of_all),
+            f=aligned(RADAU_IIA9.points * of_all),
+            turned=aligned(TURNED * (solver.slots.lanes // 8)),
+            **common,
+        )
+
+    def go(self, variation: Any, first: int, last: int) -> None:
+        """Go on through some of the steps; IntegrationError where the changes of one cannot be found."""
+        tangents, stepper = self._differential.tangents, self._stepper.record
+        vary_along_radau(self._solver.mechanism, tangents, stepper, self._settings, variation, first, last)
+        if np.isfinite(variation.failed[0]):
+            t = float(variation.failed[0])
+            raise IntegrationError("the iterations for the sensitivities of a step do not converge", t)

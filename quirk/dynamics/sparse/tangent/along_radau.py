@@ -1,0 +1,297 @@
+"""The variation of a stiff motion, compiled: changes of its state over the steps that an implicit run took.
+
+Each step is solved again from its start by collocation at the points of Radau, and its changes with it: the changes
+dZ of increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and f_p at each point.
+Both are found by the same iterations with the same factorised matrices, since Newton's method finds the derivatives of
+what it finds: each iteration takes the tangent at the points of that iteration. Axes turn as those of the steps do;
+how fast is no matter of the changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.lanes import at, load, put, store
+from quirk.motion_table import MotionTable
+from quirk.record import record
+
+from ...layout import OMEGA, ORIENTATION, POSITION, VELOCITY
+from ..kernels.applied import refer
+from ..kernels.bodies import CON, STATE
+from ..kernels.evaluate import copy
+from ..kernels.mechanism import Mechanism
+from ..march.axes import TURNED, let_turn, see, show, turn_axes
+from ..march.control import in_piece
+from ..march.radau import (
+    CENTRE,
+    PAST_STEP,
+    Radau,
+    add_all,
+    begin,
+    clear,
+    correct,
+    corrections,
+    factorise,
+    learn,
+    remember,
+    see_slope,
+    show_at,
+    weigh_points,
+)
+from ..march.run import HIGH, LOW, PIECE, PIECE_SIZE, STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START, Settings, T
+from .along import find_changes, write_start, writer_of
+from .changes import change_of_rates, keep_units
+from .tables import Tangents
+
+# Iterations at most.
+MOST = 60
+# They end where what is left of the changes is estimated to be this part of them, or where corrections below the
+# other part no longer shrink to less than so much of those before: these are round-off.
+EXACT, FINE, SHRINKING = 1e-14, 1e-8, 0.5
+
+
+@record
+class ImplicitVariation(NamedTuple):
+    """Changes of a state along D of eight directions, and where they are in a run of s points.
+
+    directions, alpha, beta, projects, rank, trail, asked, states, written, motions, moved, taylor, changes,
+    changes_new, changes_at, found : as in `Variation` · stop (1,): not zero to end · failed (1,): time of a step at
+    which no changes were found, or not a number · y, y_new (size,), clock, counts, pieces: of the step, as in `Run` ·
+    slope, stage, seen (size,): scratch · base (D size,): changes at the start as the axes see them · z, f
+    (D s size,): of increments and slopes · turned: how far axes have turned at a time between
+    """
+
+    directions: int
+    alpha: float
+    beta: float
+    projects: bool
+    rank: int
+    trail: np.ndarray
+    asked: np.ndarray
+    states: np.ndarray
+    written: np.ndarray
+    motions: MotionTable
+    moved: np.ndarray
+    taylor: np.ndarray
+    changes: np.ndarray
+    changes_new: np.ndarray
+    changes_at: np.ndarray
+    found: np.ndarray
+    stop: np.ndarray
+    failed: np.ndarray
+    y: np.ndarray
+    y_new: np.ndarray
+    clock: np.ndarray
+    counts: np.ndarray
+    pieces: np.ndarray
+    slope: np.ndarray
+    stage: np.ndarray
+    seen: np.ndarray
+    base: np.ndarray
+    z: np.ndarray
+    f: np.ndarray
+    turned: np.ndarray
+
+
+@kernel
+def slopes_of_changes(
+    mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, h: float
+) -> None:
+    """Evaluate at all points, with what changes make of the slopes there."""
+    size, s, blocks = variation.y.shape[0], stepper.points, mechanism.constants.shape[0] // CON
+    for i in range(s):
+        turned = (i + 1) * TURNED * blocks
+        t = in_piece(variation, variation.clock[T] + stepper.nodes[i] * h)
+        for d in range(variation.directions):
+            seen_at(variation, s, d, i)
+            show(stepper.turned, turned, blocks, variation.seen, variation.changes_at[d * size : (d + 1) * size])
+        show_at(mechanism, stepper, i, variation.stage)
+        find_changes(mechanism, tangents, variation, t, variation.stage, variation.slope, variation.changes_at, False)
+        see_slope(mechanism, stepper, variation.slope, i + 1, stepper.f[i * size : (i + 1) * size])
+        for d in range(variation.directions):
+            change = variation.changes_at[d * size : (d + 1) * size]
+            change_of_rates(mechanism, tangents, variation.stage, change, d, variation.slope)
+            o = (d * s + i) * size
+            see(stepper.turned, turned, blocks, variation.slope, variation.f[o : o + size])
+            seen_at(variation, s, d, i)
+            let_turn(stepper.implicit.axes, variation.seen, variation.f[o : o + size])
+
+
+@kernel
+def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
+    """Fill `seen` with a change at a point, as the axes see it."""
+    size, o = variation.y.shape[0], (d * points + i) * variation.y.shape[0]
+    for c in range(0, size, 8):
+        store(variation.seen, c, load(variation.base, d * size + c) + load(variation.z, o + c))
+
+
+@kernel
+def correct_changes(
+    mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float
+) -> float:
+    """Correct the changes of the increments; returns the largest correction, over the largest change of its kind."""
+    s, size, largest = stepper.points, variation.y.shape[0], 0.0
+    blocks, length = mechanism.constants.shape[0] // CON, settings.length
+    for d in range(variation.directions):
+        z = variation.z[d * s * size : (d + 1) * s * size]
+        corrections(mechanism, stepper, variation.f[d * s * size : (d + 1) * s * size], z, h)
+        whole, most = extent(blocks, variation.base[d * size : (d + 1) * size], length, h), 0.0
+        for i in range(s):
+            clear(variation.seen)
+            add_all(stepper.back, i * s, s, stepper.u, 1.0, variation.seen)
+            most = max(most, extent(blocks, variation.seen, length, h))
+            for o in range(0, size, 8):
+                store(z, i * size + o, load(z, i * size + o) + load(variation.seen, o))
+            whole = max(whole, extent(blocks, z[i * size : (i + 1) * size], length, h))
+        if whole != whole or most != most:
+            return np.inf
+        largest = max(largest, most / whole if whole > 0.0 else 0.0)
+    return largest
+
+
+@kernel
+def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
+    """How large a change is: of places over a length, of turns, of velocities for the time h, and of the rest."""
+    found = 0.0
+    for slot in range(8 * blocks):
+        s = slot // 8 * STATE + slot % 8
+        for c in range(3):
+            found = max(found, abs(at(change, s + 8 * (POSITION + c))) / length)
+            found = max(found, h * abs(at(change, s + 8 * (VELOCITY + c))) / length)
+            found = max(found, h * abs(at(change, s + 8 * (OMEGA + c))))
+        for c in range(4):
+            found = max(found, abs(at(change, s + 8 * (ORIENTATION + c))))
+    return found
+
+
+@kernel
+def solve_step(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    h: float,
+) -> bool:
+    """Find the increments of the step and their changes; False if that fails."""
+    before = np.inf
+    clear(variation.z)
+    for n in range(MOST):
+        slopes_of_changes(mechanism, tangents, stepper, variation, h)
+        if variation.stop[0] != 0:
+            return False
+        corrections(mechanism, stepper, stepper.f, stepper.z, h)
+        moved = correct(mechanism, stepper, settings, variation)
+        size = correct_changes(mechanism, stepper, settings, variation, h)
+        if not (moved < np.inf and size < np.inf):
+            return False
+        if size == 0.0 and moved < 1.0:
+            return True
+        if n > 1 and moved < 1.0:
+            rate = size / before
+            if rate > SHRINKING and size < FINE:
+                return True
+            if rate < 1.0 and size * rate < EXACT * (1.0 - rate):
+                return True
+        before = size
+    return False
+
+
+@kernel
+def between_points(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    variation: ImplicitVariation,
+    step: np.ndarray,
+    t: float,
+    first: bool,
+) -> None:
+    """Fill changes_at with the changes at a time within the step, by its polynomial."""
+    s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
+    start = at(step, STEP_START)
+    weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
+    turn_axes(stepper.implicit.axes, t - stepper.known[CENTRE], variation.turned, 0)
+    row = variation.written[0]
+    for d in range(variation.directions):
+        change = variation.changes_at[d * size : (d + 1) * size]
+        copy(variation.base[d * size : (d + 1) * size], variation.seen)
+        add_all(stepper.basis, 0, s, variation.z[d * s * size : (d + 1) * s * size], 1.0, variation.seen)
+        show(variation.turned, 0, blocks, variation.seen, change)
+        keep_units(mechanism.constants, variation.states[row * size : (row + 1) * size], change)
+
+
+write_changes = writer_of(between_points)
+
+
+@kernel
+def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, end: float) -> None:
+    """Bring the changes at the end of a step, at a state that is known, onto the constraints."""
+    s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
+    turned = s * TURNED * blocks
+    for d in range(variation.directions):
+        change = variation.changes_new[d * size : (d + 1) * size]
+        seen_at(variation, s, d, s - 1)
+        show(stepper.turned, turned, blocks, variation.seen, change)
+        keep_units(mechanism.constants, variation.y_new, change)
+    if not variation.projects:
+        return
+    find_changes(mechanism, tangents, variation, end, variation.y_new, variation.slope, variation.changes_new, True)
+    for d in range(variation.directions):
+        last = variation.z[((d + 1) * s - 1) * size : (d + 1) * s * size]
+        see(stepper.turned, turned, blocks, variation.changes_new[d * size : (d + 1) * size], last)
+        for o in range(0, size, 8):
+            store(last, o, load(last, o) - load(variation.base, d * size + o))
+
+
+@entry(notice="compiling what sensitivities of stiff runs need, usually for 30 to 60 s")
+def vary_along_radau(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    first: int,
+    last: int,
+) -> None:
+    """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+
+    Step 0 begins with the changes brought onto the constraints.
+    """
+    size, blocks, clock = variation.y.shape[0], mechanism.constants.shape[0] // CON, variation.clock
+    width, piece = STEP_HEAD + size, PIECE_SIZE * variation.counts[PIECE]
+    for n in range(first, last):
+        step = variation.trail[n * width : (n + 1) * width]
+        start, h = at(step, STEP_START), at(step, STEP_END) - at(step, STEP_START)
+        put(variation.pieces, piece + LOW, at(step, STEP_LOW))
+        put(variation.pieces, piece + HIGH, at(step, STEP_HIGH))
+        copy(step[STEP_HEAD:width], variation.y)
+        copy(variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width], variation.y_new)
+        clock[T] = start
+        if n == 0:
+            if variation.projects:
+                t = in_piece(variation, start)
+                find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, True)
+            write_start(variation, start)
+            stepper.known[PAST_STEP] = 0.0
+        learn(mechanism, stepper, settings, variation, h)
+        begin(mechanism, stepper, variation, h)
+        factorise(mechanism, stepper, h)
+        for d in range(variation.directions):
+            change = variation.changes[d * size : (d + 1) * size]
+            see(stepper.turned, 0, blocks, change, variation.base[d * size : (d + 1) * size])
+        solved = solve_step(mechanism, tangents, stepper, settings, variation, h)
+        if variation.stop[0] != 0:
+            return
+        if not solved:
+            put(variation.failed, 0, start)
+            return
+        end = in_piece(variation, at(step, STEP_END))
+        arrive(mechanism, tangents, stepper, variation, end)
+        remember(mechanism, stepper, variation, h)
+        refer(mechanism.forces, at(step, STEP_END))
+        write_changes(mechanism, tangents, stepper, variation, step)
+        copy(variation.changes_new, variation.changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair, expand
 from ..taylor.tables import Elements
 from .control import choose_end, in_piece, keeps_to_constraints
-from .march import carry_functions_on, land, march_of, projects, slope_at
+from .march import MOST_PARTS, carry_functions_on, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, H, Run, Settings, T
 
 
@@ -63,6 +64,9 @@ STUCK, FURTHER = 0.5, 1.1
 # The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
 # tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.
 ASTRAY = 3.0
+# A Runge-Kutta step of order nine is as exact as a series whose terms of this order are, if it is so many times shorter
+# than they reach.
+PARTS_ORDER, PART = 10, 1.3
 
 
 @kernel
@@ -284,8 +288,21 @@ def close(stepper: Series, settings: Settings, run: Run) -> None:
     carry_functions_on(settings, run, 1)
 
 
-march = march_of(take, between, middle, close, watching=False)
-watching_march = march_of(take, between, middle, close, watching=True)
+@kernel
+def parts(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run) -> int:
+    """Into how many parts a step is cut for a Runge-Kutta method of order nine to take them as exactly."""
+    first, length = half(stepper, stepper.known[HALF], True), stepper.bodies.shape[0] // 2
+    bodies = stepper.bodies[first : first + length]
+    first, length = half(stepper, stepper.known[HALF], False), stepper.carried.shape[0] // 2
+    carried = stepper.carried[first : first + length]
+    order = min(PARTS_ORDER, int(stepper.known[LAST]))
+    longest = PART * reach(mechanism, stepper, settings, (bodies, carried), run.y, order)
+    h = run.clock[T_NEW] - run.clock[T]
+    return min(MOST_PARTS, max(1, math.ceil(h / longest))) if longest > 0.0 else MOST_PARTS
+
+
+march = march_of(take, between, middle, close, parts, watching=False)
+watching_march = march_of(take, between, middle, close, parts, watching=True)
 
 
 @entry(notice="compiling what runs by Taylor series need, usually for 10 to 30 s")

@@ -17,7 +17,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import json  # noqa: E402
 
-from . import accuracy, cases, cold, diagrams, performance_page, scaling  # noqa: E402
+from . import accuracy, cases, cold, diagrams, drift, performance_page, scaling  # noqa: E402
 from .measure import FULL, SMALL, Others, environment  # noqa: E402
 from .row import Row, printed  # noqa: E402
 
@@ -34,6 +34,7 @@ def main() -> None:
     cold_rows: list[Row] = []
     lines: list[scaling.Line] = []
     curves: list[accuracy.Curve] = []
+    long_curves: list[accuracy.Curve] = []
 
     def store() -> None:
         """Keep what is there already, should a later part fail."""
@@ -41,10 +42,11 @@ def main() -> None:
         record["warm"] = [row.record() for row in warm]
         record["cold"] = [row.record() for row in cold_rows]
         record["work_precision"] = [curve.record() for curve in curves]
+        record["drift"] = [curve.record() for curve in long_curves]
         record["scaling"] = [line.record() for line in lines]
         (given.out / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
 
-    for part in (cases.evaluations, cases.ladder, cases.steps, cases.rods):
+    for part in (cases.evaluations, cases.ladder, cases.steps, cases.series, cases.rods):
         print(f"{part.__name__} ...", flush=True)
         warm += part(small, effort)
         store()
@@ -54,6 +56,14 @@ def main() -> None:
     store()
     t, enough = accuracy.goal(small)
     diagrams.work_precision(curves, f"Ten links with ball joints, {t:g} s", enough, given.out / "work-precision.png")
+    print("drift ...", flush=True)
+    rows, long_curves = drift.long_runs(small)
+    warm += rows
+    store()
+    t = drift.duration(small)
+    diagrams.work_precision(
+        long_curves, f"Double pendulum, {t:g} s", drift.ENOUGH, given.out / "drift.png", "drift of the energy", ""
+    )
     print("scaling ...", flush=True)
     rows, lines = scaling.step_times(small, effort)
     warm += rows

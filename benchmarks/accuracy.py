@@ -15,6 +15,9 @@ from .row import Row, in_units
 # A side's run at a setting: the error in m and the seconds that it took.
 Run = Callable[[float], tuple[float, float]]
 
+# QuIRK's, the default first.
+METHODS = ("Vern9", "Taylor", "DOP853", "Tsit5")
+
 LONG = 20.0  # s: such runs are not repeated
 TARGETS = {"MuJoCo RK4": 6.0, "Exudyn generalized-alpha": 500.0, "Pinocchio ABA + SciPy DOP853": 15.0}
 
@@ -92,15 +95,21 @@ def chain(small: bool, long: bool) -> tuple[list[Row], list[Curve]]:
         return lambda setting: module.error_and_seconds(system, t, positions, setting, repeats=again)
 
     tolerances = [10.0**-k for k in (range(3, 6) if small else range(3, 13))]
-    run = runner(quirk_side)
-    run(1e-3)  # compiles
-    ours = curve("QuIRK Vern9", "rtol", run, tolerances, enough)
-    rows, curves = [], [ours]
+
+    def own(method: str, again: int = repeats) -> Run:
+        def run(setting: float) -> tuple[float, float]:
+            return quirk_side.error_and_seconds(system, t, positions, setting, again, method)
+
+        run(1e-3)  # compiles
+        return run
+
+    ours = [curve(f"QuIRK {method}", "rtol", own(method), tolerances, enough) for method in METHODS]
+    rows, curves = [], list(ours)
 
     def compare(side: str, setting: str, module, settings: list[float], again: int, refinements: int) -> None:
         curves.append(curve(side, setting, runner(module, again), settings, enough, refinements))
-        rows.append(_row(ours, curves[-1], small))
-        _in_turn(rows[-1], ours, runner(quirk_side, 1), curves[-1], runner(module, 1), repeats)
+        rows.append(_row(ours[0], curves[-1], small))
+        _in_turn(rows[-1], ours[0], own(METHODS[0], 1), curves[-1], runner(module, 1), repeats)
 
     if module := peer("Pinocchio"):
         compare("Pinocchio ABA + SciPy DOP853", "rtol (atol = rtol / 10)", module, tolerances, repeats, 3)

@@ -16,6 +16,9 @@ from .row import Row, in_units
 # A peer's model that is further from QuIRK's accelerations than this, over the largest, is another mechanism.
 SAME = 1e-8
 
+# Relative tolerance of runs by Taylor series; and for how long, s, chaos leaves digits to compare.
+SERIES, CALM = 1e-12, 2.0
+
 Builder = Callable[[int], quirk.System]
 
 
@@ -88,6 +91,26 @@ def rods(small: bool, effort: Effort) -> list[Row]:
     row.quirk = in_units(timing.median)
     row.ratio = timing.median / count * 1e6
     return [row]
+
+
+def series(small: bool, effort: Effort) -> list[Row]:
+    """Runs by Taylor series at rtol 1e-12 of hinged chains in a plane against heyoka's on equations by hand."""
+    heyoka = peer("heyoka")
+    rows = []
+    for n, duration, target in ((2, 1.0, None),) if small else ((2, 20.0, 1 / 6), (10, 5.0, 1.0)):
+        system = models.hinged_chain(n)
+        row = Row(f"{duration:g} s by Taylor series, planar chain {n}", "heyoka", target=target, judged=not small)
+        theirs = None
+        if heyoka:
+            chain = heyoka.Chain(n, SERIES)
+            row.details["apart_m"] = apart = quirk_side.apart(system, models.chain_positions(chain.run(CALM)), CALM)
+            if not apart < SAME:
+                raise AssertionError(f"{row.case}: heyoka is {apart:.3g} m away after {CALM:g} s")
+            theirs = chain.task(duration)
+            row.note = "heyoka is given equations in angles, derived by hand, and tells no joint loads"
+        _compare(row, system, quirk_side.runs(system, duration, "Taylor", SERIES), theirs, effort)
+        rows.append(row)
+    return rows
 
 
 def _compare(row: Row, system: quirk.System, ours: Task, theirs: Task | ModuleType | None, effort: Effort) -> None:

@@ -14,12 +14,19 @@ from .accuracy import Curve
 from .scaling import Line
 
 # Colour-blind safe; QuIRK's is the strongest.
-COLOURS = ("#0b3c8c", "#d55e00", "#009e73", "#8f5fa8", "#7a7a7a")
-MARKERS = ("o", "s", "^", "D", "v")
+COLOURS = ("#0b3c8c", "#d55e00", "#009e73", "#8f5fa8", "#7a7a7a", "#56b4e9", "#c9a400", "#e377a8")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 
-def work_precision(curves: list[Curve], title: str, enough: float, path: Path) -> None:
-    """Draw the time of runs against their error."""
+def work_precision(
+    curves: list[Curve],
+    title: str,
+    enough: float,
+    path: Path,
+    of: str = "largest error of a position at the end",
+    unit: str = " m",
+) -> None:
+    """Draw the time of runs against their error, which is `of` something, in a unit."""
     figure, axes = plt.subplots(figsize=(8.0, 5.2), layout="constrained")
     for curve, colour, marker in zip(curves, COLOURS, MARKERS, strict=False):
         axes.loglog(
@@ -33,7 +40,7 @@ def work_precision(curves: list[Curve], title: str, enough: float, path: Path) -
         )
     axes.axvline(enough, color="0.6", linewidth=1, linestyle="--", zorder=0)
     axes.annotate(
-        f"{enough:g} m",
+        f"{enough:g}{unit}",
         (enough, 0.02),
         xycoords=("data", "axes fraction"),
         xytext=(4, 0),
@@ -41,7 +48,7 @@ def work_precision(curves: list[Curve], title: str, enough: float, path: Path) -
         color="0.4",
     )
     axes.invert_xaxis()  # better to the right
-    axes.set(xlabel="largest error of a position at the end, m", ylabel="time of the run, s", title=title)
+    axes.set(xlabel=f"{of},{unit}" if unit else of, ylabel="time of the run, s", title=title)
     _finish(figure, axes, path)
 
 

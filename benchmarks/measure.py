@@ -16,7 +16,7 @@ import numpy as np
 # Does what is measured `count` times; the loop is on the side of what is measured, as tight as it can be there.
 Task = Callable[[int], None]
 
-LIBRARIES = ("quirk-dynamics", "numpy", "scipy", "numba", "pin", "mujoco", "exudyn")
+LIBRARIES = ("quirk-dynamics", "numpy", "scipy", "numba", "pin", "mujoco", "exudyn", "heyoka")
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,40 @@ def ball_chain(n: int) -> quirk.System:
     return quirk.System([*bodies, *joints], gravity=GRAVITY)
 
 
+def chain_angles(n: int) -> np.ndarray:
+    """Return the angles (n,) from the downward vertical, rad, at which the rods of `hinged_chain` start, at rest."""
+    return 1.5 + 0.2 * np.sin(np.arange(n))
+
+
+def hinged_chain(n: int) -> quirk.System:
+    """Return n uniform thin rods in the plane of x and z, hinged in a row about y and hung from the ground."""
+    angles = chain_angles(n)
+    ends, centres = _ends(angles), chain_positions(angles)
+    across = MASS * LENGTH**2 / 12
+    turns = rotation.exp(np.outer(-angles, [0.0, 1.0, 0.0]))
+    bodies = [
+        # The moment about its own axis, which does not turn, is of no account.
+        quirk.Body(f"link{k}", MASS, [across, across, across], position=centres[k], orientation=q)
+        for k, q in enumerate(turns)
+    ]
+    joints = [
+        quirk.Revolute(f"joint{k}", bodies[k - 1] if k else quirk.GROUND, body, point=ends[k], axis=[0, 1, 0])
+        for k, body in enumerate(bodies)
+    ]
+    return quirk.System([*bodies, *joints], gravity=GRAVITY)
+
+
+def chain_positions(angles: np.ndarray) -> np.ndarray:
+    """Return the centres of mass (n, 3) of the rods of `hinged_chain` at angles (n,) from the vertical."""
+    ends = _ends(angles)
+    return 0.5 * (ends[:-1] + ends[1:])
+
+
+def _ends(angles: np.ndarray) -> np.ndarray:
+    along = LENGTH * np.stack([np.sin(angles), np.zeros(len(angles)), -np.cos(angles)], axis=1)
+    return np.vstack([np.zeros(3), np.cumsum(along, axis=0)])
+
+
 def revolute_chain(n: int) -> quirk.System:
     """Return n rods in a row, joined by hinges about y and x in turn and hung from the ground."""
     return _hinged(np.arange(n) - 1, np.arange(n), seed=2)

@@ -62,6 +62,22 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     return run
 
 
+def runs(system: quirk.System, duration: float, method: str, rtol: float) -> Task:
+    """Return the task of a run through the public interface, of which only the end is kept."""
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            quirk.simulate(system, duration, method=method, rtol=rtol, atol=1e-3 * rtol, output=duration)
+
+    return run
+
+
+def apart(system: quirk.System, positions: np.ndarray, duration: float) -> float:
+    """Return the largest distance, m, of a centre of mass from `positions` (n, 3) after a run of many digits."""
+    result = quirk.simulate(system, duration, method="Taylor", rtol=1e-12, atol=1e-15, output=duration)
+    return float(np.linalg.norm(result.state_at().position - positions, axis=1).max())
+
+
 def seconds_per_evaluation(system: quirk.System, effort: Effort = FULL) -> float:
     """Return the median time of an evaluation."""
     return timed(evaluations(system), effort).median
@@ -78,8 +94,9 @@ def error_and_seconds(
     positions: np.ndarray,
     rtol: float,
     repeats: int = 3,
+    method: str = "Vern9",
 ) -> tuple[float, float]:
-    """Integrate with projection and the default method, through the public interface.
+    """Integrate with projection, through the public interface.
 
     Parameters
     ----------
@@ -91,6 +108,7 @@ def error_and_seconds(
         Relative tolerance; the absolute one is a thousandth of it, as by default.
     repeats : int
         The quickest of so many runs counts.
+    method : str
 
     Returns
     -------
@@ -101,7 +119,7 @@ def error_and_seconds(
     seconds = np.inf
     for _ in range(repeats):
         began = time.perf_counter()
-        result = quirk.simulate(system, duration, rtol=rtol, atol=1e-3 * rtol, output=duration)
+        result = quirk.simulate(system, duration, method=method, rtol=rtol, atol=1e-3 * rtol, output=duration)
         seconds = min(seconds, time.perf_counter() - began)
     end = result.state_at()
     return float(np.linalg.norm(end.position - positions, axis=1).max()), seconds

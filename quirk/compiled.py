@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numba
-from llvmlite.binding import Linkage
+from llvmlite.binding import Linkage, parse_assembly
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -130,6 +130,18 @@ class EntryLibrary(Library):
         self.link(self._final_module)
         self._linking_libraries = []
         super().finalize()
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        """Return what a file keeps: machine code, and of LLVM's code the names alone, since nothing is linked with it.
+
+        All of that would take longer to read than everything else.
+        """
+        self._ensure_finalized()
+        module = self._final_module
+        own = [one for one in module.functions if one.linkage == Linkage.external and not one.is_declaration]
+        lines = [f'define void @"{one.name}"() {{ ret void }}' for one in own]
+        lines += [f'@"{one.name}" = global i8 0' for one in module.global_variables if not one.is_declaration]
+        return self.name, "object", (self._get_compiled_object(), parse_assembly("\n".join(lines)).as_bitcode())
 
     def _optimize_final_module(self) -> None:
         # numba has a cheaper pass before this one, to prune reference counts; kernels count none.

@@ -42,6 +42,24 @@ def store(array: Any, at: Any, lanes: Any) -> None:
 
 
 @traced
+def halved(array: Any) -> Any:
+    """The same array for `load` and `store` of four neighbours each, where the other four of eight do not matter."""
+    return array.halved() if isinstance(array, Scalar) else array
+
+
+@traced
+def widened(lanes: Any) -> Any:
+    """Four lanes and zeros in the other four."""
+    return lanes.widened() if isinstance(lanes, Traced) else np.where(np.arange(WIDTH) < WIDTH // 2, lanes, 0.0)
+
+
+@traced
+def zero_of(array: Any) -> Any:
+    """Zero in as many lanes as `load` reads of an array."""
+    return array.zero.splat(array.lanes) if isinstance(array, Scalar) else np.zeros(WIDTH)
+
+
+@traced
 def at(array: Any, index: Any) -> Any:
     """One element of a flat array."""
     return array[index]

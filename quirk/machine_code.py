@@ -85,7 +85,6 @@ class MachineCode(caching._Cache):
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return the function for the argument types `sig`, or None if it has to be compiled."""
         self._give_back()
-        target_context.refresh()
         name, identity = self._name_and_identity(sig, target_context.codegen())
         found, trouble = self._found(name, identity, target_context)
         if found is None:

@@ -104,7 +104,7 @@ def simulate(
         not; if the run is complete, it returns its result. `quirk.read_checkpoint` shows what is there so far.
     sensitivities : list of pairs (part, parameter)
         Parameters, such as ("rod", "mass"), by which `result.sensitivity` shall have derivatives of the run; see
-        docs/sensitivities.md. Of compiled methods other than "Taylor".
+        docs/sensitivities.md. Of compiled methods.
     objective : Objective
         A number that the run is judged by. `result.gradient` then has it with its derivatives by all of
         `sensitivities`, at a cost that hardly depends on how many these are, in place of `result.sensitivity`. Steps

@@ -34,15 +34,22 @@ LARGEST_INDEX = 1 << 53
 
 
 class LanesType(types.Type):
-    """What numba calls eight doubles."""
+    """What numba calls eight doubles, or the first four of eight."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self.vector = width, ir.VectorType(ir.DoubleType(), width)
+        super().__init__(name=f"Lanes{width}")
+
+
+class HalvedType(types.Array):
+    """What numba calls a flat array of which but the first four of eight neighbours are read and written."""
 
     def __init__(self) -> None:
-        super().__init__(name="Lanes")
+        super().__init__(types.float64, 1, "C", name="Halved")
 
 
-LANES = LanesType()
-VECTOR, DOUBLE, INT = ir.VectorType(ir.DoubleType(), WIDTH), ir.DoubleType(), ir.IntType(32)
-UNDEFINED, FIRST = ir.Constant(VECTOR, ir.Undefined), ir.Constant(ir.VectorType(INT, WIDTH), [0] * WIDTH)
+LANES, HALF, HALVED = LanesType(WIDTH), LanesType(WIDTH // 2), HalvedType()
+VECTOR, DOUBLE, INT = LANES.vector, ir.DoubleType(), ir.IntType(32)
 
 # What the compiler may do: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
 FLAGS = ("contract", "nsz")
@@ -51,7 +58,10 @@ FLAGS = ("contract", "nsz")
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, VECTOR)
+        super().__init__(dmm, fe_type, fe_type.vector)
+
+
+register_model(HalvedType)(models.ArrayModel)
 
 
 class TooLongError(Exception):
@@ -74,7 +84,7 @@ class Traced(Scalar):
 
     Attributes
     ----------
-    kind : its numba type: an integer, float64, LANES or a flat array
+    kind : its numba type: an integer, float64, LANES, HALF or a flat array
     value : its instruction
     """
 
@@ -103,21 +113,23 @@ class Traced(Scalar):
         """Return another value of the same kernel."""
         return Traced(self.context, self.builder, kind, value)
 
-    def splat(self) -> Traced:
+    def splat(self, kind: LanesType = LANES) -> Traced:
         """Return the number in all lanes."""
-        if self.kind is LANES:
+        if self.kind is kind:
             return self
         block = self.builder.block
         # Written once; in another block anew, as that one may not have run.
-        if self._splat is None or self._splat[0] is not block:
-            self._splat = block, self._in_all_lanes(self.number().value)
+        if self._splat is None or self._splat[0] is not block or self._splat[1].kind is not kind:
+            self._splat = block, self._in_all_lanes(self.number().value, kind)
         return self._splat[1]
 
-    def _in_all_lanes(self, number: Any) -> Traced:
+    def _in_all_lanes(self, number: Any, kind: LanesType) -> Traced:
+        width, undefined = kind.width, ir.Constant(kind.vector, ir.Undefined)
         if isinstance(number, ir.Constant):
-            return self.like(LANES, ir.Constant(VECTOR, [number] * WIDTH))
-        one = self.builder.insert_element(UNDEFINED, number, ir.Constant(INT, 0))
-        return self.like(LANES, self.builder.shuffle_vector(one, UNDEFINED, FIRST))
+            return self.like(kind, ir.Constant(kind.vector, [number] * width))
+        one = self.builder.insert_element(undefined, number, ir.Constant(INT, 0))
+        first = ir.Constant(ir.VectorType(INT, width), [0] * width)
+        return self.like(kind, self.builder.shuffle_vector(one, undefined, first))
 
     @property
     def zero(self) -> Traced:
@@ -142,15 +154,24 @@ class Traced(Scalar):
     def __setitem__(self, index: Any, x: Any) -> None:
         self.builder.store(self._constant(x).number().value, self.address(index))
 
+    @property
+    def lanes(self) -> LanesType:
+        """Into how many lanes neighbours of this array are read."""
+        return HALF if self.kind is HALVED else LANES
+
+    def halved(self) -> Traced:
+        """Return this array as one of whose eight neighbours but four are read and written."""
+        return self.like(HALVED, self.value)
+
     def load(self, index: Any) -> Traced:
-        """Return eight neighbours of this array."""
-        pointer = self.builder.bitcast(self.address(index), VECTOR.as_pointer())
-        return self.like(LANES, self.builder.load(pointer, align=8))
+        """Return eight neighbours of this array, or the first four."""
+        pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
+        return self.like(self.lanes, self.builder.load(pointer, align=8))
 
     def store(self, index: Any, lanes: Any) -> None:
-        """Write eight neighbours of this array."""
-        pointer = self.builder.bitcast(self.address(index), VECTOR.as_pointer())
-        self.builder.store(self._constant(lanes).splat().value, pointer, align=8)
+        """Write eight neighbours of this array, or the first four."""
+        pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
+        self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 
     def folded(self, combine: Callable[[Any, Any], Any]) -> Traced:
         """Combine lanes in pairs, upper half with lower half, until one number is left."""
@@ -171,15 +192,21 @@ class Traced(Scalar):
 
     def spread(self, lane: int) -> Traced:
         """Return one lane in all lanes."""
-        return self.like(LANES, self._shuffled(self.value, [lane] * WIDTH))
+        return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def replaced(self, lane: int, other: Any) -> Traced:
         """Return these lanes with one taken from `other`."""
-        mask = [WIDTH + k if k == lane else k for k in range(WIDTH)]
-        return self.like(LANES, self._shuffled(self._constant(other).splat().value, mask))
+        width = self.kind.width
+        mask = [width + k if k == lane else k for k in range(width)]
+        return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))
+
+    def widened(self) -> Traced:
+        """Return these four lanes and four of zeros."""
+        zeros = ir.Constant(HALF.vector, [0.0] * HALF.width)
+        return self.like(LANES, self._shuffled(zeros, list(range(LANES.width)))) if self.kind is HALF else self
 
     def _shuffled(self, other: Any, mask: list[int]) -> Any:
-        return self.builder.shuffle_vector(self.value, other, ir.Constant(ir.VectorType(INT, WIDTH), mask))
+        return self.builder.shuffle_vector(self.value, other, ir.Constant(ir.VectorType(INT, len(mask)), mask))
 
     def lane(self, lane: int) -> Traced:
         """Return the number in one lane."""
@@ -262,8 +289,9 @@ class Traced(Scalar):
         a, b = self, self._constant(other)
         if turned:
             a, b = b, a
-        if LANES in (a.kind, b.kind):
-            a, b = a.splat(), b.splat()
+        lanes = next((kind for kind in (a.kind, b.kind) if isinstance(kind, LanesType)), None)
+        if lanes is not None:
+            a, b = a.splat(lanes), b.splat(lanes)
         elif isinstance(a.kind, types.Integer) and isinstance(b.kind, types.Integer) and name != "div":
             x, y = (self.context.cast(self.builder, v.value, v.kind, types.intp) for v in (a, b))
             return self.like(types.intp, getattr(self.builder, name)(x, y))
@@ -379,8 +407,9 @@ def _operator(function: Callable[..., Any]) -> None:
     @type_callable(function)
     def typed(_: Any) -> Callable[..., Any]:
         def result_type(a: Any, b: Any) -> Any:
-            usable = all(kind is LANES or isinstance(kind, types.Number) for kind in (a, b))
-            return LANES if usable and LANES in (a, b) else None
+            kinds = {kind for kind in (a, b) if not isinstance(kind, types.Number)}
+            lanes = kinds.pop() if len(kinds) == 1 else None
+            return lanes if isinstance(lanes, LanesType) else None
 
         return result_type
 
@@ -398,9 +427,9 @@ for _function in (operator.add, operator.sub, operator.mul, operator.truediv):
 
 @type_callable(operator.neg)
 def _typed_negative(_: Any) -> Callable[..., Any]:
-    return lambda a: LANES if a is LANES else None
+    return lambda a: a if isinstance(a, LanesType) else None
 
 
 @lower_builtin(operator.neg, LanesType)
 def _lowered_negative(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    return (-Traced(context, builder, LANES, args[0])).value
+    return (-Traced(context, builder, signature.args[0], args[0])).value

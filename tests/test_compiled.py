@@ -12,6 +12,7 @@ import pytest
 
 import quirk
 from quirk import lanes
+from quirk.compiled import OPTIONS
 from quirk.dynamics import vectors
 from quirk.traced import traced
 
@@ -43,6 +44,45 @@ def test_lanes():
     a, b = x[3:11], y[:8]
     np.testing.assert_allclose(results[1][:8], 2 * a - b / 3 + a * b - 1.5, rtol=1e-14)
     np.testing.assert_allclose(results[1][16:18], [a.sum(), b.max() + x[2]], rtol=1e-14)
+
+
+def test_lanes_of_which_four_matter():
+    x, y = np.random.default_rng(2).normal(size=(2, 8))
+
+    def work(x, y, out):
+        few = lanes.halved(x)
+        a, b = lanes.load(few, 0), lanes.load(lanes.halved(y), 0)
+        lanes.store(lanes.halved(out), 0, 2.0 * a - b / 3.0 + (lanes.zero_of(few) - a) * b)
+        lanes.store(out, 8, lanes.widened(a + 1.0))
+
+    compiled, plain = np.full((2, 16), np.nan)
+    numba.njit(**OPTIONS)(work)(x, y, compiled)  # without counts of references, as all kernels are
+    work(x, y, plain)
+    np.testing.assert_allclose(compiled[:4], (2 * x - y / 3 - x * y)[:4], rtol=1e-14)
+    assert np.isnan(compiled[4:8]).all()  # not written
+    np.testing.assert_array_equal(compiled[8:], [*(x[:4] + 1), 0, 0, 0, 0])
+    for part in (slice(4), slice(8, 16)):
+        np.testing.assert_allclose(compiled[part], plain[part], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["plus_cross", "plus_rows", "plus_columns"])
+def test_sums_of_products_of_lanes(name):
+    function = getattr(vectors, name)
+    M, a, c = (np.random.default_rng(3).normal(size=shape) for shape in ((3, 3, 8), (3, 8), (3, 8)))
+    want = {"plus_cross": np.cross(M[0], a, axis=0), "plus_rows": np.einsum("ijn,jn->in", M, a)}
+    want["plus_columns"] = np.einsum("jin,jn->in", M, a)
+
+    def of_vectors(c, M, a, out):
+        vectors.store3(out, 0, function(vectors.load3(c, 0), vectors.load3(M, 0), vectors.load3(a, 0)))
+
+    def of_matrix(c, M, a, out):
+        vectors.store3(out, 0, function(vectors.load3(c, 0), M, 0, vectors.load3(a, 0)))
+
+    work, out = of_vectors if name == "plus_cross" else of_matrix, np.zeros((2, 24))
+    numba.njit(work)(c.ravel(), M.ravel(), a.ravel(), out[0])
+    work(c.ravel(), M.ravel(), a.ravel(), out[1])
+    for found in out:
+        np.testing.assert_allclose(found.reshape(3, 8), c + want[name], rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["plus", "minus", "cross"])

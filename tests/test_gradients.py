@@ -76,6 +76,10 @@ def test_with_other_ways_to_keep_to_the_constraints(stabilization):
     compare(chain(2), ["b1.position.x"], keys, stabilization=stabilization, method="Tsit5", rtol=1e-6)
 
 
+def test_along_taylor_series():
+    compare(chain(2), ["b1.position.x"], [("b0", "mass"), ("s1", "stiffness"), "gravity"], method="Taylor")
+
+
 def test_with_fixed_steps_and_all_of_them_kept():
     compare(
         chain(2),

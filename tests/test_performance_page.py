@@ -36,6 +36,7 @@ def record():
         "environment": environment, "small": False, "other_cores": 0.25,
         "warm": [row.record() for row in (timed, net, bound)], "cold": [cold.record()],
         "work_precision": [curve.record() for curve in curves], "scaling": [line.record() for line in lines],
+        "drift": [curve.record() for curve in curves],
     }  # fmt: skip
 
 
@@ -53,6 +54,7 @@ def test_the_page_has_all_of_the_record(record, tmp_path, monkeypatch):
         ["evaluation, net 20 x 20", "760", "1 ms", "", "", "", "", ""],
         ["QuIRK Vern9", "rtol 1e-09", "3.0e-07", "100 ms", "yes", ""],
         ["Exudyn generalized-alpha", "steps 256000", "2.0e-05", "90 s", "no: its finest run", ">900"],
+        ["QuIRK Vern9", "rtol 1e-09", "3.0e-07", "100 ms", "yes"],
         ["engine", "mechanism", "10 bodies", "100 bodies"],
         ["QuIRK", "ladder", "10 us", "100 us"],
         ["MuJoCo", "ball chain", "30 us", ""],

@@ -6,6 +6,7 @@ from differences import extrapolated
 from scipy.special import ellipk
 
 import quirk
+from benchmarks import references
 from quirk.assembly import assemble
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}
@@ -274,6 +275,31 @@ def test_of_a_five_bar_by_all_its_numbers():
     want = extrapolated(run, 5e-3)
     for part in (slice(0, 52), slice(52, None)):
         np.testing.assert_allclose(got[:, part], want[:, part], atol=1e-8 * np.abs(want[:, part]).max())
+
+
+@pytest.mark.parametrize(("name", "span"), [("heavy_top", 0.6), ("ball_chain10", 0.5), ("bricard", 1.0)])
+def test_along_taylor_series(name, span):
+    """Steps of a series are long: they are cut into parts that another method can take."""
+    system = references.build(references.load(name))
+    keys = ["gravity", *([] if name == "bricard" else [(system.bodies[-1].name, "mass")])]
+    names, found = [body.name for body in system.bodies], []
+    for method, rtol in (("Vern9", 1e-13), ("Taylor", 1e-10), ("Taylor", 1e-13)):
+        options = {"method": method, "rtol": rtol, "atol": rtol / 100, "output": span / 7}
+        here = quirk.simulate(system, span, sensitivities=keys, **options).sensitivity
+        found.append(np.concatenate([shown(here[key], names).ravel() for key in keys]))
+    size = np.abs(found[0]).max()
+    assert np.abs(found[1] - found[0]).max() < 1e-9 * size
+    assert np.abs(found[2] - found[0]).max() < 3e-12 * size
+
+
+def test_through_impacts_along_taylor_series():
+    both = [
+        quirk.simulate(clutch(), 0.6, sensitivities=["gravity", ("end", "upper")], method=method, output=0.6, **TIGHT)
+        for method in ("Vern9", "Taylor")
+    ]
+    for key in ("gravity", ("end", "upper")):
+        one, other = (shown(result.sensitivity[key], ["one", "two"])[-1] for result in both)
+        np.testing.assert_allclose(other, one, atol=1e-9 * np.abs(one).max())
 
 
 def test_a_number_on_which_the_structure_depends_is_refused():

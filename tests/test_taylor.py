@@ -8,6 +8,7 @@ from quirk.constraints import CurveOnCurve, CustomRows, PointOnCurve
 from test_force_contract import VARIANTS, system_with
 
 import quirk
+from benchmarks import models
 from benchmarks.references import build, deviations, load
 from quirk.dynamics.sparse.plan.forms import law_form
 
@@ -57,6 +58,14 @@ def test_every_force(kind, variant):
 def test_loops_of_any_joints(seed):
     system = random_system(np.random.default_rng(seed), bodies=5, loops=2)
     assert farthest(*both(system)) < 1e-12
+
+
+@pytest.mark.parametrize("bodies", [1, 2, 3, 4, 5, 8, 9, 12, 13])
+def test_any_number_of_bodies(bodies):
+    """Groups of two, four and eight elements, and blocks with at most four bodies in use, have code of their own."""
+    hinges = random_system(np.random.default_rng(bodies), bodies=bodies, loops=0)
+    assert farthest(*both(hinges, duration=0.1)) < 1e-12
+    assert farthest(*both(models.ball_chain(bodies), duration=0.1)) < 1e-12
 
 
 @pytest.mark.parametrize(

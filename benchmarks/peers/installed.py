@@ -6,8 +6,8 @@ import importlib
 from functools import cache
 from types import ModuleType
 
-MODULES = {"Pinocchio": "pinocchio_peer", "MuJoCo": "mujoco_peer", "Exudyn": "exudyn_peer"}
-PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn"}
+MODULES = {"Pinocchio": "pinocchio_peer", "MuJoCo": "mujoco_peer", "Exudyn": "exudyn_peer", "heyoka": "heyoka_peer"}
+PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn", "heyoka": "heyoka"}
 
 
 @cache

@@ -35,7 +35,7 @@ def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
 
     The middle principal moment is taken from all three, which changes nothing but the round-off of slender bodies.
     """
-    middle = np.median(np.linalg.eigvalsh(model.inertia), axis=1)
+    middle = np.linalg.eigvalsh(model.inertia)[:, 1]
     unlike = model.inertia - middle[:, None, None] * np.eye(3)
     return np.cross(omega, np.einsum("nij,...nj->...ni", unlike, omega))
 

@@ -113,3 +113,24 @@ def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
         load(array, o + 8) * a[0] + load(array, o + 32) * a[1] + load(array, o + 56) * a[2],
         load(array, o + 16) * a[0] + load(array, o + 40) * a[1] + load(array, o + 64) * a[2],
     )
+
+
+@traced
+def plus_cross(c: Any, a: Any, b: Any) -> Any:
+    """C + a x b, each product added to the sum so far, as one instruction of the processor does."""
+    return c[0] + a[1] * b[2] - a[2] * b[1], c[1] + a[2] * b[0] - a[0] * b[2], c[2] + a[0] * b[1] - a[1] * b[0]
+
+
+@traced
+def plus_rows(c: Any, array: np.ndarray, o: int, a: Any) -> Any:
+    """C + M a, added up like `plus_cross`, with the matrices of `rows_times`."""
+    rows = load3(array, o), load3(array, o + 24), load3(array, o + 48)
+    return tuple(x + row[0] * a[0] + row[1] * a[1] + row[2] * a[2] for x, row in zip(c, rows, strict=True))
+
+
+@traced
+def plus_columns(c: Any, array: np.ndarray, o: int, a: Any) -> Any:
+    """C + M^T a, added up like `plus_cross`, with the matrices of `rows_times`."""
+    for row in range(3):
+        c = plus(c, times(load3(array, o + 24 * row), a[row]))
+    return c

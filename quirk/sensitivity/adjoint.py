@@ -12,7 +12,7 @@ import numpy as np
 from quirk.dynamics.sparse.host.adjoint import Reversed
 from quirk.dynamics.sparse.host.variation import Steps, Varied
 from quirk.errors import InputError
-from quirk.integrators import TABLEAUX
+from quirk.integrators import TABLEAUX, Taylor
 from quirk.objective import Objective
 from quirk.phases import Phases
 from quirk.result import Result
@@ -80,7 +80,8 @@ def gradient_of(
     changes = [change for parameter in parameters for change in parameter.changes]
     directions, motions = directions_of(plant.model, changes), motions_of(plant.model, changes)
     rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
-    back = Reversed(plant.solver(), TABLEAUX[phases.method], rates, keeps)
+    # Steps that sum a series are noted in parts, which their other method takes.
+    back = Reversed(plant.solver(), TABLEAUX.get(phases.method, Taylor.instead), rates, keeps)
     start = _start(stretch, changes)
     if stretch.steps and back.solver.redundant:
         _check(stretch, phases, [change for change in changes if change.motions or change.reshapes])

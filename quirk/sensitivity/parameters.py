@@ -18,7 +18,7 @@ from quirk.errors import InputError, UnknownNameError
 from quirk.forces import ForceElement
 from quirk.forces.value import Value
 from quirk.frame import Frame
-from quirk.integrators import IMPLICIT_METHODS, TABLEAUX
+from quirk.integrators import IMPLICIT_METHODS, TABLEAUX, TAYLOR
 from quirk.made import construction, made_with
 from quirk.motion import Motion
 
@@ -74,7 +74,7 @@ def checked_parameters(
 ) -> list[Parameter]:
     """Return the same for a run that is made so; InputError if such a run has none, or if `judged` no gradient."""
     found = parameters_of(system, start, given)
-    methods = (*TABLEAUX, *(() if judged else (*IMPLICIT_METHODS, "auto")))
+    methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
     if found and (solver != "sparse" or method not in methods):
         what = "simulate: objective: gradients" if judged else OWNER
         raise InputError(

@@ -22,6 +22,7 @@ from ...counting import FASTEST
 from ...kept import Kept
 from ...turns import Turns
 from ..kernels.project import CORRECTIONS, FACTORISATIONS
+from ..march.march import MOST_PARTS
 from ..march.run import (
     AGAIN,
     ASKED,
@@ -173,7 +174,7 @@ class CompiledRun:
         self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
         steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
-        self._trail = aligned(steps * (STEP_HEAD + solver.size) if trailing else 0)
+        self._trail = aligned((steps + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0)
         self._entry_steps = FIRST_ENTRY_STEPS
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
@@ -350,7 +351,9 @@ class CompiledRun:
             self.kept.add(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
         noted = run.trail[: run.counts[TRAILED] * (STEP_HEAD + self.solver.size)]
         if here is not None and len(noted):
-            self.trail.append(Part(self._method, *here, noted.reshape(-1, STEP_HEAD + self.solver.size).copy()))
+            # Changes go along parts of steps that sum a series by another method.
+            method = self._method.instead if isinstance(self._method, Taylor) else self._method
+            self.trail.append(Part(method, *here, noted.reshape(-1, STEP_HEAD + self.solver.size).copy()))
         run.counts[TRAILED] = 0
         self._count()
         steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started

@@ -17,7 +17,7 @@ from quirk.motion import Motion
 from quirk.motion_table import MotionTable
 
 from ...as_relations import as_relations
-from ...layout import KINEMATICS_SIZE, SPIN
+from ...layout import KINEMATICS_SIZE, SPIN, Slots
 from ...model import Model, PlacedRelation
 from ..kernels.applied import ELEMENT_SIZE, INPUT
 from ..kernels.bodies import KIN
@@ -36,6 +36,9 @@ from ..taylor.tables import (
 )
 from .series_code import series_code
 from .solver import Solver
+
+# Of so many elements groups have machine code; that of the least that holds all of a group is taken.
+WIDTHS = (2, 4, WIDTH)
 
 
 class NoSeriesError(InputError):
@@ -120,12 +123,13 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     places: list[int] = []
     for group in groups:
         form = group[0].form
-        programs, code = series_code(form)
+        width = next(width for width in WIDTHS if width >= len(group))
+        programs, code = series_code(form, width)
         entries.append((code.address, form.level, len(places), used))
         filled = list(group) + [group[0]] * (WIDTH - len(group))
         places += [member.places[k] for k in range(len(group[0].places)) for member in filled]
         places.append(len(group))
-        used += programs.size(orders)
+        used += programs.size(orders, width)
         kept.append(code)
     numbers, taylor = aligned(used), np.zeros(orders * len(motions))
     count = solver.size - solver.slots.first_carried
@@ -152,9 +156,16 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         first_numbers=numbers.ctypes.data,
         first_bodies=bodies.ctypes.data,
         first_carried=carried.ctypes.data,
+        whole=_whole_blocks(solver.slots),
         orders=orders,
     )
     return ElementTables(table, bodies, carried, (kept, fixed, solver.applied.table.inputs, solver.work))
+
+
+def _whole_blocks(slots: Slots) -> int:
+    """How many blocks there are up to the last that has more than four bodies."""
+    upper = [slot // WIDTH for slot in slots.slot[: slots.bodies] if slot % WIDTH >= WIDTH // 2]
+    return 1 + int(max(upper, default=-1))
 
 
 def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:

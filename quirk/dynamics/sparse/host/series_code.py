@@ -1,4 +1,4 @@
-"""Machine code of the programs of a form: coefficients of any order, of eight elements side by side.
+"""Machine code of the programs of a form: coefficients of any order, of a few elements side by side.
 
 What is in a program is written as straight lines of instructions; the sums over lower orders, in which recurrences
 consist, as a few loops. So there is one code for all orders, and nothing of it is decided while it runs.
@@ -44,7 +44,7 @@ from quirk.tape import (
     SUBTRACT,
     TANGENT_H,
 )
-from quirk.traced import DOUBLE, FLAGS, VECTOR, WIDTH
+from quirk.traced import DOUBLE, FLAGS, WIDTH
 
 from ...layout import FORCE
 from ..plan.forms import (
@@ -103,12 +103,12 @@ Term = tuple[float, int, int, int]
 
 
 @functools.lru_cache(MOST_COMPILED)
-def series_code(form: Form) -> tuple[Programs, Native]:
-    """Return the programs of a form, and their machine code."""
+def series_code(form: Form, width: int) -> tuple[Programs, Native]:
+    """Return the programs of a form, and their machine code for `width` elements at a time."""
     programs = Programs(form)
 
     def write(context: Any, builder: Any, t: Any, given: Any, _: Any) -> None:
-        _Writer(programs, builder, t, given).write()
+        _Writer(programs, width, builder, t, given).write()
 
     return programs, written(write, keep=not form.of_user)
 
@@ -116,8 +116,9 @@ def series_code(form: Form) -> tuple[Programs, Native]:
 class _Writer:
     """Writes the machine code of all programs of a form."""
 
-    def __init__(self, programs: Programs, builder: Any, t: Any, given: Any) -> None:
+    def __init__(self, programs: Programs, width: int, builder: Any, t: Any, given: Any) -> None:
         self.programs, self.form, self.tape = programs, programs.form, programs.tape
+        self.width, self.vector = width, ir.VectorType(DOUBLE, width)
         self.build, self.t = builder, t
         desk = builder.bitcast(given, WORD.as_pointer())
         self.desk = [builder.load(builder.gep(desk, [_index(n)])) for n in range(AT_RIGHT_SIDES + 1)]
@@ -166,18 +167,18 @@ class _Writer:
 
     def _lanes(self, first: Any) -> Any:
         """The pointer to eight numbers that a group keeps."""
-        return self.build.bitcast(self.build.gep(self.numbers, [first]), VECTOR.as_pointer())
+        return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
         """The pointer to a coefficient of a line that keeps them."""
-        first = _word(WIDTH * len(self.programs.steady))
+        first = _word(self.width * len(self.programs.steady))
         slot = self.build.add(self.build.mul(self.desk[ORDERS], _word(self.programs.kept[place])), order)
-        return self._lanes(self.build.add(first, self.build.mul(slot, _word(WIDTH))))
+        return self._lanes(self.build.add(first, self.build.mul(slot, _word(self.width))))
 
     def _sum_slot(self, place: int) -> Any:
         kept = self.build.mul(self.desk[ORDERS], _word(len(self.programs.kept)))
         first = self.build.add(kept, _word(len(self.programs.steady) + self.programs.sums[place]))
-        return self._lanes(self.build.mul(first, _word(WIDTH)))
+        return self._lanes(self.build.mul(first, _word(self.width)))
 
     def _load(self, pointer: Any) -> Any:
         return self.build.load(pointer, align=8)
@@ -191,8 +192,8 @@ class _Writer:
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
         """Numbers of an array, each at the place of its lane plus an offset."""
-        base, lanes = self._array(array), ir.Constant(VECTOR, ir.Undefined)
-        for lane in range(WIDTH):
+        base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
+        for lane in range(self.width):
             pointer = self.build.gep(base, [self.build.add(self._place(slot, lane), offset)])
             lanes = self.build.insert_element(lanes, self.build.load(pointer), _index(lane))
         return lanes
@@ -230,7 +231,7 @@ class _Writer:
         if kind == MULTIPLIER:
             # Those of the order at hand are not known before all loads are.
             known = first or self.program == AFTER
-            return self._gathered(AT_MULTIPLIERS, self._row_slot(which), _word(0)) if known else _lanes(0.0)
+            return self._gathered(AT_MULTIPLIERS, self._row_slot(which), _word(0)) if known else self._filled(0.0)
         rate = kind in (BODY_RATE, MOTION_RATE)
         order = build.add(k, _word(1)) if rate else k
         if kind in (BODY, BODY_RATE):
@@ -248,7 +249,7 @@ class _Writer:
     def _value(self, place: int) -> Any:
         code, *operands = self.tape.lines[place]
         if code == CONSTANT:
-            return _lanes(self.tape.constants[place])
+            return self._filled(self.tape.constants[place])
         build = self.build
         x = [self.values[p] for p in operands]
         if code in (MULTIPLY, SCALE):
@@ -260,17 +261,17 @@ class _Writer:
         if code == DIVIDE:
             return build.fdiv(*x, flags=FLAGS)
         if code == ROOT:
-            return build.call(self._function("llvm.sqrt.v8f64", VECTOR, 1), x)
+            return build.call(self._function(f"llvm.sqrt.v{self.width}f64", self.vector, 1), x)
         if code in (LESS, LESS_EQUAL, EQUAL):
             truth = build.fcmp_ordered({LESS: "<", LESS_EQUAL: "<=", EQUAL: "=="}[code], *x)
-            return build.select(truth, _lanes(1.0), _lanes(0.0))
+            return build.select(truth, self._filled(1.0), self._filled(0.0))
         if code == CHOOSE:
             return self._chosen(*x)
         if code in (AND, OR, NOT):
             return self._logical(code, x)
         if code == SLOPE_H:
             tangent = self.values[place - 1]
-            return build.fsub(_lanes(1.0), self._times(tangent, tangent), flags=FLAGS)
+            return build.fsub(self._filled(1.0), self._times(tangent, tangent), flags=FLAGS)
         if code == ANGLE:
             return self._by_lanes(self._function("atan2", DOUBLE, 2), x[:2])
         if code == POWER:
@@ -280,7 +281,7 @@ class _Writer:
     def _linear(self, code: int, x: Sequence[Any]) -> Any:
         if code == ADD:
             return self.build.fadd(*x, flags=FLAGS)
-        return self.build.fsub(*(x if code == SUBTRACT else (_lanes(0.0), x[0])), flags=FLAGS)
+        return self.build.fsub(*(x if code == SUBTRACT else (self._filled(0.0), x[0])), flags=FLAGS)
 
     def _logical(self, code: int, x: Sequence[Any]) -> Any:
         truths = [self._truth(one) for one in x]
@@ -288,17 +289,17 @@ class _Writer:
             found = self.build.not_(truths[0])
         else:
             found = (self.build.and_ if code == AND else self.build.or_)(*truths)
-        return self.build.select(found, _lanes(1.0), _lanes(0.0))
+        return self.build.select(found, self._filled(1.0), self._filled(0.0))
 
     def _truth(self, x: Any) -> Any:
-        return self.build.fcmp_unordered("!=", x, _lanes(0.0))
+        return self.build.fcmp_unordered("!=", x, self._filled(0.0))
 
     def _chosen(self, truth: Any, a: Any, b: Any) -> Any:
         return self.build.select(self._truth(truth), a, b)
 
     def _by_lanes(self, function: Any, x: Sequence[Any]) -> Any:
-        lanes = ir.Constant(VECTOR, ir.Undefined)
-        for lane in range(WIDTH):
+        lanes = ir.Constant(self.vector, ir.Undefined)
+        for lane in range(self.width):
             given = [self.build.extract_element(one, _index(lane)) for one in x]
             lanes = self.build.insert_element(lanes, self.build.call(function, given), _index(lane))
         return lanes
@@ -321,7 +322,7 @@ class _Writer:
             if self.program == SHAPE and place in self.programs.sums:
                 # GOAL has found it, but not of order 1, which has none.
                 none = self.build.icmp_unsigned("==", self.k, _word(1))
-                found[place] = self.build.select(none, _lanes(0.0), self._load(self._sum_slot(place)))
+                found[place] = self.build.select(none, self._filled(0.0), self._load(self._sum_slot(place)))
             else:
                 wanted.append(place)
         for first in range(0, len(wanted), SUMS_AT_ONCE):
@@ -363,7 +364,7 @@ class _Writer:
         build.position_at_end(body)
         m = build.phi(WORD)
         m.add_incoming(_word(1), before)
-        totals = [[build.phi(VECTOR) for _ in self._parts_of(terms)] for terms in sums]
+        totals = [[build.phi(self.vector) for _ in self._parts_of(terms)] for terms in sums]
         rest = build.sub(last, m)
         loads: dict[tuple[int, bool], Any] = {}
 
@@ -391,15 +392,15 @@ class _Writer:
         build.cbranch(build.icmp_signed("<", following, last), body, after)
         for phis, found in zip(totals, results, strict=True):
             for phi, x in zip(phis, found, strict=True):
-                phi.add_incoming(_lanes(0.0), before)
+                phi.add_incoming(self._filled(0.0), before)
                 phi.add_incoming(x, body)
         build.position_at_end(after)
         made = []
         for found in results:
             ends = []
             for x in found:
-                end = build.phi(VECTOR)
-                end.add_incoming(_lanes(0.0), before)
+                end = build.phi(self.vector)
+                end.add_incoming(self._filled(0.0), before)
                 end.add_incoming(x, body)
                 ends.append(end)
             made.append(ends[0] if len(ends) == 1 else ends)
@@ -426,22 +427,22 @@ class _Writer:
         def product(x: int, y: int) -> Any:
             """Return the coefficient at hand of x times the first one of y, zero if it is a multiplier."""
             unknown = self.programs.is_multiplier(x) and self.program == LOADS
-            return _lanes(0.0) if unknown else self._times(now(x), first(y))
+            return self._filled(0.0) if unknown else self._times(now(x), first(y))
 
         if code == MULTIPLY:
             return self._plus(total, product(a, b), product(b, a))
         if code == SQUARE:
-            twice = self._times(_lanes(2.0), product(a, a))
+            twice = self._times(self._filled(2.0), product(a, a))
             return self._plus(total, twice)
         if code == DIVIDE:
             return build.fdiv(self._minus(now(a), total, product(b, place)), first(b), flags=FLAGS)
         if code == ROOT:
-            return build.fdiv(self._minus(now(a), total), self._times(_lanes(2.0), first(place)), flags=FLAGS)
+            return build.fdiv(self._minus(now(a), total), self._times(self._filled(2.0), first(place)), flags=FLAGS)
         if code == LOGARITHM:
             return build.fdiv(self._minus(now(a), self._times(total, self.by_order)), first(a), flags=FLAGS)
         if code == SLOPE_H:
-            twice = self._times(_lanes(2.0), product(place - 1, place - 1))
-            return self._minus(_lanes(0.0), total, twice)
+            twice = self._times(self._filled(2.0), product(place - 1, place - 1))
+            return self._minus(self._filled(0.0), total, twice)
         if code == POWER:
             exponent = first(operands[1])
             grown = self._plus(self._times(exponent, total[0]), total[1])
@@ -454,12 +455,12 @@ class _Writer:
             return build.fdiv(turning, first(square), flags=FLAGS)
         partner = {SINE: 1, SINE_H: 1, TANGENT_H: 1, COSINE: -1, COSINE_H: -1, EXPONENTIAL: 0}[code]
         found = self._plus(share, product(a, place + partner))
-        return self._minus(_lanes(0.0), found) if code == COSINE else found
+        return self._minus(self._filled(0.0), found) if code == COSINE else found
 
     def _now(self, place: int) -> Any:
         """The coefficient at hand of a line."""
         if self.tape.steady[place]:
-            return _lanes(0.0)
+            return self._filled(0.0)
         if place not in self.values:
             self.values[place] = self._load(self._slot(place, self.k))
         return self.values[place]
@@ -467,9 +468,9 @@ class _Writer:
     def _first(self, place: int) -> Any:
         """The value of a line."""
         if place in self.tape.constants:
-            return _lanes(self.tape.constants[place])
+            return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:
-            return self._load(self._lanes(_word(WIDTH * self.programs.steady[place])))
+            return self._load(self._lanes(_word(self.width * self.programs.steady[place])))
         return self._load(self._slot(place, _word(0)))
 
     # Outputs.
@@ -480,7 +481,7 @@ class _Writer:
             if place in self.programs.kept and not (self.programs.is_multiplier(place) and self.program == LOADS):
                 self.build.store(self.values[place], self._slot(place, self.k), align=8)
             if self.program == FIRST and place in self.programs.steady:
-                slot = self._lanes(_word(WIDTH * self.programs.steady[place]))
+                slot = self._lanes(_word(self.width * self.programs.steady[place]))
                 self.build.store(self.values[place], slot, align=8)
 
     def _outputs(self) -> list[tuple[int, Any]]:
@@ -511,8 +512,8 @@ class _Writer:
             return
         build = self.build
         with build.goto_entry_block():
-            found = build.alloca(ir.ArrayType(VECTOR, len(outputs)))
-            found.align = 8 * WIDTH
+            found = build.alloca(ir.ArrayType(self.vector, len(outputs)))
+            found.align = 8 * self.width
         for n, (place, (kind, _, _)) in enumerate(outputs):
             pointer = build.gep(found, [_index(0), _index(n)])
             build.store(self._right_side(place) if kind == RESIDUAL else self._added(place, kind), pointer, align=8)
@@ -537,7 +538,7 @@ class _Writer:
             slot = self._slot_of(kind, which, frame)
             if slot not in starts:
                 starts[slot] = build.load(build.gep(self.places, [build.add(_word(WIDTH * slot), lane)]))
-            x = build.load(build.gep(numbers, [build.add(_word(WIDTH * n), lane)]))
+            x = build.load(build.gep(numbers, [build.add(_word(self.width * n), lane)]))
             array, offset = self._target(kind, which)
             pointer = build.gep(self._array(array), [build.add(starts[slot], offset)])
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
@@ -554,9 +555,9 @@ class _Writer:
 
     def _right_side(self, place: int) -> Any:
         """What the rows of one order are to be: -(k - 1) k Phi_k, or -k psi_k."""
-        factor = self._minus(_lanes(0.0), self.order)
+        factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
-            factor = self._times(factor, self._minus(self.order, _lanes(1.0)))
+            factor = self._times(factor, self._minus(self.order, self._filled(1.0)))
         return self._times(factor, self._now(place))
 
     def _added(self, place: int, kind: int) -> Any:
@@ -577,10 +578,13 @@ class _Writer:
     def _minus(self, *parts: Any) -> Any:
         return functools.reduce(lambda a, b: self.build.fsub(a, b, flags=FLAGS), parts)
 
+    def _filled(self, x: float) -> Any:
+        return ir.Constant(self.vector, [x] * self.width)
+
     def _splat(self, x: Any) -> Any:
-        undefined = ir.Constant(VECTOR, ir.Undefined)
+        undefined = ir.Constant(self.vector, ir.Undefined)
         one = self.build.insert_element(undefined, x, _index(0))
-        zeros = ir.Constant(ir.VectorType(INDEX, WIDTH), [0] * WIDTH)
+        zeros = ir.Constant(ir.VectorType(INDEX, self.width), [0] * self.width)
         return self.build.shuffle_vector(one, undefined, zeros)
 
 
@@ -594,7 +598,3 @@ def _index(x: int) -> Any:
 
 def _real(x: float) -> Any:
     return ir.Constant(DOUBLE, x)
-
-
-def _lanes(x: float) -> Any:
-    return ir.Constant(VECTOR, [x] * WIDTH)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quirk.compiled import inlined, kernel
-from quirk.lanes import at, lane_of, load, reciprocal_above, replaced, splat, spread, store
+from quirk.lanes import at, halved, lane_of, load, reciprocal_above, replaced, splat, spread, store, zero_of
 from quirk.record import record
 from quirk.traced import traced
 
@@ -65,6 +65,7 @@ class Pattern(NamedTuple):
     source: np.ndarray
     visits: np.ndarray
     due: np.ndarray
+    narrow: np.ndarray
 
 
 @kernel
@@ -73,41 +74,76 @@ def factorise(
 ) -> None:
     """Fill B, with D^- in place of diagonal blocks, and Q, for the nodes from `begin` to `end`.
 
-    Rows with a pivot that is not above `floor` (8 K,) are left out.
+    Rows with a pivot that is not above `floor` (8 K,) are left out. Where neither a node nor any to which it has blocks
+    has more than four rows, four lanes will do.
     """
     for n in range(begin, end):
-        m, sign = pattern.rows[n], pattern.sign[n]
-        if m == 0:
+        if pattern.rows[n] == 0:
             continue
-        diagonal, following = pattern.first[n], pattern.first[n + 1]
-        for block in range(diagonal, following):
-            _form(pattern, block, m, G, B, Q)
-        d = pattern.start[diagonal]
-        if m == 1:
-            _invert_1(sign, 8 * n, d, floor, B)
-        elif m == 2:
-            _invert_2(sign, 8 * n, d, floor, B)
-        elif m == 3:
-            _invert_3(sign, 8 * n, d, floor, B)
-        elif m == 4:
-            _invert_4(sign, 8 * n, d, floor, B)
-        elif m == 5:
-            _invert_5(sign, 8 * n, d, floor, B)
+        if pattern.narrow[n] != 0:
+            _few_rows(pattern, n, halved(G), floor, halved(B), halved(Q))
         else:
-            _invert_6(sign, 8 * n, d, floor, B)
-        for block in range(diagonal + 1, following):
-            o, q = pattern.start[block], pattern.turned[block]
-            other = pattern.rows[pattern.column[block]]
-            if m == 3 and other == 3:
-                _multiply_3(o, q, d, B, Q)
-            elif m == 5 and other == 5:
-                _multiply_5(o, q, d, B, Q)
-            else:
-                for row in range(other):
-                    lanes = splat(0.0)
-                    for r in range(m):
-                        lanes = lanes + at(B, o + row + 8 * r) * load(B, d + 8 * r)
-                    store(Q, q + 8 * row, lanes)
+            _many_rows(pattern, n, G, floor, B, Q)
+
+
+@inlined
+def _few_rows(pattern: Pattern, n: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
+    m, sign, diagonal, following = pattern.rows[n], pattern.sign[n], pattern.first[n], pattern.first[n + 1]
+    for block in range(diagonal, following):
+        _form(pattern, block, m, G, B, Q, halved(UNITS))
+    d = pattern.start[diagonal]
+    if m == 1:
+        _invert_1(sign, 8 * n, d, floor, B)
+    elif m == 2:
+        _invert_2(sign, 8 * n, d, floor, B)
+    elif m == 3:
+        _invert_3(sign, 8 * n, d, floor, B)
+    else:
+        _invert_4(sign, 8 * n, d, floor, B)
+    for block in range(diagonal + 1, following):
+        o, q = pattern.start[block], pattern.turned[block]
+        other = pattern.rows[pattern.column[block]]
+        if m == 3 and other == 3:
+            _multiply_3(o, q, d, B, Q)
+        else:
+            _multiply(o, q, d, m, other, B, Q)
+
+
+@inlined
+def _many_rows(pattern: Pattern, n: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
+    m, sign, diagonal, following = pattern.rows[n], pattern.sign[n], pattern.first[n], pattern.first[n + 1]
+    for block in range(diagonal, following):
+        _form(pattern, block, m, G, B, Q, UNITS)
+    d = pattern.start[diagonal]
+    if m == 1:
+        _invert_1(sign, 8 * n, d, floor, B)
+    elif m == 2:
+        _invert_2(sign, 8 * n, d, floor, B)
+    elif m == 3:
+        _invert_3(sign, 8 * n, d, floor, B)
+    elif m == 4:
+        _invert_4(sign, 8 * n, d, floor, B)
+    elif m == 5:
+        _invert_5(sign, 8 * n, d, floor, B)
+    else:
+        _invert_6(sign, 8 * n, d, floor, B)
+    for block in range(diagonal + 1, following):
+        o, q = pattern.start[block], pattern.turned[block]
+        other = pattern.rows[pattern.column[block]]
+        if m == 5 and other == 5:
+            _multiply_5(o, q, d, B, Q)
+        else:
+            _multiply(o, q, d, m, other, B, Q)
+
+
+@inlined
+def _multiply(o: int, q: int, d: int, m: int, other: int, B: np.ndarray, Q: np.ndarray) -> None:
+    """Fill Q = B^T D^- for a block of m rows and so many columns."""
+    for row in range(other):
+        lanes = zero_of(B)
+        for r in range(m):
+            lanes = lanes + at(B, o + row + 8 * r) * load(B, d + 8 * r)
+        store(Q, q + 8 * row, lanes)
 
 
 def _inversion(m: int) -> Any:
@@ -168,17 +204,17 @@ def _plus_product(
 
 
 @inlined
-def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
+def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray) -> None:
     """Sum up a block row by row: its products, less what earlier nodes take. Written out to stay in registers."""
-    r0 = r1 = r2 = r3 = r4 = r5 = splat(0.0)
+    r0 = r1 = r2 = r3 = r4 = r5 = zero_of(B)
     for t in range(pattern.term[block], pattern.term[block + 1]):
         l, r, weight = pattern.left[t], pattern.right[t], pattern.weight[t]
         x, y, z = load(G, r), load(G, r + 8), load(G, r + 16)
         r0, r1, r2, r3, r4, r5 = _plus_product(r0, r1, r2, r3, r4, r5, m, G, l, x, y, z)
         if pattern.kind[t] == CONSTANT:
-            r0 = r0 + weight * load(UNITS, 0)
-            r1 = r1 + weight * load(UNITS, 8)
-            r2 = r2 + weight * load(UNITS, 16)
+            r0 = r0 + weight * load(units, 0)
+            r1 = r1 + weight * load(units, 8)
+            r2 = r2 + weight * load(units, 16)
         else:
             l, r = pattern.left_force[t], pattern.right_force[t]
             x, y, z = weight * load(G, r), weight * load(G, r + 8), weight * load(G, r + 16)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import at, load, put, splat, store
+from quirk.lanes import at, halved, load, put, splat, store, widened
 from quirk.record import record
 
 from ...layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, MOMENT, POSITION, SPIN, VELOCITY
@@ -99,12 +99,17 @@ def constraint_rows(
         p2_j = plus(three(kin, kj + 8 * LINEAR), plus(cross(a_j, s_j), cross(w_j, s1_j)))
         d2 = minus(p2_j, p2_i)
         if nodes.kind[n] == POINT and not stabilised:
-            e = load3(UNITS, 0)
-            on_i, on_j = cross(back(kin, ki, e), arm_i), cross(arm_j, back(kin, kj, e))
+            e = load3(halved(UNITS), 0)
+            on_i = scaled(kin, ki, cross(back(kin, ki, e), arm_i))
+            on_j = scaled(kin, kj, cross(arm_j, back(kin, kj, e)))
+            # All lanes are written, as what is no number there would stay.
+            store3(G, g + G_I, (widened(on_i[0]), widened(on_i[1]), widened(on_i[2])))
+            store3(G, g + G_J, (widened(on_j[0]), widened(on_j[1]), widened(on_j[2])))
             put(rhs, 8 * n, -d2[0])
             put(rhs, 8 * n + 1, -d2[1])
             put(rhs, 8 * n + 2, -d2[2])
-        elif nodes.kind[n] == HINGE and not stabilised:
+            continue
+        if nodes.kind[n] == HINGE and not stabilised:
             # With w and a of j relative to i and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
             e, w = load3(UNITS, 0), minus(w_j, w_i)
             u = turned(kin, ki, load3(nodes.direction, 48 * n))

@@ -10,6 +10,8 @@ the method's own calls; that is compiled when the method is first used.
   finite.
 * ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums.
 * ``close(stepper, settings, run)`` lets what the end of a step is known by serve the start of the next.
+* ``parts(mechanism, stepper, settings, run)``, of methods whose steps others cannot take, says into how many parts, of
+  which another method takes each, a step is cut where steps are noted: MOST_PARTS at most.
 
 The record has `exponent`: the error grows as the step to the power of one over it.
 """
@@ -86,6 +88,8 @@ Kernel = Callable[..., Any]
 
 # So often a quantity crosses in a step at most, as far as samples can tell.
 MOST_NOTED = 2 * SAMPLES
+# Into so many parts a step is cut at most where steps are noted.
+MOST_PARTS = 32
 
 
 @kernel
@@ -136,23 +140,18 @@ def carry_functions_on(settings: Settings, run: Run, stages: int) -> None:
 @kernel
 def full(run: Run) -> bool:
     """Whether there is no room to note a further step, or the events that it may hold."""
-    if run.trail.shape[0] > 0 and (run.counts[TRAILED] + 1) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]:
+    if (
+        run.trail.shape[0] > 0
+        and (run.counts[TRAILED] + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
+    ):
         return True
     return run.counts[HAPPENED] > 0 and run.counts[HAPPENED] + MOST_NOTED * run.watched.side.shape[0] > ROOM
 
 
 @kernel
-def leave_trail(run: Run) -> None:
-    """Note the step just taken, if steps are asked for."""
-    if run.trail.shape[0] == 0:
-        return
-    o, piece = run.counts[TRAILED] * (STEP_HEAD + run.y.shape[0]), PIECE_SIZE * run.counts[PIECE]
-    put(run.trail, o + STEP_START, run.clock[T])
-    put(run.trail, o + STEP_END, run.clock[T_NEW])
-    put(run.trail, o + STEP_LOW, run.pieces[piece + LOW])
-    put(run.trail, o + STEP_HIGH, run.pieces[piece + HIGH])
-    copy(run.y, run.trail[o + STEP_HEAD : o + STEP_HEAD + run.y.shape[0]])
-    run.counts[TRAILED] += 1
+def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> int:
+    """Note steps as they are taken."""
+    return 1
 
 
 @kernel
@@ -168,7 +167,9 @@ def take_no_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
     return GONE_ON
 
 
-def march_of(take: Kernel, between: Kernel, middle: Kernel, close: Kernel, *, watching: bool) -> Kernel:
+def march_of(
+    take: Kernel, between: Kernel, middle: Kernel, close: Kernel, parts: Kernel = one_part, *, watching: bool
+) -> Kernel:
     """Return the march of a method, for its entry to call: march(mechanism, stepper, settings, run, most_steps).
 
     It takes steps until the run ends or cannot go on, or `most_steps` are tried; and returns the reason. With
@@ -239,6 +240,33 @@ def march_of(take: Kernel, between: Kernel, middle: Kernel, close: Kernel, *, wa
         return GONE_ON
 
     @kernel
+    def leave_trail(mechanism: Mechanism, stepper: Any, settings: Settings, run: Run) -> bool:
+        """Note the step just taken, if steps are asked for; returns whether the states within it could be found."""
+        if run.trail.shape[0] == 0:
+            return True
+        clock, width, piece = run.clock, STEP_HEAD + run.y.shape[0], PIECE_SIZE * run.counts[PIECE]
+        count = parts(mechanism, stepper, settings, run)
+        t, h = clock[T], (clock[T_NEW] - clock[T]) / count
+        for part in range(count):
+            o, end = run.counts[TRAILED] * width, clock[T_NEW] if part + 1 == count else clock[T] + (part + 1) * h
+            put(run.trail, o + STEP_START, t)
+            put(run.trail, o + STEP_END, end)
+            put(run.trail, o + STEP_LOW, run.pieces[piece + LOW])
+            put(run.trail, o + STEP_HIGH, run.pieces[piece + HIGH])
+            state = run.trail[o + STEP_HEAD : o + width]
+            if part == 0:
+                copy(run.y, state)
+            else:
+                found = between(mechanism, stepper, settings, run, t, state)
+                if found and keeps_to_constraints(mechanism, settings):
+                    found = project(mechanism, t, state, settings.length, run.counts)
+                if not found:
+                    return False
+            run.counts[TRAILED] += 1
+            t = end
+        return True
+
+    @kernel
     def march(
         mechanism: Mechanism,
         stepper: Any,
@@ -268,7 +296,8 @@ def march_of(take: Kernel, between: Kernel, middle: Kernel, close: Kernel, *, wa
             if reason != GONE_ON:
                 return reason
             turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
-            leave_trail(run)
+            if not leave_trail(mechanism, stepper, settings, run):
+                return LOST_BETWEEN
             copy(run.y_new, run.y)
             close(stepper, settings, run)
             clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair, expand
 from ..taylor.tables import Elements
 from .control import choose_end, in_piece, keeps_to_constraints
-from .march import carry_functions_on, land, march_of, projects, slope_at
+from .march import MOST_PARTS, carry_functions_on, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, H, Run, Settings, T
 
 
@@ -63,6 +64,9 @@ STUCK, FURTHER = 0.5, 1.1
 # The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
 # tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.
 ASTRAY = 3.0
+# A Runge-Kutta step of order nine is as exact as a series whose terms of this order are, if it is so many times shorter
+# than they reach.
+PARTS_ORDER, PART = 10, 1.3
 
 
 @kernel
@@ -85,8 +89,9 @@ def find(
     carried = stepper.carried[first : first + length]
     expand(mechanism, stepper.elements, (bodies, carried), int(which), t, y, slope)
     last, best, longest = orders - 1, orders - 1, 0.0
+    fewest = FEWEST if nearly_dependent(mechanism, settings) else orders - 2
     farthest = reach(mechanism, stepper, settings, (bodies, carried), y, last)
-    while last > FEWEST:
+    while last > fewest:
         below = reach(mechanism, stepper, settings, (bodies, carried), y, last - 1)
         both = min(farthest, below)
         if last < orders - 1 and not both > FARTHER * longest:
@@ -198,15 +203,16 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         find(mechanism, stepper, settings, False, in_piece(run, clock[T]), run.y, stepper.slope)
         known[SINCE] = clock[T]
     if h > known[LONGEST] and settings.fixed == 0:
-        h = known[LONGEST]
-        clock[T_NEW] = clock[T] + h
-        if not clock[T_NEW] > clock[T]:
+        clock[T_NEW] = clock[T] + known[LONGEST]
+        h = clock[T_NEW] - clock[T]
+        if not h > 0.0:
             return np.inf
     if not arrive(mechanism, stepper, settings, run, h):
         return np.inf
     if settings.fixed > 0:
         return 0.0
-    if nearly_dependent(mechanism, settings) and known[NEXT_LONGEST] < STUCK * h and h >= known[LONGEST]:
+    cut = clock[T_NEW] < clock[T] + known[LONGEST]
+    if nearly_dependent(mechanism, settings) and known[NEXT_LONGEST] < STUCK * h and not cut:
         clock[H] = FURTHER * h
         h = choose_end(settings, run)
         if not arrive(mechanism, stepper, settings, run, h):
@@ -282,8 +288,21 @@ def close(stepper: Series, settings: Settings, run: Run) -> None:
     carry_functions_on(settings, run, 1)
 
 
-march = march_of(take, between, middle, close, watching=False)
-watching_march = march_of(take, between, middle, close, watching=True)
+@kernel
+def parts(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run) -> int:
+    """Into how many parts a step is cut for a Runge-Kutta method of order nine to take them as exactly."""
+    first, length = half(stepper, stepper.known[HALF], True), stepper.bodies.shape[0] // 2
+    bodies = stepper.bodies[first : first + length]
+    first, length = half(stepper, stepper.known[HALF], False), stepper.carried.shape[0] // 2
+    carried = stepper.carried[first : first + length]
+    order = min(PARTS_ORDER, int(stepper.known[LAST]))
+    longest = PART * reach(mechanism, stepper, settings, (bodies, carried), run.y, order)
+    h = run.clock[T_NEW] - run.clock[T]
+    return min(MOST_PARTS, max(1, math.ceil(h / longest))) if longest > 0.0 else MOST_PARTS
+
+
+march = march_of(take, between, middle, close, parts, watching=False)
+watching_march = march_of(take, between, middle, close, parts, watching=True)
 
 
 @entry(notice="compiling what runs by Taylor series need, usually for 10 to 30 s")

@@ -125,6 +125,7 @@ def block_pattern(
         source=flat_updates[:, 2].copy(),
         visits=visits,
         due=np.searchsorted(needed[visits], ends),
+        narrow=np.maximum.reduceat(rows[column], first[:-1]) <= WIDTH // 2,
     )
     return compact(pattern)
 

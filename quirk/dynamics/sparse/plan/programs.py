@@ -38,9 +38,9 @@ class Programs:
         nonlinear = (place for place in sorted(shared) if self.tape.lines[place][0] in NONLINEAR)
         self.sums = {place: slot for slot, place in enumerate(nonlinear)}
 
-    def size(self, orders: int) -> int:
-        """Return how many numbers a group keeps."""
-        return 8 * (len(self.steady) + orders * len(self.kept) + len(self.sums))
+    def size(self, orders: int, width: int) -> int:
+        """Return how many numbers a group of so many elements keeps."""
+        return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
 
     def is_multiplier(self, place: int) -> bool:
         """Whether a line is the multiplier of a row."""

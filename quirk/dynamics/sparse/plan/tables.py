@@ -174,7 +174,7 @@ def _constants(model: Model) -> np.ndarray:
     constants = np.zeros((n, CONSTANTS_SIZE))
     constants[:, INVERSE_MASS] = 1 / model.mass
     constants[:, GRAVITY : GRAVITY + 3] = model.gravity
-    middle = np.median(np.linalg.eigvalsh(model.inertia), axis=1)
+    middle = np.linalg.eigvalsh(model.inertia)[:, 1]
     constants[:, UNLIKE : UNLIKE + 9] = (model.inertia - middle[:, None, None] * np.eye(3)).reshape(n, 9)
     constants[:, MASS] = model.mass
     constants[:, FACTOR : FACTOR + 9] = W.reshape(n, 9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import inlined, kernel
-from quirk.lanes import load, splat, store
+from quirk.lanes import halved, load, splat, store, zero_of
 
 from ...layout import (
     FACTOR,
@@ -30,7 +30,19 @@ from ...layout import (
     UNLIKE,
     VELOCITY,
 )
-from ...vectors import columns_times, cross, dot, load3, plus, rows_times, store3, times
+from ...vectors import (
+    columns_times,
+    cross,
+    dot,
+    load3,
+    plus,
+    plus_columns,
+    plus_cross,
+    plus_rows,
+    rows_times,
+    store3,
+    times,
+)
 from ..kernels.bodies import CON, KIN, STATE, WRENCH
 
 # In place of the metric, of which coefficients have no use: the quaternion, and J omega.
@@ -62,47 +74,60 @@ def begin(
 
 
 @kernel
-def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool) -> None:
+def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
     """Fill coefficient `order` > 0 of the accelerations under the loads known, and with them what is two orders on.
 
-    Angular velocities in N are found only if something is `spinning`, that is, asks for them.
+    Angular velocities in N are found only if something is `spinning`, that is, asks for them. Blocks behind the first
+    `whole` ones have four bodies at most.
     """
     for block in range(constants.shape[0] // CON):
-        k = block * KIN * orders
-        accelerate(constants, block * CON, bodies, k, order)
-        turn(bodies, k, order + 2)
-        if spinning:
-            spin(bodies, k, order + 1)
+        c, k = block * CON, block * KIN * orders
+        if block < whole:
+            advance_block(constants, c, bodies, k, order, spinning)
+        else:
+            advance_block(halved(constants), c, halved(bodies), k, order, spinning)
+
+
+@kernel
+def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
+    """Do so for the block at k, with its constants at c."""
+    accelerate(constants, c, bodies, k, order)
+    turn(bodies, k, order + 2)
+    if spinning:
+        spin(bodies, k, order + 1)
 
 
 @kernel
 def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int) -> None:
     """Fill coefficient `order` > 0 of the accelerations of the block at k, with its constants at c."""
-    here, zero = k + order * KIN, splat(0.0)
+    here, zero = k + order * KIN, zero_of(bodies)
     omega = load3(bodies, here + 8 * OMEGA_TERM)
     store3(bodies, here + 8 * MOMENTUM, rows_times(constants, c + 8 * UNLIKE, omega))
     linear = times(load3(bodies, here + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(bodies, here + 2 * KIN + 8 * POSITION_TERM, times(linear, 1.0 / ((order + 1) * (order + 2))))
-    torque = zero, zero, zero
+    # Two sums, neither of which waits for the other.
+    torque = gyroscopic = zero, zero, zero
     for m in range(order + 1):
         one, other = k + m * KIN, here - m * KIN
-        torque = plus(torque, columns_times(bodies, one + 8 * ROTATION, load3(bodies, other + 8 * TORQUE)))
-        torque = plus(torque, cross(load3(bodies, one + 8 * MOMENTUM), load3(bodies, other + 8 * OMEGA_TERM)))
-    alpha = rows_times(constants, c + 8 * FACTOR, columns_times(constants, c + 8 * FACTOR, torque))
+        torque = plus_columns(torque, bodies, one + 8 * ROTATION, load3(bodies, other + 8 * TORQUE))
+        gyroscopic = plus_cross(gyroscopic, load3(bodies, one + 8 * MOMENTUM), load3(bodies, other + 8 * OMEGA_TERM))
+    moment = columns_times(constants, c + 8 * FACTOR, plus(torque, gyroscopic))
+    alpha = rows_times(constants, c + 8 * FACTOR, moment)
     store3(bodies, here + KIN + 8 * OMEGA_TERM, times(alpha, 1.0 / (order + 1)))
 
 
 @kernel
 def turn(bodies: np.ndarray, k: int, order: int) -> None:
     """Fill coefficient `order` > 0 of quaternions and rotations of the block at k from what is below."""
-    zero = splat(0.0)
+    zero = zero_of(bodies)
     w, v = zero, (zero, zero, zero)
     o = k + order * KIN
     for m in range(order):
         q = k + m * KIN + 8 * QUATERNION
         omega = load3(bodies, o - (m + 1) * KIN + 8 * OMEGA_TERM)
-        w = w - dot(load3(bodies, q + 8), omega)
-        v = plus(v, plus(times(omega, load(bodies, q)), cross(load3(bodies, q + 8), omega)))
+        real, imaginary = load(bodies, q), load3(bodies, q + 8)
+        w = w - imaginary[0] * omega[0] - imaginary[1] * omega[1] - imaginary[2] * omega[2]
+        v = plus_cross(plus(v, times(omega, real)), imaginary, omega)
     scale = 0.5 / order
     store(bodies, o + 8 * QUATERNION, scale * w)
     store3(bodies, o + 8 * (QUATERNION + 1), times(v, scale))
@@ -112,7 +137,7 @@ def turn(bodies: np.ndarray, k: int, order: int) -> None:
 @inlined
 def rotate(bodies: np.ndarray, k: int, order: int) -> None:
     """Fill coefficient `order` > 0 of the rotations of the block at k: products of the quaternions' components."""
-    zero = splat(0.0)
+    zero = zero_of(bodies)
     xx = yy = zz = xy = xz = yz = wx = wy = wz = zero
     for m in range(order + 1):
         a, b = k + m * KIN + 8 * QUATERNION, k + (order - m) * KIN + 8 * QUATERNION
@@ -130,11 +155,11 @@ def rotate(bodies: np.ndarray, k: int, order: int) -> None:
 @kernel
 def spin(bodies: np.ndarray, k: int, order: int) -> None:
     """Fill coefficient `order` of the angular velocities in N, R omega, of the block at k."""
-    zero = splat(0.0)
+    zero = zero_of(bodies)
     found = zero, zero, zero
     for m in range(order + 1):
         omega = load3(bodies, k + (order - m) * KIN + 8 * OMEGA_TERM)
-        found = plus(found, rows_times(bodies, k + m * KIN + 8 * ROTATION, omega))
+        found = plus_rows(found, bodies, k + m * KIN + 8 * ROTATION, omega)
     store3(bodies, k + order * KIN + 8 * SPIN, found)
 
 
@@ -147,24 +172,35 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 
 @kernel
-def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int) -> None:
+def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
     """Add constraint loads of one order: to the loads, and what follows from them to the motion two orders on."""
     for block in range(constants.shape[0] // CON):
-        k, c, f = block * KIN * orders, block * CON, block * WRENCH
-        here, force, moment = k + order * KIN, load3(wrench, f), load3(wrench, f + MOMENT)
-        store3(bodies, here + 8 * FORCE, plus(load3(bodies, here + 8 * FORCE), force))
-        # The moment is W^T R^T tau.
-        tau = rows_times(bodies, k + 8 * ROTATION, columns_times(constants, c + 8 * INVERSE_FACTOR, moment))
-        store3(bodies, here + 8 * TORQUE, plus(load3(bodies, here + 8 * TORQUE), tau))
-        shift = times(force, load(constants, c + 8 * INVERSE_MASS) * (1.0 / ((order + 1) * (order + 2))))
-        o = here + 2 * KIN + 8 * POSITION_TERM
-        store3(bodies, o, plus(load3(bodies, o), shift))
-        change = times(rows_times(constants, c + 8 * FACTOR, moment), 1.0 / (order + 1))
-        o = here + KIN + 8 * OMEGA_TERM
-        store3(bodies, o, plus(load3(bodies, o), change))
-        o = here + KIN + 8 * SPIN
-        store3(bodies, o, plus(load3(bodies, o), rows_times(bodies, k + 8 * ROTATION, change)))
-        turn_further(bodies, k, here + 2 * KIN, times(change, 1.0 / (order + 2)))
+        c, f, k = block * CON, block * WRENCH, block * KIN * orders
+        if block < whole:
+            release_block(constants, c, wrench, f, bodies, k, order)
+        else:
+            release_block(halved(constants), c, halved(wrench), f, halved(bodies), k, order)
+
+
+@kernel
+def release_block(
+    constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
+) -> None:
+    """Do so for the block at k, with its constants at c and the loads at f."""
+    here, force, moment = k + order * KIN, load3(wrench, f), load3(wrench, f + MOMENT)
+    store3(bodies, here + 8 * FORCE, plus(load3(bodies, here + 8 * FORCE), force))
+    # The moment is W^T R^T tau.
+    tau = rows_times(bodies, k + 8 * ROTATION, columns_times(constants, c + 8 * INVERSE_FACTOR, moment))
+    store3(bodies, here + 8 * TORQUE, plus(load3(bodies, here + 8 * TORQUE), tau))
+    shift = times(force, load(constants, c + 8 * INVERSE_MASS) * (1.0 / ((order + 1) * (order + 2))))
+    o = here + 2 * KIN + 8 * POSITION_TERM
+    store3(bodies, o, plus(load3(bodies, o), shift))
+    change = times(rows_times(constants, c + 8 * FACTOR, moment), 1.0 / (order + 1))
+    o = here + KIN + 8 * OMEGA_TERM
+    store3(bodies, o, plus(load3(bodies, o), change))
+    o = here + KIN + 8 * SPIN
+    store3(bodies, o, plus(load3(bodies, o), rows_times(bodies, k + 8 * ROTATION, change)))
+    turn_further(bodies, k, here + 2 * KIN, times(change, 1.0 / (order + 2)))
 
 
 @inlined

@@ -74,14 +74,14 @@ def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: 
         if level > 0:
             run(elements, g, SHAPE, t, k + level - 1)
         run(elements, g, LOADS, t, k)
-    advance(constants, bodies, orders, k, elements.spinning)
+    advance(constants, bodies, orders, k, elements.spinning, elements.whole)
     if elements.constraints == 0:
         return
     clear(work.rhs)
     for g in range(elements.constraints):
         run(elements, g, GOAL, t, k + level_of(elements, g))
     answer(mechanism)
-    release(constants, work.wrench, bodies, orders, k)
+    release(constants, work.wrench, bodies, orders, k, elements.whole)
     for g in range(elements.constraints):
         run(elements, g, AFTER, t, k)
 

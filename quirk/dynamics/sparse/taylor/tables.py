@@ -48,7 +48,8 @@ class Elements(NamedTuple):
     element, and of its rows; then how many elements there are, whose lanes come first ·
     numbers: what groups keep · motions, taylor (motions orders,): functions of time of all elements, and their
     coefficients · desk, handed (DESK,): the same numbers, as integers and as doubles, for calls · first_places,
-    first_numbers, first_bodies, first_carried: addresses of these arrays · orders
+    first_numbers, first_bodies, first_carried: addresses of these arrays · whole: how many blocks have more than four
+    bodies; those behind them have not · orders
     """
 
     groups: np.ndarray
@@ -64,4 +65,5 @@ class Elements(NamedTuple):
     first_numbers: int
     first_bodies: int
     first_carried: int
+    whole: int
     orders: int

@@ -28,6 +28,7 @@ _NAMES = {
         "QuirkError",
         "SaveWarning",
         "SimulationError",
+        "SensitivityWarning",
         "SeriesWarning",
         "StiffnessWarning",
         "UnknownNameError",

@@ -38,6 +38,10 @@ class SeriesWarning(UserWarning):
     """A run by Taylor series uses another method, as a part of the system has no series or one that ends."""
 
 
+class SensitivityWarning(UserWarning):
+    """By a parameter there is no derivative behind a time, as the motion splits there."""
+
+
 class SaveWarning(UserWarning):
     """A file that was written does not hold all of what it takes to go on with it elsewhere."""
 

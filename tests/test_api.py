@@ -77,6 +77,7 @@ NAMES = [
     "RollingDisk",
     "Screw",
     "SaveWarning",
+    "SensitivityWarning",
     "SeriesWarning",
     "SimulationError",
     "Spherical",

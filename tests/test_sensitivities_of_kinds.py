@@ -138,3 +138,27 @@ def test_redundant_rows_that_contradict_each_other_along_a_change():
     """The hinge's point out of the plane of the linkage: with redundant hinges there is no motion with that."""
     with pytest.raises(quirk.InputError, match="redundant constraints contradict each other"):
         quirk.simulate(parallel(), 0.1, sensitivities=[("c", "frame_i.origin")])
+
+
+def test_where_the_motion_splits(recwarn):
+    """Two cranks of one length, with a rod between them as long as their axles are apart: singular where it is flat."""
+    c, s = np.cos(0.5), np.sin(0.5)
+    cranks = [
+        quirk.planar.PlanarBody.bar(name, (x, 0), (x + c, s), mass=m)
+        for name, x, m in (("one", 0, 1.0), ("two", 2, 1.5))
+    ]
+    pins = [
+        quirk.planar.Revolute(f"p{x}", quirk.GROUND, crank, point=(x, 0))
+        for crank, x in zip(cranks, (0, 2), strict=True)
+    ]
+    rod = quirk.Distance("rod", *cranks, point_i=[0.5, 0, 0], point_j=[0.5, 0, 0])
+    system = quirk.System([*cranks, *pins, rod], gravity=[0, -9.81, 0])
+    system.assemble(rates={"p0": -6.0})
+    with pytest.warns(
+        quirk.SensitivityWarning, match=r"near t = 0\.0[78]\d* s .* a change of \('rod', 'length'\)"
+    ) as told:
+        quirk.simulate(system, 0.2, output=0.1, sensitivities=[("rod", "length"), ("one", "mass"), "gravity"])
+    assert len(told) == 1 and told[0].filename == __file__
+    recwarn.clear()
+    quirk.simulate(system, 0.05, output=0.05, sensitivities=[("rod", "length")])
+    assert not recwarn.list

@@ -19,6 +19,7 @@ from .change import Change, as_changes, as_motions, directions_of, motions_of, s
 from .found import Sensitivities
 from .jumps import Jump, times_of
 from .parameters import Parameter
+from .splits import warn_of_splits
 
 # Of rows that follow from others: what they miss along a change, over the size of the change.
 CONTRADICTED = 1e-6
@@ -44,9 +45,10 @@ def sensitivities_of(
     for plant in dict.fromkeys(stretch.plant for stretch in stretches):
         courses[plant] = Varied(plant.solver(), phases.settings)
     now = _start(stretches[0], changes)
+    names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
     for k, (stretch, rows) in enumerate(zip(stretches, kept, strict=True)):
         into = found[stretch.segment] if rows else np.zeros((0, *found[-1].shape[1:]))
-        now = _along(result, stretch, rows, courses[stretch.plant], now, changes, into, first=k == 0)
+        now = _along(result, stretch, rows, courses[stretch.plant], now, changes, names, into, first=k == 0)
         if k + 1 < len(stretches):
             both = courses[stretch.plant], courses[stretches[k + 1].plant]
             jumps.append(Jump(result.system, stretch, stretches[k + 1], changes, both))
@@ -61,6 +63,7 @@ def _along(
     course: Varied,
     now: np.ndarray,
     changes: Sequence[Change],
+    names: Sequence[str],
     into: np.ndarray,
     first: bool,
 ) -> np.ndarray:
@@ -80,6 +83,7 @@ def _along(
         at[:, done:end], now = course.along(own, now, directions, motions, times[done:end], states[done:end])
         if first and done == 0:
             check_rows(stretch, course, at[:, 0], directions, changes)
+        warn_of_splits(own, course, directions, motions, names)
         done = end
     into[rows] = np.moveaxis(at[:, 1:], 0, 1)
     return now

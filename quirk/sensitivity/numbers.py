@@ -29,6 +29,8 @@ Numbers = Mapping[Key, np.ndarray]
 
 # Differences of what is made of numbers: over this part of a number, halved so often.
 STEP, HALVINGS = 1e-2, 5
+# Differences that differ by no more than this part of them do so by round-off.
+LINEAR = 1e-13
 
 
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
@@ -128,21 +130,33 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
     """
     h = STEP * (size if size > 0 else 1.0)
     try:
-        table = [_difference(function(h * 0.5**k), function(-h * 0.5**k), 2 * h * 0.5**k) for k in range(HALVINGS)]
+        table = _halved(lambda x: _difference(function(x), function(-x), 2 * x), h)
         base = 4.0
     except InputError:  # it may not be less than it is
         here = function(0.0)
-        table = [_difference(function(h * 0.5**k), here, h * 0.5**k) for k in range(HALVINGS)]
+        table = _halved(lambda x: _difference(function(x), here, x), h)
         base = 2.0
     if any({key: x.shape for key, x in row.items()} != {key: x.shape for key, x in table[0].items()} for row in table):
         raise InputError(CHANGING)
-    for k in range(1, HALVINGS):
+    for k in range(1, len(table)):
         factor = base**k
         table = [
             {key: (factor * finer[key] - coarse[key]) / (factor - 1) for key in finer}
             for coarse, finer in pairwise(table)
         ]
     return {key: change for key, change in table[0].items() if change.any()}
+
+
+def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
+    """Differences over h, halved again and again; two of them where they are the same: numbers are linear."""
+    table = [difference(h), difference(0.5 * h)]
+    if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):
+        return table
+    return table + [difference(h * 0.5**k) for k in range(2, HALVINGS)]
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and bool((np.abs(one - other) <= LINEAR * np.abs(one).max(initial=0.0)).all())
 
 
 def _difference(one: Numbers, two: Numbers, over: float) -> dict[Key, np.ndarray]:

@@ -91,8 +91,8 @@ def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> 
     seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
     for level in range(2):
         move(
-            pull.seeds[level * seeds : (level + 1) * seeds], pull.sums.moving[level * moving : (level + 1) * moving], y,
-            mechanism.work.kin, ydot,
+            pull.tangents.occupied, pull.seeds[level * seeds : (level + 1) * seeds],
+            pull.sums.moving[level * moving : (level + 1) * moving], y, mechanism.work.kin, ydot,
         )  # fmt: skip
     clear(pull.sums.bodies)
     clear(pull.sums.loads)

@@ -80,6 +80,8 @@ ENTRY_TIME = 0.1
 FIRST_ENTRY_STEPS = 10
 # Room for kept states, in numbers; at least one state.
 ROOM, MOST_ROOM = 2**22, 2**14
+# Room for steps that are noted: as much takes no time to make.
+TRAIL_ROOM = 2**18
 # Where a closer look at a step finds nothing, so many steps go by until the next; so many times as many if that finds
 # nothing either, and at most so many.
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
@@ -171,7 +173,8 @@ class CompiledRun:
         self.watch = Watch(guards, solver)
         self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
-        self._trail = aligned((room + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0)
+        steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
+        self._trail = aligned((steps + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0)
         self._entry_steps = FIRST_ENTRY_STEPS
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:

@@ -55,6 +55,7 @@ class Differential:
             laws=self._laws,
             relations=self._rows,
             lanes=solver.tables.row_lane,
+            occupied=np.unique(slots.slot).astype(np.int64),
             seeds=aligned(SEED * S),
             masses=aligned(MASSES * S),
             gravity=aligned(3 * WIDTH),

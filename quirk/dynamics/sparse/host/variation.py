@@ -102,12 +102,19 @@ class Varied:
     ----------
     solver : Solver
     settings : of the run
+
+    Attributes
+    ----------
+    rank : number of independent rows
+    extents : (D, steps) how large the changes of poses are at the end of each step, see `extent`
+    pivots : (steps,) the least pivot of the rows there
     """
 
     def __init__(self, solver: Solver, settings: Settings) -> None:
         self.solver, self.differential, self._settings = solver, Differential(solver), settings
         self._projects = settings.interval > 0 and len(solver.tables.nodes.rows) > 0
         self._implicit: ImplicitCourse | None = None
+        self.rank, self.extents, self.pivots = 0, np.zeros((0, 0)), np.zeros(0)
 
     def _course(self, method: Method) -> ExplicitCourse | ImplicitCourse:
         if isinstance(method, Tableau):
@@ -140,7 +147,8 @@ class Varied:
             self._eight(steps, start[d : d + WIDTH], directions, d, motions, (times, states))
             for d in range(0, len(start), WIDTH)
         ]
-        found, end = zip(*parts, strict=True)
+        found, end, extents = zip(*parts, strict=True)
+        self.extents = np.concatenate(extents)
         return np.concatenate(found), np.concatenate(end)
 
     def _eight(
@@ -151,10 +159,11 @@ class Varied:
         first: int,
         motions: Sequence[ChangedMotion],
         asked: tuple[np.ndarray, np.ndarray],
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         solver, slots, size, count = self.solver, self.solver.slots, self.solver.size, len(start)
         steps_taken, t = len(steps.trail), float(steps.trail[0, 0])
         rank = solver.settle(steps.trail[0, STEP_HEAD:].copy(), t)
+        self.rank = max(rank, int(solver.counts[BEST_RANK]))
         solver.applied.refer(t, steps.angles)
         self.differential.give(directions, first)
         mine = [one for one in motions if first <= one.direction < first + WIDTH]
@@ -170,7 +179,10 @@ class Varied:
             "alpha": self._settings.alpha,
             "beta": self._settings.beta,
             "projects": self._projects,
-            "rank": max(rank, int(solver.counts[BEST_RANK])),
+            "rank": self.rank,
+            "length": self._settings.length,
+            "extents": aligned(WIDTH * steps_taken),
+            "pivots": aligned(steps_taken),
             "trail": trail,
             "asked": np.ascontiguousarray(asked[0]),
             "states": states,
@@ -194,7 +206,8 @@ class Varied:
             solver.applied.check(t)
         del kept  # functions of motions were needed until here
         found = self._from_lanes(variation.found.reshape(count, nt, size))
-        return found, self._from_lanes(variation.changes.reshape(count, size))
+        extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots
+        return found, self._from_lanes(variation.changes.reshape(count, size)), extents
 
     def _moved(self, motions: Sequence[ChangedMotion], first: int) -> tuple[MotionTable, list[object], np.ndarray]:
         """Motions by which others change, the functions that must live with them, and where the changes belong."""

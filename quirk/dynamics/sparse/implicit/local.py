@@ -67,12 +67,12 @@ def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndar
     for o in range(0, implicit.by_pose.shape[0], 8):
         store(implicit.by_pose, o, splat(0.0))
         store(implicit.by_velocity, o, splat(0.0))
-    accelerate(tangents.accelerations, work.kin, ydot)
+    accelerate(tangents, work.kin, ydot)
     seeds, moving = implicit.seeds.shape[0] // 2, implicit.moving.shape[0] // 2
     for level in range(2):
         move(
-            implicit.seeds[level * seeds : (level + 1) * seeds], implicit.moving[level * moving : (level + 1) * moving],
-            y, work.kin, ydot,
+            tangents.occupied, implicit.seeds[level * seeds : (level + 1) * seeds],
+            implicit.moving[level * moving : (level + 1) * moving], y, work.kin, ydot,
         )  # fmt: skip
     store(tangents.time, 0, splat(0.0))
     hold_motions(tangents.laws, OF_LAWS)

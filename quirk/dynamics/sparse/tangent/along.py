@@ -19,11 +19,13 @@ from quirk.motion_table import MotionTable, motion_taylor
 from quirk.record import record
 
 from ..kernels.applied import refer
+from ..kernels.bodies import CON
 from ..kernels.evaluate import copy, evaluate
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
+from ..kernels.work import LEAST
 from ..march.run import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
-from .changes import change_of_rates, copy_all, land_changes, seed
+from .changes import change_of_rates, copy_all, extent, land_changes, seed
 from .find import solve_for_changes, take_motion
 from .tables import Tangents
 
@@ -38,13 +40,14 @@ class Variation(NamedTuple):
     """Changes of a state along D of eight directions, and where they are in a run.
 
     weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
-    keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`, and
-    behind them the state at their end · asked (nt,), states (nt size,): times at which changes are wanted, and the
-    states there · clock (1,): time of the slopes at the start of the step · written (1,): how many of the asked times
-    are behind · motions, moved: how motions change, and where it belongs · taylor: scratch for one of them ·
-    slopes (B size,): of the state at the stages · stage (size,) · changes, changes_new, changes_at (D size,): at the
-    start of the step, at its end, and at a stage · rates (D B size,): of the changes, at the stages ·
-    found (D nt size,)
+    keeps to the constraints · rank: the largest number of independent rows met · length: of the system, m ·
+    extents (8 steps,): how large the changes of poses are at the end of each step · pivots (steps,): the least pivot of
+    the rows there · trail: the steps, as in `Run`, and behind them the state at their end · asked (nt,),
+    states (nt size,): times at which changes are wanted, and the states there · clock (1,): time of the slopes at the
+    start of the step · written (1,): how many of the asked times are behind · motions, moved: how motions change, and
+    where it belongs · taylor: scratch for one of them · slopes (B size,): of the state at the stages · stage (size,) ·
+    changes, changes_new, changes_at (D size,): at the start of the step, at its end, and at a stage ·
+    rates (D B size,): of the changes, at the stages · found (D nt size,)
     """
 
     weights: Weights
@@ -53,6 +56,9 @@ class Variation(NamedTuple):
     beta: float
     projects: bool
     rank: int
+    length: float
+    extents: np.ndarray
+    pivots: np.ndarray
     trail: np.ndarray
     asked: np.ndarray
     states: np.ndarray
@@ -131,6 +137,16 @@ def vary(
         o = (d * buffers + stage) * size
         change = changes[d * size : (d + 1) * size]
         change_of_rates(mechanism, tangents, y, change, d, variation.rates[o : o + size])
+
+
+@kernel
+def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
+    """Keep how large the changes of poses are at the end of a step, which was evaluated last, and the least pivot."""
+    put(variation.pivots, step, at(mechanism.work.summary, LEAST))
+    size = variation.stage.shape[0]
+    for d in range(variation.directions):
+        change = variation.changes_new[d * size : (d + 1) * size]
+        put(variation.extents, 8 * step + d, extent(mechanism.constants.shape[0] // CON, change, variation.length, 0.0))
 
 
 @kernel
@@ -255,6 +271,7 @@ def vary_along(
         vary(mechanism, tangents, variation, end, y_new, stages, variation.changes_new, variation.projects)
         if stop[0] != 0:
             return
+        note_extents(mechanism, variation, n)
         refer(mechanism.forces, at(step, STEP_END))
         write_changes(mechanism, tangents, weights, variation, step)
         put(variation.clock, 0, end)

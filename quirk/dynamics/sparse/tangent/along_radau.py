@@ -18,9 +18,8 @@ from quirk.lanes import at, load, put, store
 from quirk.motion_table import MotionTable
 from quirk.record import record
 
-from ...layout import OMEGA, ORIENTATION, POSITION, VELOCITY
 from ..kernels.applied import refer
-from ..kernels.bodies import CON, STATE
+from ..kernels.bodies import CON
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
 from ..march.axes import TURNED, let_turn, see, show, turn_axes
@@ -42,8 +41,8 @@ from ..march.radau import (
     weigh_points,
 )
 from ..march.run import HIGH, LOW, PIECE, PIECE_SIZE, STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START, Settings, T
-from .along import find_changes, write_start, writer_of
-from .changes import change_of_rates, keep_units
+from .along import find_changes, note_extents, write_start, writer_of
+from .changes import change_of_rates, extent, keep_units
 from .tables import Tangents
 
 # Iterations at most.
@@ -57,10 +56,10 @@ EXACT, FINE, SHRINKING = 1e-14, 1e-8, 0.5
 class ImplicitVariation(NamedTuple):
     """Changes of a state along D of eight directions, and where they are in a run of s points.
 
-    directions, alpha, beta, projects, rank, trail, asked, states, written, motions, moved, taylor, changes,
-    changes_new, changes_at, found : as in `Variation` · stop (1,): not zero to end · failed (1,): time of a step at
-    which no changes were found, or not a number · y, y_new (size,), clock, counts, pieces: of the step, as in `Run` ·
-    slope, stage, seen (size,): scratch · base (D size,): changes at the start as the axes see them · z, f
+    directions, alpha, beta, projects, rank, length, extents, pivots, trail, asked, states, written, motions, moved,
+    taylor, changes, changes_new, changes_at, found : as in `Variation` · stop (1,): not zero to end · failed (1,): time
+    of a step at which no changes were found, or not a number · y, y_new (size,), clock, counts, pieces: of the step, as
+    in `Run` · slope, stage, seen (size,): scratch · base (D size,): changes at the start as the axes see them · z, f
     (D s size,): of increments and slopes · turned: how far axes have turned at a time between
     """
 
@@ -69,6 +68,9 @@ class ImplicitVariation(NamedTuple):
     beta: float
     projects: bool
     rank: int
+    length: float
+    extents: np.ndarray
+    pivots: np.ndarray
     trail: np.ndarray
     asked: np.ndarray
     states: np.ndarray
@@ -150,21 +152,6 @@ def correct_changes(
             return np.inf
         largest = max(largest, most / whole if whole > 0.0 else 0.0)
     return largest
-
-
-@kernel
-def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """How large a change is: of places over a length, of turns, of velocities for the time h, and of the rest."""
-    found = 0.0
-    for slot in range(8 * blocks):
-        s = slot // 8 * STATE + slot % 8
-        for c in range(3):
-            found = max(found, abs(at(change, s + 8 * (POSITION + c))) / length)
-            found = max(found, h * abs(at(change, s + 8 * (VELOCITY + c))) / length)
-            found = max(found, h * abs(at(change, s + 8 * (OMEGA + c))))
-        for c in range(4):
-            found = max(found, abs(at(change, s + 8 * (ORIENTATION + c))))
-    return found
 
 
 @kernel
@@ -292,6 +279,7 @@ def vary_along_radau(
         end = in_piece(variation, at(step, STEP_END))
         arrive(mechanism, tangents, stepper, variation, end)
         remember(mechanism, stepper, variation, h)
+        note_extents(mechanism, variation, n)
         refer(mechanism.forces, at(step, STEP_END))
         write_changes(mechanism, tangents, stepper, variation, step)
         copy(variation.changes_new, variation.changes)

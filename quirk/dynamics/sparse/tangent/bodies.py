@@ -36,9 +36,10 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 
 @kernel
-def accelerate(accelerations: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Fill accelerations and rates of spins in N, from y'."""
-    for slot in range(accelerations.shape[0] // ACCELERATION):
+    accelerations = tangents.accelerations
+    for slot in tangents.occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
         rate = turned(kin, k, three(ydot, s + 8 * OMEGA))
         for c in range(3):
@@ -47,9 +48,11 @@ def accelerate(accelerations: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> 
 
 
 @kernel
-def move(seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+def move(
+    occupied: np.ndarray, seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray
+) -> None:
     """Fill how all that moves with the bodies changes along the directions."""
-    for slot in range(seeds.shape[0] // SEED):
+    for slot in occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
         o, m = SEED * slot, MOVING * slot
         turn = turned(kin, k, load3(seeds, o + TURN))
@@ -71,13 +74,17 @@ def move(seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, 
 
 
 @kernel
-def share_out(tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill wrenches with the change of all that accelerates the bodies, while multipliers stay.
+def share_out(
+    tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, count: int
+) -> None:
+    """Fill wrenches of the first `count` directions with the change of all that accelerates the bodies.
+
+    Multipliers stay.
 
     That is of loads, of gravity, and of what bodies need for the accelerations that they have.
     """
     size = constants.shape[0] // CON * WRENCH
-    for slot in range(tangents.seeds.shape[0] // SEED):
+    for slot in tangents.occupied:
         b, lane = slot // 8, slot % 8
         s, k, c = b * STATE + lane, b * KIN + lane, b * CON + lane
         seed, masses = SEED * slot, MASSES * slot
@@ -102,7 +109,7 @@ def share_out(tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.
         place, scratch = b * WRENCH + lane, LOAD * slot
         store3(tangents.loads, scratch, force)
         store3(tangents.loads, scratch + 24, moment)
-        for d in range(8):
+        for d in range(count):
             for part in range(3):
                 put(tangents.wrenches, d * size + place + 8 * part, at(tangents.loads, scratch + 8 * part + d))
                 on = at(tangents.loads, scratch + 24 + 8 * part + d)

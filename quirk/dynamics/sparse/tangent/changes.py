@@ -27,7 +27,7 @@ from .tables import LEVELS, SEED, Tangents
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
     """Write a change (size,) of the state y as direction d of the tangents."""
-    for slot in range(tangents.seeds.shape[0] // SEED):
+    for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
         w, v, dw, dv = at(y, q), three(y, q + 8), at(change, q), three(change, q + 8)
@@ -96,7 +96,7 @@ def land_changes(
     for level in range(2):
         for d in range(count):
             seed(constants, tangents, y, changes[d * size : (d + 1) * size], d)
-        move(tangents.seeds, tangents.moving, y, work.kin, ydot)
+        move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
         relation_tangents(tangents, t, y, work.kin, False)
         for d in range(count):
             clear(work.wrench)
@@ -129,3 +129,18 @@ def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, fi
     """Copy `count` changes (size,), one behind the other, to places `stride` apart from element `first` on."""
     for d in range(count):
         copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])
+
+
+@kernel
+def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
+    """How large a change is: of places over a length, of turns, of velocities for the time h, and of the rest."""
+    found = 0.0
+    for slot in range(8 * blocks):
+        s = slot // 8 * STATE + slot % 8
+        for c in range(3):
+            found = max(found, abs(at(change, s + 8 * (POSITION + c))) / length)
+            found = max(found, h * abs(at(change, s + 8 * (layout.VELOCITY + c))) / length)
+            found = max(found, h * abs(at(change, s + 8 * (OMEGA + c))))
+        for c in range(4):
+            found = max(found, abs(at(change, s + 8 * (ORIENTATION + c))))
+    return found

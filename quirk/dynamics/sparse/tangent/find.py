@@ -41,7 +41,7 @@ def find_tangents(
 def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
     """Take over the multipliers and accelerations of the last evaluation."""
     copy(mechanism.work.x, tangents.multipliers)
-    accelerate(tangents.accelerations, mechanism.work.kin, ydot)
+    accelerate(tangents, mechanism.work.kin, ydot)
 
 
 @kernel
@@ -58,12 +58,12 @@ def solve_for_changes(
 ) -> None:
     """Fill wrenches and multipliers along the first `count` of eight directions; with Baumgarte's rates, 1/s."""
     constants, work = mechanism.constants, mechanism.work
-    move(tangents.seeds, tangents.moving, y, work.kin, ydot)
+    move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
     for o in range(0, tangents.loads.shape[0], 8):
         store(tangents.loads, o, splat(0.0))
     law_tangents(tangents, mechanism.forces, t, timed)
     relation_tangents(tangents, t, y, work.kin, timed)
-    share_out(tangents, constants, y, work.kin, ydot)
+    share_out(tangents, constants, y, work.kin, ydot, count)
     size, lanes = work.wrench.shape[0], work.x.shape[0]
     for d in range(count):
         wrench = tangents.wrenches[d * size : (d + 1) * size]
@@ -96,10 +96,10 @@ def time_derivative(
     hold_motions(tangents.laws, OF_LAWS)
     hold_motions(tangents.relations, OF_RELATIONS)
     copy(work.x, tangents.multipliers)
-    accelerate(tangents.accelerations, work.kin, ydot)
+    accelerate(tangents, work.kin, ydot)
     law_tangents(tangents, mechanism.forces, t, True)
     relation_tangents(tangents, t, y, work.kin, True)
-    share_out(tangents, constants, y, work.kin, ydot)
+    share_out(tangents, constants, y, work.kin, ydot, 1)
     copy(tangents.wrenches[: work.wrench.shape[0]], work.wrench)
     for lane in range(work.x.shape[0]):
         put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1)))

@@ -58,7 +58,8 @@ class Elements(NamedTuple):
 class Tangents(NamedTuple):
     """Eight directions, and what changes along them; S slots, K nodes, k internal variables.
 
-    laws, relations : Elements · lanes (m,): place of each row among those of all nodes
+    laws, relations : Elements · lanes (m,): place of each row among those of all nodes · occupied (n + 1,): slots of
+    bodies and of the ground
     Given: seeds (SEED S,), masses (MASSES S,), gravity (24,), time (8,), internal (8 k,)
     Found: moving, accelerations, loads: of slots, as above · levels (8 * 3 * 8 K,): of rows, each level eight lanes ·
     rates (8 k,): of internal variables · multipliers (8 K,): those of the accelerations themselves · wrenches: of each
@@ -68,6 +69,7 @@ class Tangents(NamedTuple):
     laws: Elements
     relations: Elements
     lanes: np.ndarray
+    occupied: np.ndarray
     seeds: np.ndarray
     masses: np.ndarray
     gravity: np.ndarray

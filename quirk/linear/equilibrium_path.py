@@ -91,6 +91,8 @@ class _Place:
         return float(np.abs(self.g).max(initial=0.0)) / self.size if self.size > 0 else 0.0
 
 
+# How accelerations of bodies (n, 6) and rates of internal variables (k,) change with the parameter, over its range.
+_Slope = tuple[np.ndarray, np.ndarray]
 # A direction: of the bodies (n, 6), of internal variables (k,), and of the parameter over its range.
 _Tangent = tuple[np.ndarray, np.ndarray, float]
 
@@ -124,21 +126,17 @@ class _Follower:
         size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
         return _Place(value, point.state, system, free, g, K, size)
 
-    def slope(self, at: _Place) -> np.ndarray:
-        """By how much g changes over the range of the parameter."""
-        h, found = DIFFERENCE * self.span, []
-        for value in (at.value + h, at.value - h):
-            there = self.place(value, at.state)
-            now = np.zeros((there.free.point.bodies, 12, 1))
-            now[:, 6:9, 0], now[:, 9:, 0] = there.free.point.linear, there.free.point.angular
-            rates = there.free.point.internal_rates[:, None]
-            found.append(at.free.coordinates(now, rates)[at.free.poses.shape[1] :, 0])
-        return np.asarray((found[0] - found[1]) / (2 * DIFFERENCE))
+    def slope(self, at: _Place) -> _Slope:
+        """By how much accelerations and internal rates change over the range of the parameter, at the same state."""
+        h = DIFFERENCE * self.span
+        more, less = (self.place(value, at.state).free.point for value in (at.value + h, at.value - h))
+        bodies = np.concatenate([more.linear - less.linear, more.angular - less.angular], axis=1)
+        return bodies / (2 * DIFFERENCE), (more.internal_rates - less.internal_rates) / (2 * DIFFERENCE)
 
-    def tangent(self, at: _Place, slope: np.ndarray, ahead: _Tangent | None) -> _Tangent:
+    def tangent(self, at: _Place, slope: _Slope, ahead: _Tangent | None) -> _Tangent:
         """The direction of the path of size 1, on from another, or towards the end of the range."""
         unit, v = self._unit(at), at.free.velocities.shape[1]
-        along = np.linalg.svd(np.column_stack([at.K * unit, slope]))[2][-1]
+        along = np.linalg.svd(np.column_stack([at.K * unit, self._inner(at, *slope)]))[2][-1]
         bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
         found = bodies, unit * along[v:-1], float(along[-1])
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
@@ -154,7 +152,7 @@ class _Follower:
                 return now
             unit, v = self._unit(now), now.free.velocities.shape[1]
             row = self._row(now, tangent)
-            A = np.vstack([np.column_stack([now.K * unit, slope]), row])
+            A = np.vstack([np.column_stack([now.K * unit, self._inner(now, *slope)]), row])
             step = np.linalg.lstsq(A, -np.append(now.g, 0.0), rcond=None)[0]
             change = now.free.spread(now.free.velocities @ (unit * step[:v, None]))[..., 0]
             state = displaced(now.state, change[:, :3], change[:, 3:])
@@ -175,10 +173,17 @@ class _Follower:
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
         """A direction in the free coordinates of a place, in units of the length of the system and the range."""
         bodies, internal, of_parameter = direction
+        return np.append(self._inner(at, bodies, internal) / self._unit(at), of_parameter)
+
+    @staticmethod
+    def _inner(at: _Place, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
+        """Motions of bodies (n, 6) and of internal variables (k,) in the free coordinates of a place.
+
+        Places have bases of their own, which may be turned or opposite from one to the next.
+        """
         whole = np.zeros((len(bodies), 12, 1))
         whole[:, 6:, 0] = bodies
-        inner = at.free.coordinates(whole, internal[:, None])[at.free.poses.shape[1] :, 0]
-        return np.append(inner / self._unit(at), of_parameter)
+        return at.free.coordinates(whole, internal[:, None])[at.free.poses.shape[1] :, 0]
 
     @staticmethod
     def _unit(at: _Place) -> float:

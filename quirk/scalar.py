@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 class Scalar:
     """A number, lanes or an array of numbers that jets and laws compute with as if they were floats.
 
-    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `replaced`, arrays `load`, `store` and `zero`.
+    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `replaced`, arrays `load`, `store` and `zero`,
+    and those of kernels `halved` and `lanes`.
     """
 
     load: Any
     store: Any
+    halved: Any
+    lanes: Any
     splat: Any
     replaced: Any
     zero: Any

@@ -111,7 +111,7 @@ class _Follower:
             raise InputError(f"{OWNER}: unilateral constraints are not followed; use one-sided springs in their place")
         return system, system.initial_state() if state is None else system.checked(state)
 
-    def place(self, value: float, state: State, system: System | None = None) -> _Place:
+    def point(self, value: float, state: State, system: System | None = None) -> Point:
         """What is at a state, brought onto the constraints at a value."""
         system = self.made(value)[0] if system is None else system
         kept = system.plant.solver().verdict(state, 0.0).kept
@@ -119,17 +119,21 @@ class _Follower:
         if projected is None and system.model.rows:
             raise AssemblyError(f"{OWNER}: the constraints could not be followed")
         parts = state.parts if projected is None else (*projected.state.parts[:2], *state.parts[2:])
-        state = State(*parts, angles=state.angles, internal=state.internal)
-        point = Point(system, state, 0.0)
+        return Point(system, State(*parts, angles=state.angles, internal=state.internal), 0.0)
+
+    def place(self, value: float, state: State, system: System | None = None, size: float | None = None) -> _Place:
+        """The place of such a point; the size of accelerations there is found where it is not given."""
+        point = self.point(value, state, system)
         free = Free.at(point)
         g, K, _ = accelerations(free, 0)
-        size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
-        return _Place(value, point.state, system, free, g, K, size)
+        if size is None:
+            size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
+        return _Place(value, point.state, point.system, free, g, K, size)
 
     def slope(self, at: _Place) -> _Slope:
         """By how much accelerations and internal rates change over the range of the parameter, at the same state."""
         h = DIFFERENCE * self.span
-        more, less = (self.place(value, at.state).free.point for value in (at.value + h, at.value - h))
+        more, less = (self.point(value, at.state) for value in (at.value + h, at.value - h))
         bodies = np.concatenate([more.linear - less.linear, more.angular - less.angular], axis=1)
         return bodies / (2 * DIFFERENCE), (more.internal_rates - less.internal_rates) / (2 * DIFFERENCE)
 
@@ -156,7 +160,7 @@ class _Follower:
             step = np.linalg.lstsq(A, -np.append(now.g, 0.0), rcond=None)[0]
             change = now.free.spread(now.free.velocities @ (unit * step[:v, None]))[..., 0]
             state = displaced(now.state, change[:, :3], change[:, 3:])
-            now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span)
+            now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span, now.size)
             if now.missing >= 0.5 * best.missing and best.missing < MISSED:
                 return best if now.missing > best.missing else now
             best = now if now.missing < best.missing else best
@@ -164,11 +168,13 @@ class _Follower:
             return best
         raise AssemblyError(f"{OWNER}: no equilibrium is found near {now.value:g}")
 
-    def _with(self, before: _Place, moved: State, internal: np.ndarray, value: float) -> _Place:
+    def _with(
+        self, before: _Place, moved: State, internal: np.ndarray, value: float, size: float | None = None
+    ) -> _Place:
         carried, own = before.system.model.carried, before.free.point.internal
         numbers = carried.numbers(carried.flat(before.state))[:own] + internal
         named = {name: numbers[where] for name, where in carried.internal.items()}
-        return self.place(value, State(*moved.parts, angles=before.state.angles, internal=named))
+        return self.place(value, State(*moved.parts, angles=before.state.angles, internal=named), size=size)
 
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
         """A direction in the free coordinates of a place, in units of the length of the system and the range."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.errors import InputError, SeriesWarning
-from quirk.integrators import RODAS5P, VERN9, Breaks, ImplicitMethod, Method, Statistics, Taylor, Tolerance
+from quirk.errors import SeriesWarning
+from quirk.integrators import VERN9, Breaks, ImplicitMethod, Method, Statistics, Taylor, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
@@ -86,7 +86,8 @@ ROOM, MOST_ROOM = 2**22, 2**14
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 # Part of a run that the first step takes after a change of method where the old one could not go on.
 AFRESH = 1e-8
-# Part of a step that another method first tries where it takes the step over.
+# The method that takes over steps with a singular configuration, and the part of such a step that it tries first.
+PASSING = VERN9
 FIRST_ACROSS = 0.1
 
 
@@ -110,7 +111,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Across:
-    """A step with a singular configuration, which another method takes over.
+    """A step with a singular configuration, which a Runge-Kutta method takes over.
 
     Attributes
     ----------
@@ -171,7 +172,7 @@ class CompiledRun:
         self._room = room if asked is None else max(1, min(room, len(asked)))
         self.stepper = stepper_of(solver, method)
         self._across: Across | None = None
-        self._passing: tuple[Method, Any] | None = None
+        self._passing: Any = None
         self.watch = Watch(guards, solver)
         self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
@@ -388,21 +389,14 @@ class CompiledRun:
         self.run.clock[H] = AFRESH * (self.settings.end - self.settings.start)
 
     def _step_across(self) -> None:
-        """Let another method take over the step just tried, which holds a singular configuration."""
+        """Let a Runge-Kutta method take over the step just tried, which holds a singular configuration."""
         clock = self.run.clock
         h = float(clock[T_NEW] - clock[T])
         self._across = Across(float(clock[T_NEW]), h, self._method, self.stepper)
         if self._passing is None:
-            self._passing = self._passing_method()
-        self._change_to(*self._passing)
+            self._passing = stepper_of(self.solver, PASSING)
+        self._change_to(PASSING, self._passing)
         clock[H] = FIRST_ACROSS * h
-
-    def _passing_method(self) -> tuple[Method, Any]:
-        """Return a method that passes singular configurations: for stiff systems, if derivatives by time are known."""
-        try:
-            return RODAS5P, stepper_of(self.solver, RODAS5P)
-        except InputError:
-            return VERN9, stepper_of(self.solver, VERN9)
 
     def _go_back(self) -> None:
         """Go on with the method that left a step to another."""

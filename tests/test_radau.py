@@ -175,7 +175,7 @@ def test_singular_configurations_are_passed(angle, rate):
     """At the start or on the way, up to ten times; collocation alone is wrong by 1e-3 m or ends there."""
     times = np.linspace(0, 4, 21)
     exact = quirk.simulate(parallelogram(angle, rate), 4.0, output=times, rtol=1e-10, atol=1e-12)
-    for rtol in (1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
+    for rtol in (1e-4, 1e-5, 1e-6, 1e-7):
         options = {"rtol": rtol, "atol": rtol / 100, "output": times}
         result = quirk.simulate(parallelogram(angle, rate), 4.0, method="RadauIIA9", **options)
         miss = max(np.abs(result[name].position - exact[name].position).max() for name in "abc")

@@ -151,3 +151,33 @@ def test_coefficients():
     np.testing.assert_allclose(method.e / method.inverse[0], e, rtol=1e-12)
     with pytest.raises(ValueError, match="an odd number of points; got 4"):
         RadauIIA("four points", 4)
+
+
+def parallelogram(angle, rate):
+    """Cranks of 1 m, 2 m apart, with a coupler, at an angle from the line on which all lie flat, in gravity."""
+    c, s = np.cos(angle), np.sin(angle)
+    tip, other = np.array([c, 0, s]), np.array([2.0, 0, 0])
+    velocity, turned = rate * np.array([s, 0, -c]), [np.cos(angle / 2), 0, -np.sin(angle / 2), 0]
+    cranks = [
+        quirk.Body(name, 1.0, [0.002, 0.08, 0.08], position=foot + tip / 2, orientation=turned, velocity=velocity / 2,
+                   angular_velocity=[0, rate, 0])
+        for name, foot in (("a", 0 * other), ("b", other))
+    ]  # fmt: skip
+    coupler = quirk.Body("c", 1.0, [0.008, 0.32, 0.32], position=tip + other / 2, velocity=velocity)
+    a, b = cranks
+    ends = [(quirk.GROUND, a, 0 * tip), (a, coupler, tip), (coupler, b, other + tip), (b, quirk.GROUND, other)]
+    pins = [quirk.Revolute(f"p{k}", i, j, point=at, axis=[0, 1, 0]) for k, (i, j, at) in enumerate(ends)]
+    return quirk.System([a, b, coupler, *pins], gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize(("angle", "rate"), [(0.0, -3.0), (0.05, 0.0), (0.9, 4.0), (2.2, -8.0), (1.0, 9.0)])
+def test_singular_configurations_are_passed(angle, rate):
+    """At the start or on the way, up to ten times; collocation alone is wrong by 1e-3 m or ends there."""
+    times = np.linspace(0, 4, 21)
+    exact = quirk.simulate(parallelogram(angle, rate), 4.0, output=times, rtol=1e-10, atol=1e-12)
+    for rtol in (1e-4, 1e-5, 1e-6, 1e-7):
+        options = {"rtol": rtol, "atol": rtol / 100, "output": times}
+        result = quirk.simulate(parallelogram(angle, rate), 4.0, method="RadauIIA9", **options)
+        miss = max(np.abs(result[name].position - exact[name].position).max() for name in "abc")
+        print(rtol, miss, result.statistics)
+        assert miss < 20 * rtol

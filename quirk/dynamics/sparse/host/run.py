@@ -6,11 +6,12 @@ import time
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from quirk.errors import SeriesWarning
-from quirk.integrators import Breaks, ImplicitMethod, Method, Statistics, Tableau, Taylor, Tolerance
+from quirk.integrators import VERN9, Breaks, ImplicitMethod, Method, Statistics, Taylor, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
@@ -50,6 +51,7 @@ from ..march.run import (
     REJECTED,
     REST,
     SEEN,
+    SINGULAR,
     STALLED,
     STEP_HEAD,
     STEPS,
@@ -87,6 +89,9 @@ TRAIL_ROOM = 2**18
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 # Part of a run that the first step takes after a change of method where the old one could not go on.
 AFRESH = 1e-8
+# The method that takes over steps with a singular configuration, and the part of such a step that it tries first.
+PASSING = VERN9
+FIRST_ACROSS = 0.1
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,23 @@ class Part:
     start: np.ndarray
     angles: np.ndarray
     trail: np.ndarray
+
+
+@dataclass(frozen=True)
+class Across:
+    """A step with a singular configuration, which a Runge-Kutta method takes over.
+
+    Attributes
+    ----------
+    end : s
+    h : s, its size
+    method, stepper : to go on with behind it
+    """
+
+    end: float
+    h: float
+    method: Method
+    stepper: Any
 
 
 class CompiledRun:
@@ -170,6 +192,8 @@ class CompiledRun:
         room = max(1, min(ROOM // solver.size, MOST_ROOM))
         self._room = room if asked is None else max(1, min(room, len(asked)))
         self.stepper = stepper_of(solver, method)
+        self._across: Across | None = None
+        self._passing: Any = None
         self.watch = Watch(guards, solver)
         self._pacing = Pacing(solver, method, settings, switch)
         self._states = aligned(self._room * solver.size)
@@ -317,12 +341,20 @@ class CompiledRun:
         if not self._begun:
             self._begin()
         applied = self.solver.applied
+        if self._across is not None:
+            # Step by step, to see when it is behind.
+            most = 1
+            if self.between and self.reached >= self._across.end:
+                self._go_back()
         # What was computed is written down before anything is raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), Held(applied.stop):
             due = self._pacing.due(self._tried)
             outcome = self._enter(min(self._entry_steps, due, self._entry_steps if most is None else most))
             if outcome == SUSPECT:
                 self._look_closer()
+        if outcome == SINGULAR:
+            self._step_across()
+            outcome = AGAIN
         if outcome == COLLAPSED and isinstance(self._method, Taylor):
             self._go_on_without_series()
             outcome = AGAIN
@@ -381,9 +413,26 @@ class CompiledRun:
             self.settings = self.settings._replace(gap=self._gap)
         self.run.clock[H] = AFRESH * (self.settings.end - self.settings.start)
 
-    def _change_to(self, method: Tableau | ImplicitMethod) -> None:
-        """Go on with another method."""
-        self._method, self.stepper = method, stepper_of(self.solver, method)
+    def _step_across(self) -> None:
+        """Let a Runge-Kutta method take over the step just tried, which holds a singular configuration."""
+        clock = self.run.clock
+        h = float(clock[T_NEW] - clock[T])
+        self._across = Across(float(clock[T_NEW]), h, self._method, self.stepper)
+        if self._passing is None:
+            self._passing = stepper_of(self.solver, PASSING)
+        self._change_to(PASSING, self._passing)
+        clock[H] = FIRST_ACROSS * h
+
+    def _go_back(self) -> None:
+        """Go on with the method that left a step to another."""
+        across, self._across = self._across, None
+        assert across is not None
+        self._change_to(across.method, across.stepper)
+        self.run.clock[H] = across.h
+
+    def _change_to(self, method: Method, stepper: Any = None) -> None:
+        """Go on with another method, and its stepper if there is one already."""
+        self._method, self.stepper = method, stepper or stepper_of(self.solver, method)
         self._functions = Functions(self.solver, method, fixed=False)
         self.run = self.run._replace(functions=self._functions.asked)
         self.run.counts[FRESH], self.run.counts[WAS_REJECTED] = 1, 0

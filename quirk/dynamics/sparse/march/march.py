@@ -62,6 +62,9 @@ from .run import (
     OFF_CONSTRAINTS,
     PIECE,
     PIECE_SIZE,
+    REJECTED,
+    SINGULAR,
+    SINGULAR_WITHIN,
     STALLED,
     STEP_END,
     STEP_HEAD,
@@ -189,6 +192,10 @@ def march_of(
         h = clock[T_NEW] - clock[T]
         if run.stop[0] != 0:
             return STOPPED
+        if counts[SINGULAR_WITHIN] != 0:
+            counts[SINGULAR_WITHIN] = 0
+            counts[REJECTED] += 1
+            return SINGULAR
         suspicious = suspect(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)
         if run.stop[0] != 0:
             return STOPPED

@@ -24,12 +24,13 @@ from ..implicit.tables import AXES, Implicit
 from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.evaluate import copy
+from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project, tangential
 from .axes import TURNED, choose_axes, let_turn, places, see, show, turn_axes
 from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
-from .run import FRESH, T_NEW, H, Run, Settings, T
+from .run import FRESH, SINGULAR_WITHIN, T_NEW, H, Run, Settings, T
 from .suspicion import note_all
 
 
@@ -83,9 +84,9 @@ class Radau(NamedTuple):
 # Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none, and when
 # its axes had not turned; 1 while derivatives are of use, and when they were found, by axes that had not turned; step
 # of the matrices; how fast iterations converge, and by how many times its size the error of the last correction is
-# bounded.
-SINCE, PAST, PAST_STEP, PAST_CENTRE, DERIVED, CENTRE, STEP, RATE, BOUND = range(9)
-KNOWN = 9
+# bounded; the least pivot of the rows at any point of the step, and that at the point where it is greatest.
+SINCE, PAST, PAST_STEP, PAST_CENTRE, DERIVED, CENTRE, STEP, RATE, BOUND, LEAST, GREATEST = range(11)
+KNOWN = 11
 
 # Errors that iterations may leave, over the tolerance.
 LEFT = 0.02
@@ -108,6 +109,11 @@ WORTH = 1.2
 LONGER = 3.0
 # The tolerance of the error estimate, a much larger error than that of the step: STRICT rtol^((s + 1) / 2 s).
 STRICT = 1.0
+# A step holds a singular configuration where rows become dependent at one point, with a pivot below the first of these,
+# and less than the second of what it is at another point. Near its time t_s violations of the constraints grow as
+# 1 / (t - t_s)^2, which no polynomial over the step follows, nor does the error estimate see it. Of the five points of
+# a step with t_s inside it one is so close that the pivot, which falls as (t - t_s)^2, is 0.08 of the greatest or less.
+NEAR, SHRUNK = 0.1, 0.5
 
 
 @kernel
@@ -135,12 +141,26 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: 
         if run.stop[0] != 0:
             return np.inf
         if new:
+            if holds_singular(stepper, settings, run):
+                return np.inf
             known[DERIVED] = 0.0
             return (SAFETY / SHORTER) ** (1.0 / stepper.exponent)
         new = True
+    if holds_singular(stepper, settings, run):
+        return np.inf
     if known[RATE] > SLOW:
         known[DERIVED] = 0.0
     return arrive(mechanism, stepper, settings, run, h)
+
+
+@kernel
+def holds_singular(stepper: Radau, settings: Settings, run: Run) -> bool:
+    """Whether there is a singular configuration within the step, which is then left to another method."""
+    least, greatest = stepper.known[LEAST], stepper.known[GREATEST]
+    if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
+        return False
+    run.counts[SINGULAR_WITHIN] = 1
+    return True
 
 
 @kernel
@@ -268,7 +288,7 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, 
 @kernel
 def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h: float) -> bool:
     """Evaluate at all points; False if the run is to stop."""
-    size = run.y.shape[0]
+    size, known, least, greatest = run.y.shape[0], stepper.known, np.inf, 0.0
     for i in range(stepper.points):
         t = in_piece(run, run.clock[T] + stepper.nodes[i] * h)
         show_at(mechanism, stepper, i, stepper.stage)
@@ -276,7 +296,10 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h
         if run.stop[0] != 0:
             return False
         note_all(mechanism, settings, run, i + 1)
+        pivot = pivots(mechanism)[2]
+        least, greatest = min(least, pivot), max(greatest, pivot)
         see_slope(mechanism, stepper, stepper.change, i + 1, stepper.f[i * size : (i + 1) * size])
+    known[LEAST], known[GREATEST] = least, greatest
     return True
 
 

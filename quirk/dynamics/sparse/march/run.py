@@ -83,20 +83,22 @@ PIECE_SIZE = 4
 # often the present step was taken again to end at an event, of the quantity CAPPED; MISSED how many steps in a row
 # ended so at an event that was not there yet; EVENTFUL is 1 where something happens at its end; UNSETTLED is 1 where
 # the state is another than the last step led to, so that quantities may be on other sides; TRAILED counts the steps in
-# Run.trail.
+# Run.trail; SINGULAR_WITHIN is 1 where the step tried holds a singular configuration that its method does not pass.
 (
     STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
     HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED, MISSED, TRAILED,
-) = range(2, 22)  # fmt: skip
-COUNTS = 22
+    SINGULAR_WITHIN,
+) = range(2, 23)  # fmt: skip
+COUNTS = 23
 
 # Values of WITHIN: between two steps; at the end of one; and there with all that states within it are found from.
 BETWEEN, TAKEN, DENSE = range(3)
 
 # Why a march returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in
 # which a function may have changed abruptly; EVENT at the end of a step at which there is one that does something;
-# UNDEFINED where a watched quantity is not a number. GONE_ON is for the parts of a march: there is no reason.
+# UNDEFINED where a watched quantity is not a number; SINGULAR where another method is to take the step. GONE_ON is for
+# the parts of a march: there is no reason.
 (
     AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT, EVENT,
-    UNDEFINED, GONE_ON,
-) = range(13)  # fmt: skip
+    UNDEFINED, SINGULAR, GONE_ON,
+) = range(14)  # fmt: skip

@@ -15,6 +15,7 @@ DEMOS = {
     "computed-torque": "a robot follows a path under torques found by inverse dynamics, with feedback and without",
     "identify-masses": "masses, stiffnesses and damping of a five-bar, found from a noisy motion",
     "straight-line": "lengths of a four-bar, found so that its coupler point follows a straight line",
+    "snap-through": "equilibria of a shallow truss over its load, and the jump at its limit load",
     "cam-follower": "a follower moves along a spline of degree 5; its spring keeps it on the cam, up to some speed",
     "counting-pendulum": "a pendulum counts its passages through the vertical, and stops after ten",
     "cut-linkage": "the rocker of a four-bar linkage breaks off at a load",

@@ -131,6 +131,17 @@ def identify_masses(result):
         assert float(getattr(value, "constant", value)) == pytest.approx(TRUE[name], rel=0.03)
 
 
+def snap_through(result):
+    from quirk.demos.snap_through import HALF, RATE, REST, STIFFNESS
+
+    z, load = result["block"].position[:, 2], RATE * result.time
+    length = np.cbrt(REST * HALF**2)
+    limit = 2 * STIFFNESS * np.sqrt(length**2 - HALF**2) * (REST / length - 1)
+    assert z[load < 0.95 * limit].min() > 0.2  # on the upper branch
+    assert z[load > 1.4 * limit].max() < -0.4  # on the lower one
+    assert 2 * STIFFNESS * z[-1] * (REST / np.hypot(HALF, z[-1]) - 1) == pytest.approx(load[-1], rel=0.02)
+
+
 def straight_line(result):
     """Straight, and at constant speed, to a few millimetres."""
     from quirk.demos.straight_line import TIMES, curve
@@ -321,6 +332,7 @@ CHECKS = [
     computed_torque,
     identify_masses,
     straight_line,
+    snap_through,
     cam_follower,
     counting_pendulum,
     cut_linkage,

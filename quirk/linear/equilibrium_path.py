@@ -1,8 +1,9 @@
 """Equilibria over a parameter, followed through turning points by pseudo-arclength continuation (Keller 1977).
 
 Equilibria are g(u, p) = 0 with the accelerations g in free coordinates u. Along the path K du + g_p dp = 0: a step goes
-along this tangent, and Newton's method comes back to the path at right angles to it. g_p alone is from differences; the
-points do not depend on it, nor do turning points, where K is singular.
+along this tangent, and Newton's method comes back to the path at right angles to it. g_p alone is not exact: at each
+point it is from a difference, and in Newton's iterations it follows by Broyden's updates. The points do not depend on
+it, nor do turning points, where K is singular.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from quirk import validate
+from quirk.assembly import check_poses
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.dense.projection import displaced, project
+from quirk.dynamics.turns import angles_at
 from quirk.errors import AssemblyError, InputError
 from quirk.state import State
 from quirk.system import System
@@ -114,12 +117,15 @@ class _Follower:
     def point(self, value: float, state: State, system: System | None = None) -> Point:
         """What is at a state, brought onto the constraints at a value."""
         system = self.made(value)[0] if system is None else system
-        kept = system.plant.solver().verdict(state, 0.0).kept
-        projected = project(system.model, system.plant.metric, state, 0.0, kept) if system.model.rows else None
-        if projected is None and system.model.rows:
-            raise AssemblyError(f"{OWNER}: the constraints could not be followed")
-        parts = state.parts if projected is None else (*projected.state.parts[:2], *state.parts[2:])
-        return Point(system, State(*parts, angles=state.angles, internal=state.internal), 0.0)
+        plant, solver, parts = system.plant, system.plant.solver(), state.parts
+        if system.model.rows:
+            projected = project(system.model, plant.metric, state, 0.0, solver.verdict(state, 0.0).kept)
+            if projected is None:
+                raise AssemblyError(f"{OWNER}: the constraints could not be followed")
+            parts = (*projected.state.parts[:2], *parts[2:])
+        found = State(*parts, angles=state.angles, internal=state.internal)
+        solver.settle_state(found, 0.0)
+        return Point.along(system, plant, solver, found, 0.0, angles_at(system.model, found, 0.0))
 
     def place(self, value: float, state: State, system: System | None = None, size: float | None = None) -> _Place:
         """The place of such a point; the size of accelerations there is found where it is not given."""
@@ -132,10 +138,9 @@ class _Follower:
 
     def slope(self, at: _Place) -> _Slope:
         """By how much accelerations and internal rates change over the range of the parameter, at the same state."""
-        h = DIFFERENCE * self.span
-        more, less = (self.point(value, at.state) for value in (at.value + h, at.value - h))
-        bodies = np.concatenate([more.linear - less.linear, more.angular - less.angular], axis=1)
-        return bodies / (2 * DIFFERENCE), (more.internal_rates - less.internal_rates) / (2 * DIFFERENCE)
+        more, now = self.point(at.value + DIFFERENCE * self.span, at.state), at.free.point
+        bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
+        return bodies / DIFFERENCE, (more.internal_rates - now.internal_rates) / DIFFERENCE
 
     def tangent(self, at: _Place, slope: _Slope, ahead: _Tangent | None) -> _Tangent:
         """The direction of the path of size 1, on from another, or towards the end of the range."""
@@ -146,14 +151,14 @@ class _Follower:
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
         return found if sign >= 0 else (-bodies, -found[1], -found[2])
 
-    def moved(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
+    def moved(self, at: _Place, tangent: _Tangent, slope: _Slope, length: float) -> _Place:
         """The point of the path after a step along a tangent; AssemblyError where there is none."""
         state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
         now = self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
-        slope, best = self.slope(now), now
+        best = now
         for _ in range(MOST_ITERATIONS):
             if now.missing <= FOUND:
-                return now
+                break
             unit, v = self._unit(now), now.free.velocities.shape[1]
             row = self._row(now, tangent)
             A = np.vstack([np.column_stack([now.K * unit, self._inner(now, *slope)]), row])
@@ -161,12 +166,14 @@ class _Follower:
             change = now.free.spread(now.free.velocities @ (unit * step[:v, None]))[..., 0]
             state = displaced(now.state, change[:, :3], change[:, 3:])
             now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span, now.size)
-            if now.missing >= 0.5 * best.missing and best.missing < MISSED:
-                return best if now.missing > best.missing else now
-            best = now if now.missing < best.missing else best
-        if best.missing < MISSED:
-            return best
-        raise AssemblyError(f"{OWNER}: no equilibrium is found near {now.value:g}")
+            before, best = best, now if now.missing < best.missing else best
+            if now.missing >= 0.5 * before.missing and before.missing < MISSED:
+                break
+            slope = _updated(slope, now.free.point, step)
+        if best.missing >= MISSED:
+            raise AssemblyError(f"{OWNER}: no equilibrium is found near {now.value:g}")
+        check_poses(best.system, best.state, 0.0, "poses")
+        return best
 
     def _with(
         self, before: _Place, moved: State, internal: np.ndarray, value: float, size: float | None = None
@@ -196,6 +203,52 @@ class _Follower:
         return float(at.system.model.length * np.sqrt(at.system.model.mass.max()))
 
 
+def _updated(slope: _Slope, there: Point, step: np.ndarray) -> _Slope:
+    """A slope after a step (u, p), from what is left there: the column of p of Broyden's update (1965, eq. 4.5).
+
+    It is the secant where the parameter alone moves, and leaves the slope where it does not.
+    """
+    part = step[-1] / (step @ step)
+    left = np.concatenate([there.linear, there.angular], axis=1)
+    return slope[0] + part * left, slope[1] + part * there.internal_rates
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step of the path and its length, with the tangent and the slope where it begins."""
+
+    follower: _Follower
+    here: _Place
+    there: _Place
+    tangent: _Tangent
+    slope: _Slope
+    length: float
+
+    def turning_point(self) -> _Place:
+        """The point where the parameter turns back."""
+        return self._where(lambda place: self.follower.tangent(place, self.slope, self.tangent)[2])
+
+    def at(self, value: float) -> _Place:
+        """The point that belongs to a value of the parameter."""
+        return self._where(lambda place: (place.value - value) / self.follower.span)
+
+    def _where(self, function: Callable[[_Place], float]) -> _Place:
+        """The point where a function is zero, by the Illinois method; each point is found from the one before."""
+        a, b, fa, fb, place = 0.0, self.length, function(self.here), function(self.there), self.there
+        for _ in range(MOST_TRIES):
+            middle = (a * fb - b * fa) / (fb - fa)
+            place = self.follower.moved(place, self.tangent, self.slope, middle - b)
+            value = function(place)
+            if abs(value) <= TURNED or abs(middle - b) <= TURNED * self.length:
+                break
+            if value * fb < 0:
+                a, fa = b, fb
+            else:
+                fa *= 0.5
+            b, fb = middle, value
+        return place
+
+
 def equilibrium_path(
     build: Callable[[float], Any], start: float, stop: float, *, step: float = 0.05, most: int = 1000
 ) -> EquilibriumPath:
@@ -222,12 +275,14 @@ def equilibrium_path(
     follower = _Follower(build, last - first)
     system, state = follower.made(first)
     here = follower.place(first, equilibrium(system, state, 0.0), system)
-    tangent = follower.tangent(here, follower.slope(here), None)
+    slope = follower.slope(here)
+    tangent = follower.tangent(here, slope, None)
     places, turning, length = [here], list[int](), 0.25 * longest
     while len(places) < most:
         try:
-            there = follower.moved(here, tangent, length)
-            ahead = follower.tangent(there, follower.slope(there), tangent)
+            there = follower.moved(here, tangent, slope, length)
+            slope_there = follower.slope(there)
+            ahead = follower.tangent(there, slope_there, tangent)
             bend = np.arccos(np.clip(follower._row(there, tangent) @ follower._row(there, ahead), -1, 1))
         except (AssemblyError, InputError) as error:
             bend, trouble = np.inf, error
@@ -237,51 +292,18 @@ def equilibrium_path(
                 why = trouble if np.isinf(bend) else "it has a corner or branches"
                 raise InputError(f"{OWNER}: the path cannot be followed beyond {here.value:g}: {why}")
             continue
+        gone = _Step(follower, here, there, tangent, slope, length)
         if tangent[2] * ahead[2] < 0:
             turning.append(len(places))
-            places.append(_where(follower, here, tangent, length, lambda place, along: along[2], ahead[2]))
+            places.append(gone.turning_point())
         progress = (there.value - first) / (last - first)
         if abs(progress) > 1:
-            places.append(_at_value(follower, here, tangent, length, last if progress > 0 else 2 * first - last, there))
+            places.append(gone.at(last if progress > 0 else 2 * first - last))
             break
         places.append(there)
-        here, tangent = there, ahead
+        here, tangent, slope = there, ahead, slope_there
         length = min(longest, length * (1.5 if bend < 0.5 * BEND else 1.0))
     return _as_path(places, turning)
-
-
-def _where(
-    follower: _Follower,
-    here: _Place,
-    tangent: _Tangent,
-    length: float,
-    function: Callable[[_Place, _Tangent], float],
-    at_end: float,
-) -> _Place:
-    """The point within a step where a function of it and of its tangent is zero, by the Illinois method."""
-    a, b, fa, fb = 0.0, length, function(here, tangent), at_end
-    for _ in range(MOST_TRIES):
-        middle = (a * fb - b * fa) / (fb - fa)
-        place = follower.moved(here, tangent, middle)
-        value = function(place, follower.tangent(place, follower.slope(place), tangent))
-        if abs(value) <= TURNED or abs(middle - b) <= TURNED * length:
-            break
-        if value * fb < 0:
-            a, fa = b, fb
-        else:
-            fa *= 0.5
-        b, fb = middle, value
-    return place
-
-
-def _at_value(
-    follower: _Follower, here: _Place, tangent: _Tangent, length: float, value: float, there: _Place
-) -> _Place:
-    """The point within a step that belongs to a value of the parameter."""
-    span = follower.span
-    return _where(
-        follower, here, tangent, length, lambda place, _: (place.value - value) / span, (there.value - value) / span
-    )
 
 
 def _as_path(places: list[_Place], turning: list[int]) -> EquilibriumPath:

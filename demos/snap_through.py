@@ -55,7 +55,7 @@ def run(out: Path) -> quirk.Result:
     ax.legend()
     figure.savefig(out / "snap-through.png", dpi=120)
     plt.close(figure)
-    result.animate(out / "snap-through.gif", fps=20, speed=1.0, view=(0, 0))
+    result.animate(out / "snap-through.gif", fps=20, speed=1.0, view=(0, -90))
     return result
 
 

@@ -1,9 +1,9 @@
 """Equilibria over a parameter, followed through turning points by pseudo-arclength continuation (Keller 1977).
 
 Equilibria are g(u, p) = 0 with the accelerations g in free coordinates u. Along the path K du + g_p dp = 0: a step goes
-along this tangent, and Newton's method comes back to the path at right angles to it. g_p alone is not exact: at each
-point it is from a difference, and in Newton's iterations it follows by Broyden's updates. The points do not depend on
-it, nor do turning points, where K is singular.
+along this tangent, and Newton's method comes back to the path at right angles to it. g_p alone is not exact: it is from
+a difference where the step has led, and stays the same from there to the path. The points do not depend on it, nor do
+turning points, where K is singular.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from quirk import validate
-from quirk.assembly import check_poses
+from quirk.assembly import check_consistent
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.dense.projection import displaced, project
 from quirk.dynamics.turns import angles_at
@@ -151,10 +151,13 @@ class _Follower:
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
         return found if sign >= 0 else (-bodies, -found[1], -found[2])
 
-    def moved(self, at: _Place, tangent: _Tangent, slope: _Slope, length: float) -> _Place:
-        """The point of the path after a step along a tangent; AssemblyError where there is none."""
+    def predicted(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
+        """Where a step along a tangent leads, next to the path."""
         state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
-        now = self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
+        return self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
+
+    def corrected(self, now: _Place, tangent: _Tangent, slope: _Slope) -> _Place:
+        """The point of the path at right angles to a tangent; AssemblyError where there is none."""
         best = now
         for _ in range(MOST_ITERATIONS):
             if now.missing <= FOUND:
@@ -169,10 +172,9 @@ class _Follower:
             before, best = best, now if now.missing < best.missing else best
             if now.missing >= 0.5 * before.missing and before.missing < MISSED:
                 break
-            slope = _updated(slope, now.free.point, step)
         if best.missing >= MISSED:
             raise AssemblyError(f"{OWNER}: no equilibrium is found near {now.value:g}")
-        check_poses(best.system, best.state, 0.0, "poses")
+        check_consistent(best.system, best.state, 0.0)
         return best
 
     def _with(
@@ -203,19 +205,9 @@ class _Follower:
         return float(at.system.model.length * np.sqrt(at.system.model.mass.max()))
 
 
-def _updated(slope: _Slope, there: Point, step: np.ndarray) -> _Slope:
-    """A slope after a step (u, p), from what is left there: the column of p of Broyden's update (1965, eq. 4.5).
-
-    It is the secant where the parameter alone moves, and leaves the slope where it does not.
-    """
-    part = step[-1] / (step @ step)
-    left = np.concatenate([there.linear, there.angular], axis=1)
-    return slope[0] + part * left, slope[1] + part * there.internal_rates
-
-
 @dataclass(frozen=True)
 class _Step:
-    """A step of the path and its length, with the tangent and the slope where it begins."""
+    """A step of the path and its length, with the tangent where it begins and the slope where that leads."""
 
     follower: _Follower
     here: _Place
@@ -237,7 +229,8 @@ class _Step:
         a, b, fa, fb, place = 0.0, self.length, function(self.here), function(self.there), self.there
         for _ in range(MOST_TRIES):
             middle = (a * fb - b * fa) / (fb - fa)
-            place = self.follower.moved(place, self.tangent, self.slope, middle - b)
+            predicted = self.follower.predicted(place, self.tangent, middle - b)
+            place = self.follower.corrected(predicted, self.tangent, self.slope)
             value = function(place)
             if abs(value) <= TURNED or abs(middle - b) <= TURNED * self.length:
                 break
@@ -275,14 +268,14 @@ def equilibrium_path(
     follower = _Follower(build, last - first)
     system, state = follower.made(first)
     here = follower.place(first, equilibrium(system, state, 0.0), system)
-    slope = follower.slope(here)
-    tangent = follower.tangent(here, slope, None)
+    tangent = follower.tangent(here, follower.slope(here), None)
     places, turning, length = [here], list[int](), 0.25 * longest
     while len(places) < most:
         try:
-            there = follower.moved(here, tangent, slope, length)
-            slope_there = follower.slope(there)
-            ahead = follower.tangent(there, slope_there, tangent)
+            predicted = follower.predicted(here, tangent, length)
+            slope = follower.slope(predicted)
+            there = follower.corrected(predicted, tangent, slope)
+            ahead = follower.tangent(there, slope, tangent)
             bend = np.arccos(np.clip(follower._row(there, tangent) @ follower._row(there, ahead), -1, 1))
         except (AssemblyError, InputError) as error:
             bend, trouble = np.inf, error
@@ -301,7 +294,7 @@ def equilibrium_path(
             places.append(gone.at(last if progress > 0 else 2 * first - last))
             break
         places.append(there)
-        here, tangent, slope = there, ahead, slope_there
+        here, tangent = there, ahead
         length = min(longest, length * (1.5 if bend < 0.5 * BEND else 1.0))
     return _as_path(places, turning)
 

@@ -35,7 +35,7 @@ def run(out: Path) -> quirk.Result:
     path = quirk.equilibrium_path(build, 0.0, RATE * DURATION, step=0.1)
     height = path.of("block.position.z")
     limit = path.values[path.turning[0]]
-    result = quirk.simulate(build(f"{RATE}*t"), DURATION, output=0.01, rtol=1e-9, atol=1e-12)
+    result = quirk.simulate(build(f"{RATE}*t"), DURATION, output=0.01, rtol=1e-9, atol=1e-12, progress=True)
     print(result.summary())
     print(f"limit load {limit:.6f} N at a height of {height[path.turning[0]]:.6f} m")
 

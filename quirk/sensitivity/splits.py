@@ -77,7 +77,7 @@ def warn_of_splits(
         return seen[n]
 
     shapes = _shapes(directions, motions)
-    for d in np.flatnonzero(shapes):
+    for d in (int(place) for place in np.flatnonzero(shapes)):
         for n in _near(course.extents[d], course.pivots):
             # The state at the end of step n is number n + 1.
             for one, other in ((n, n + 1), (n + 1, n + 2), (n, n + 2)):
@@ -161,6 +161,6 @@ def _rows(
 def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
     """Rows of unit length over translations and, times the size of the system, turns; and their lengths before."""
     A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
-    A = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)
-    lengths = np.linalg.norm(A, axis=1)
-    return A / lengths[:, None], lengths
+    scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)
+    lengths = np.linalg.norm(scaled, axis=1)
+    return scaled / lengths[:, None], lengths

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import rotation
 from .dynamics.bearing import JointLoad
+from .dynamics.complementarity import completed
 from .dynamics.coulomb import coulomb
 from .dynamics.frictional_case import Found, Grip
 from .dynamics.impulsive import Impulse, impulses, with_change
@@ -225,14 +226,18 @@ class Frictional:
         slow : (r,) below which slip counts as none
         limits : names of friction that is known to have reached its limit
         """
-        motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
-        q = self._gaps.accelerations(t, y, angles, rows.numbers, motion)
+        still = np.arange(len(rates)) < rows.contacts
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
             slip = rates[grip.rows]
             speed = np.linalg.norm(slip)
             moves = speed > slow[grip.rows].max() and grip.static < np.inf
             grip.moving = slip / speed if moves else None
             grip.at_limit = friction.name in limits
+            still[grip.rows] = not moves
+        # Accelerations of points of one body that should rest agree only if they do rest.
+        y = self.stopped(solver, t, y, rows, completed(rows.W, np.zeros_like(still), still & (np.diag(rows.W) > 0)))
+        motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        q = self._gaps.accelerations(t, y, angles, rows.numbers, motion)
         state = solver.model.carried.state(y)
         spin = (state.angular_velocity**2).sum(axis=1).max()
         size = np.abs(motion[:, :3]).max() + np.linalg.norm(solver.model.gravity)

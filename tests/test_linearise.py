@@ -133,6 +133,18 @@ def test_of_any_state_against_differences():
     np.testing.assert_allclose(linear.A[:2], np.eye(5)[2:4], atol=1e-12)
 
 
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+def test_rest_without_loads_and_a_start_from_rest(length):
+    """Springs at their natural length leave round-off, which is none; a rod that is let go does not stay as it is."""
+    for height in np.linspace(0.1, 0.9, 9) * length:
+        pin = quirk.Body.sphere("pin", 1.0, 0.05 * length, position=[0, 0, height])
+        rail = quirk.Prismatic("rail", quirk.GROUND, pin, point=[0, 0, 0], axis=[0, 0, 1])
+        bars = [quirk.Spring(f"bar {x}", quirk.GROUND, pin, [x * length, 0, 0], [0, 0, 0], stiffness=500.0)
+                for x in (-1, 1)]  # fmt: skip
+        assert quirk.System([pin, rail, *bars]).linearise().about == "equilibrium"
+    assert pendulum(1.3, length, angle=0.5).linearise().about == "instant"
+
+
 def test_motions_of_drivers_are_inputs():
     """A pendulum on a cart that is moved: the hinge feels the cart's acceleration."""
     m, length = 0.6, 0.5

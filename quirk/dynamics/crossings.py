@@ -121,7 +121,9 @@ class Crossings:
                 if self._direction(e) * self._side[e] >= 0:
                     self._crossed(e, t, self.state_at(self._step, t), hits)
                     self._at_zero[e] = self._acts(e)
-            looked_at = last or (self._cut and self._acts(e))
+            # A quantity that is held at zero has a rate too, of round-off.
+            moves = last and -self._side[e] * ends[e, 1] * (step.t_new - step.t) > self._noise(e)
+            looked_at = moves or (self._cut and self._acts(e))
             if looked_at and not self._at_zero[e] and self._about(e, ends[e], self._together(step)):
                 self._side[e], self._at_zero[e] = -self._side[e], int(self._acts(e))
                 self._crossed(e, step.t_new, step.y_new, hits)

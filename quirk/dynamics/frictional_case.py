@@ -16,8 +16,10 @@ from .bearing import JointLoad
 NOTHING = 1e-12
 # Singular values of the rows below this part of the largest are zero.
 DEPENDENT = 1e-10
-# Newton's method has converged, or does not.
-CONVERGED, MOST_NEWTON = 1e-14, 40
+# Newton's method has converged, or does not. Steps are halved so often that what is missed falls by this part of what
+# the step promises; forces of sliding agree with their loads within this part of the largest.
+CONVERGED, MOST_NEWTON, AGREES = 1e-14, 40, 1e-9
+HALVED, DESCENT = tuple(0.5**n for n in range(8)), 0.1
 
 
 @dataclass
@@ -106,45 +108,57 @@ class Found:
 def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
     """Return the forces (r,) in one case that are nearest to where it begins; directions of slip are noted in it.
 
-    By Newton's method, since loads of joints are norms, and directions those of w.
+    By Newton's method, since loads of joints are norms, and directions those of w. Where sliding only begins, directions
+    of w change fast: steps are halved until what is missed gets less. None where no forces are found.
     """
     W, q, grips = problem.W, problem.q, problem.grips
     held, z = held_rows(W, grips, case), case.near
     scale = np.sqrt(np.diag(W))
     scale = np.where(scale > 0, scale, 1.0)
+    # In units in which each row answers its own force by one; what is held twice is shared.
+    units = np.where(held, 1 / scale, scale)
+    J, rest, case.sliding = _equations(problem, case, z, held)
     for _ in range(MOST_NEWTON):
-        w = W @ z + q
-        J, rest = np.eye(len(q)), z.copy()
-        J[held], rest[held] = W[held], w[held]
-        for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
-            if e is None:
-                continue
-            N, slopes = load_of(grip, z, case)
-            rows, mu = grip.rows, grip.coefficient
-            rest[rows] = z[rows] + mu * N * e
-            J[rows] += mu * np.outer(e, slopes)
-            ahead = float(w[rows] @ e)
-            if grip.moving is None and len(e) > 1 and N > 0 and ahead > problem.slow(z)[rows].max():
-                new = w[rows] / np.linalg.norm(w[rows])
-                case.sliding[k] = new
-                rest[rows] = z[rows] + mu * N * new
-                J[rows] += mu * (np.outer(new - e, slopes))
-                across = np.eye(len(e)) - np.outer(new, new)
-                J[rows] += mu * N / np.linalg.norm(w[rows]) * across @ W[rows]
-        # In units in which each row answers its own force by one; what is held twice is shared.
-        J = J / scale
-        J[held] /= scale[held, None]
-        J[~held] *= scale[~held, None]
         try:
-            step = -np.linalg.lstsq(J, np.where(held, rest / scale, rest * scale), rcond=DEPENDENT)[0] / scale
+            step = -np.linalg.lstsq(units[:, None] * J / scale, units * rest, rcond=DEPENDENT)[0] / scale
         except np.linalg.LinAlgError:
             return None
-        z = z + step
-        if not np.isfinite(z).all():
+        if not np.isfinite(step).all():
             return None
+        missed, whole = np.linalg.norm(units * rest), (z + step, *_equations(problem, case, z + step, held))
+        taken = whole
+        for part in HALVED:
+            if np.linalg.norm(units * taken[2]) <= (1.0 - DESCENT * part) * missed:
+                break
+            taken = z + part * step, *_equations(problem, case, z + part * step, held)
+        else:
+            taken = whole
+        z, J, rest, case.sliding = taken
         if np.abs(step * scale).max(initial=0.0) <= CONVERGED * np.abs(z * scale).max(initial=0.0):
             break
-    return z
+    missed = np.abs((units * rest)[~held]).max(initial=0.0)
+    return z if missed <= AGREES * np.abs(z * scale).max(initial=0.0) else None
+
+
+def _equations(
+    problem: Problem, case: Case, z: np.ndarray, held: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray | None]]:
+    """Return J (r, r) and what is missed (r,) at forces z: w of what is held, z + mu N e else; and all directions e."""
+    W, w = problem.W, problem.w(z)
+    J, rest, sliding = np.eye(len(z)), z.copy(), [*case.sliding]
+    J[held], rest[held] = W[held], w[held]
+    for k, (grip, e) in enumerate(zip(problem.grips, case.sliding, strict=True)):
+        if e is None:
+            continue
+        N, slopes = load_of(grip, z, case)
+        rows, mu = grip.rows, grip.coefficient
+        if grip.moving is None and len(e) > 1 and N > 0 and float(w[rows] @ e) > problem.slow(z)[rows].max():
+            size = np.linalg.norm(w[rows])
+            sliding[k] = e = w[rows] / size
+            J[rows] += mu * N / size * (np.eye(len(e)) - np.outer(e, e)) @ W[rows]
+        rest[rows] += mu * N * e
+        J[rows] += mu * np.outer(e, slopes)
+    return J, rest, sliding
 
 
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:

@@ -22,6 +22,8 @@ from .point import Point, Variation
 
 # Accelerations below this part of those that loads alone would give are round-off, or of a state given in few digits.
 AT_REST = 1e-7
+# Where springs without a load are all that acts, those that poses would give that differ by this part are round-off.
+ROUND_OFF = 1e-13
 # A motion is steady if velocities and accelerations fit within this part of them,
 FITS = 1e-7
 # and if a moment later all is the same within this part.
@@ -99,7 +101,8 @@ def kind_of(free: Free, variation: Variation) -> tuple[str, Steady]:
         return "instant", at_rest
     if rests(point):
         return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
-    for candidate in _candidates(point):
+    # What starts to move from rest does not go on as it is.
+    for candidate in _candidates(point) if _scales(point)[1] > 0 else ():
         if _stays(free, variation, candidate):
             return "steady motion", candidate
     return "instant", at_rest
@@ -128,7 +131,18 @@ def rests(point: Point) -> bool:
     """Return whether nothing moves and nothing accelerates."""
     loads, moving = _scales(point)
     size = max(np.abs(point.linear).max() / point.model.length, np.abs(point.angular).max())
-    return bool(moving <= AT_REST * loads or moving <= 0) and bool(size <= AT_REST * loads**2)
+    if not (moving <= AT_REST * loads or moving <= 0):
+        return False
+    return bool(size <= AT_REST * loads**2) or bool(size <= ROUND_OFF * _stiffness(point))
+
+
+def _stiffness(point: Point) -> float:
+    """How accelerations, 1/s^2 over the length of the system, change with poses, over that length: for some change."""
+    directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
+    directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
+    directions.bodies[:, TURN] = rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
+    tangent = point.tangent(directions)
+    return float(max(np.abs(tangent.linear).max() / point.model.length, np.abs(tangent.angular).max()))
 
 
 def _changes_in_time(point: Point) -> bool:

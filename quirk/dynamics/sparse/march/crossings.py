@@ -383,7 +383,9 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             # it from ever being there.
             g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
             open_to = watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
-            open_to = open_to and (last or (watched.acts[e] != 0 and run.counts[RETAKEN] > 0))
+            # A quantity that is held at zero has a rate too, of round-off.
+            moves = -side * rate * (clock[T_NEW] - clock[T]) > noise(watched, e)
+            open_to = open_to and ((last and moves) or (watched.acts[e] != 0 and run.counts[RETAKEN] > 0))
             about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(watched, e)
             near = side * g <= noise(watched, e) or clock[T_NEW] - clock[T] <= ABOUT * together
             near = near or run.counts[MISSED] >= MOST_MISSED

@@ -108,12 +108,11 @@ class Found:
 def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
     """Return the forces (r,) in one case that are nearest to where it begins; directions of slip are noted in it.
 
-    By Newton's method, since loads of joints are norms, and directions those of w. Where sliding only begins, directions
-    of w change fast: steps are halved until what is missed gets less. None where no forces are found.
+    By Newton's method, since loads of joints are norms, and directions those of w. Where sliding only begins, these
+    change fast with z: steps are halved until what is missed gets less. None where no forces are found.
     """
-    W, q, grips = problem.W, problem.q, problem.grips
-    held, z = held_rows(W, grips, case), case.near
-    scale = np.sqrt(np.diag(W))
+    held, z = held_rows(problem.W, problem.grips, case), case.near
+    scale = np.sqrt(np.diag(problem.W))
     scale = np.where(scale > 0, scale, 1.0)
     # In units in which each row answers its own force by one; what is held twice is shared.
     units = np.where(held, 1 / scale, scale)
@@ -125,19 +124,19 @@ def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
             return None
         if not np.isfinite(step).all():
             return None
-        missed, whole = np.linalg.norm(units * rest), (z + step, *_equations(problem, case, z + step, held))
-        taken = whole
+        missed = np.linalg.norm(units * rest)
+        whole = tried = z + step, *_equations(problem, case, z + step, held)
         for part in HALVED:
-            if np.linalg.norm(units * taken[2]) <= (1.0 - DESCENT * part) * missed:
+            if np.linalg.norm(units * tried[2]) <= (1.0 - DESCENT * part) * missed:
                 break
-            taken = z + part * step, *_equations(problem, case, z + part * step, held)
+            tried = z + 0.5 * part * step, *_equations(problem, case, z + 0.5 * part * step, held)
         else:
-            taken = whole
-        z, J, rest, case.sliding = taken
+            tried = whole
+        z, J, rest, case.sliding = tried
         if np.abs(step * scale).max(initial=0.0) <= CONVERGED * np.abs(z * scale).max(initial=0.0):
             break
-    missed = np.abs((units * rest)[~held]).max(initial=0.0)
-    return z if missed <= AGREES * np.abs(z * scale).max(initial=0.0) else None
+    off = np.abs((units * rest)[~held]).max(initial=0.0)
+    return z if off <= AGREES * np.abs(z * scale).max(initial=0.0) else None
 
 
 def _equations(

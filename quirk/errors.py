@@ -39,7 +39,7 @@ class SeriesWarning(UserWarning):
 
 
 class SensitivityWarning(UserWarning):
-    """By a parameter there is no derivative behind a time, as the motion splits there."""
+    """By a parameter there is no derivative: behind a time at which the motion splits, or of joined results."""
 
 
 class SaveWarning(UserWarning):

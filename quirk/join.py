@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from .dynamics.turns import Turns
-from .errors import InputError
+from .errors import InputError, SensitivityWarning
 from .events import Event
 from .instants import Instants
 from .integrators import Statistics
@@ -41,7 +42,8 @@ def join(first: Result, *others: Result) -> Result:
     Returns
     -------
     Result
-        With the segments and events of all, the sum of their statistics, and the status of the last.
+        With the segments and events of all, the sum of their statistics, and the status of the last. Derivatives by
+        parameters are left out, since those of each run are by its own start; a `SensitivityWarning` says so.
 
     Raises
     ------
@@ -67,6 +69,13 @@ def join(first: Result, *others: Result) -> Result:
         _check_state(which, end.state_at(), result.state_at(0), first.model.length)
         segments += _from(taken, float(end.time[-1]))
         end = result
+    if any(result.sensitivities is not None or result.judged is not None for result in results):
+        warnings.warn(
+            "join: the joined result has no sensitivities and no gradient, as those of each run are by its own start: "
+            "read them from the single results",
+            SensitivityWarning,
+            stacklevel=2,
+        )
     statistics, events = Statistics(), [event for result in results for event in result.events]
     for result in results:
         _add(statistics, result.statistics)

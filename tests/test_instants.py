@@ -189,6 +189,16 @@ def test_runs_of_systems_that_are_alike_are_one(parts):
     assert whole.segments[-1].model is not again.segments[-1].model
 
 
+def test_derivatives_stay_with_single_runs():
+    system = chain()
+    first = quirk.simulate(system, 0.1, sensitivities=["gravity"])
+    second = quirk.simulate(system, 0.1, initial_state=first.state_at(), start=first.time[-1])
+    with pytest.warns(quirk.SensitivityWarning, match="join: the joined result has no sensitivities"):
+        whole = quirk.join(first, second)
+    with pytest.raises(InputError, match="has none"):
+        whole.sensitivity  # noqa: B018
+
+
 def test_runs_that_do_not_fit(parts):
     first, second = parts
     with pytest.raises(InputError, match=r"starts at t = 0 s.*start=before\.time"):

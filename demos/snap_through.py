@@ -18,8 +18,8 @@ REST = np.hypot(HALF, HEIGHT)  # m
 RATE, DURATION = 2.0, 10.0  # N/s and s
 
 
-def build(load: float | str = 0.0) -> quirk.System:
-    """Two bars between supports and a block on a rail, which a load pushes down; N, a number or a function of t."""
+def build(force: float | str = 0.0) -> quirk.System:
+    """Two bars between supports and a block on a rail, with a force along it; N, up, a number or a function of t."""
     block = quirk.Body.box("block", mass=1.0, size=[0.12, 0.12, 0.08], position=[0, 0, HEIGHT])
     rail = quirk.Prismatic("rail", quirk.GROUND, block, axis=[0, 0, 1], point=[0, 0, 0])
     bars = [
@@ -27,15 +27,15 @@ def build(load: float | str = 0.0) -> quirk.System:
                      rest_length=REST)
         for name, side in (("left bar", -1), ("right bar", 1))
     ]  # fmt: skip
-    return quirk.System([block, rail, *bars, quirk.Force("load", block, [0, 0, f"-({load})"])])
+    return quirk.System([block, rail, *bars, quirk.Force("load", block, [0, 0, force])])
 
 
 def run(out: Path) -> quirk.Result:
     """Follow the equilibria, load the truss until it has snapped; save a load-height diagram and an animation."""
-    path = quirk.equilibrium_path(build, 0.0, RATE * DURATION, step=0.1)
+    path = quirk.equilibrium_path(lambda load: build(-load), 0.0, RATE * DURATION, step=0.1)
     height = path.of("block.position.z")
     limit = path.values[path.turning[0]]
-    result = quirk.simulate(build(f"{RATE}*t"), DURATION, output=0.01, rtol=1e-9, atol=1e-12, progress=True)
+    result = quirk.simulate(build(f"-{RATE}*t"), DURATION, output=0.01, rtol=1e-9, atol=1e-12, progress=True)
     print(result.summary())
     print(f"limit load {limit:.6f} N at a height of {height[path.turning[0]]:.6f} m")
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from quirk.errors import InputError
+from quirk.forces import ForceElement
 from quirk.integrators import Breaks, Sampled
 from quirk.integrators.changes import IN_TIME, Values, located
 from quirk.integrators.step import Function
@@ -43,7 +44,7 @@ def asked_values(
     Their values are loads, derivatives of motions, and entries of b; nan where a function fails. `angles` gives the
     approximate angles of joints at a time, with whole turns.
     """
-    elements = [(element, rows) for element, rows in model.forces if element.of_user or element.motions]
+    elements = [(element, rows) for element, rows in model.forces if _asks(element)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
     relations = [placed.rows for placed in model.relations if placed.relation.of_user]
     if not elements and not motions and not relations:
@@ -67,6 +68,11 @@ def asked_values(
         return np.concatenate(parts)
 
     return values
+
+
+def _asks(element: ForceElement) -> bool:
+    """Whether a force element has a function of a user, or follows one."""
+    return element.of_user or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
 
 class Watch:

@@ -145,6 +145,15 @@ def test_rest_without_loads_and_a_start_from_rest(length):
     assert pendulum(1.3, length, angle=0.5).linearise().about == "instant"
 
 
+def test_a_ball_that_falls_beside_a_stiff_spring_is_not_at_rest():
+    """Round-off of the spring, of 1e14 N/m, is larger than gravity."""
+    held, falls = (quirk.Body.sphere(name, 1.0, 0.05, position=[x, 0, 0]) for name, x in (("held", 0), ("falls", 1)))
+    mount = quirk.Bushing("mount", quirk.GROUND, held, point=[0, 0, 0], stiffness=[1e14] * 3 + [1.0] * 3,
+                          damping=[1e8] * 3 + [1.0] * 3)  # fmt: skip
+    assert quirk.System([held, falls, mount], gravity=[0, 0, -G]).linearise().about == "instant"
+    assert quirk.System([held, falls, mount]).linearise().about == "equilibrium"
+
+
 def test_motions_of_drivers_are_inputs():
     """A pendulum on a cart that is moved: the hinge feels the cart's acceleration."""
     m, length = 0.6, 0.5

@@ -144,7 +144,7 @@ class Crossings:
             return
         energy = np.zeros(1)
         self._ask(ENERGY, t, y, energy)
-        self._noted.append((key, t, way, float(energy[0])))
+        self._noted.append((key, float(t), way, float(energy[0])))
 
     def _noise(self, e: int) -> float:
         """How far a quantity may be beyond zero by round-off."""

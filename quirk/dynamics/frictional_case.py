@@ -125,13 +125,10 @@ def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
         if not np.isfinite(step).all():
             return None
         missed = np.linalg.norm(units * rest)
-        whole = tried = z + step, *_equations(problem, case, z + step, held)
-        for part in HALVED:
+        for part in (*HALVED, 1.0):  # the whole step where none of them helps
+            tried = z + part * step, *_equations(problem, case, z + part * step, held)
             if np.linalg.norm(units * tried[2]) <= (1.0 - DESCENT * part) * missed:
                 break
-            tried = z + 0.5 * part * step, *_equations(problem, case, z + 0.5 * part * step, held)
-        else:
-            tried = whole
         z, J, rest, case.sliding = tried
         if np.abs(step * scale).max(initial=0.0) <= CONVERGED * np.abs(z * scale).max(initial=0.0):
             break

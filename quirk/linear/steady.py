@@ -22,7 +22,8 @@ from .point import Point, Variation
 
 # Accelerations below this part of those that loads alone would give are round-off, or of a state given in few digits.
 AT_REST = 1e-7
-# Where springs without a load are all that acts, those that poses would give that differ by this part are round-off.
+# So are those of a body below this part of what it would get if poses differed by the size of the system, or a radian:
+# where springs carry no load there are no loads to compare with.
 ROUND_OFF = 1e-13
 # A motion is steady if velocities and accelerations fit within this part of them,
 FITS = 1e-7
@@ -130,19 +131,24 @@ def _scales(point: Point) -> tuple[float, float]:
 def rests(point: Point) -> bool:
     """Return whether nothing moves and nothing accelerates."""
     loads, moving = _scales(point)
-    size = max(np.abs(point.linear).max() / point.model.length, np.abs(point.angular).max())
     if not (moving <= AT_REST * loads or moving <= 0):
         return False
-    return bool(size <= AT_REST * loads**2) or bool(size <= ROUND_OFF * _stiffness(point))
+    size, nothing = _sizes(point, point.linear, point.angular), AT_REST * loads**2
+    return bool((size <= nothing).all() or (size <= nothing + ROUND_OFF * _stiffness(point)).all())
 
 
-def _stiffness(point: Point) -> float:
-    """How accelerations, 1/s^2 over the length of the system, change with poses, over that length: for some change."""
+def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+    """Sizes (2, n), 1/s^2, of accelerations (n, 3): linear ones over the size of the system, and angular ones."""
+    return np.stack([np.linalg.norm(linear, axis=1) / point.model.length, np.linalg.norm(angular, axis=1)])
+
+
+def _stiffness(point: Point) -> np.ndarray:
+    """Changes (2, n), 1/s^2, of accelerations if bodies move by some part of the system's size and of a radian."""
     directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
     directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
     directions.bodies[:, TURN] = rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
     tangent = point.tangent(directions)
-    return float(max(np.abs(tangent.linear).max() / point.model.length, np.abs(tangent.angular).max()))
+    return _sizes(point, tangent.linear[0], tangent.angular[0])
 
 
 def _changes_in_time(point: Point) -> bool:

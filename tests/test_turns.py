@@ -6,7 +6,7 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, Motion
-from quirk.dynamics.counting import FARTHEST, by_cubic, by_rates, passed
+from quirk.dynamics.counting import FARTHEST, by_cubic, by_rates, on_one_side, passed
 
 RUNS = [{}, {"solver": "dense"}, {"method": "Radau"}, {"method": "LSODA"}, {"method": "RK4", "step": 2e-3}]
 RUN_NAMES = ["compiled", "dense", "Radau", "LSODA", "RK4"]
@@ -335,6 +335,23 @@ class TestCounting:
             q = passed(0, *u[:2], 1.0)
             begin = by_cubic(q, 0, u, v, u_new, v, 1.0)
             assert begin - q == (-1 if turned < 0 else 1)
+
+    def test_a_curve_on_one_side_is_counted_from_its_ends(self):
+        rng, short = np.random.default_rng(4), 0
+        for case in range(400):
+            u, u_new = rng.normal(size=2), rng.normal(size=2)
+            v, v_new = rng.normal(size=2) * 3 * rng.random(), rng.normal(size=2) * 3 * rng.random()
+            short += on_one_side(*u, *v, *u_new, *v_new)
+            s = np.linspace(0, 1, 4001)[:, None]
+            curve = u * (1 - s) ** 2 * (1 + 2 * s) + u_new * s**2 * (3 - 2 * s)
+            curve += v * s * (1 - s) ** 2 - v_new * s**2 * (1 - s)
+            if np.linalg.norm(curve, axis=1).min() < 0.05:
+                continue  # so short that points of the cubic may pass the origin on its other side
+            angle = np.unwrap(np.arctan2(curve[:, 1], curve[:, 0]))
+            start, end = (int(np.floor(x / (np.pi / 2))) for x in angle[[0, -1]])
+            found = by_cubic(start, 0, (*u, 0, 0), (*v, 0, 0), (*u_new, 0, 0), (*v_new, 0, 0), 1.0)
+            assert found == end, f"case {case}"
+        assert 50 < short < 350
 
 
 class TestStates:

@@ -213,6 +213,8 @@ def count_through(
 def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
     """Return the quadrant of entries a and a + 1 at the end of a cubic that starts in q, with ends u and rates v."""
     b, x_last, y_last = a + 1, u[a], u[a + 1]
+    if on_one_side(u[a], u[b], h * v[a], h * v[b], u_new[a], u_new[b], h * v_new[a], h * v_new[b]):
+        return passed(q, u_new[a], u_new[b], x_last * u_new[b] - y_last * u_new[a])
     for n in range(1, POINTS + 1):
         s = n / POINTS
         to, out, back = s * s * (3.0 - 2.0 * s), h * s * (1.0 - s) * (1.0 - s), -h * s * s * (1.0 - s)
@@ -221,6 +223,24 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
         q = passed(q, x, y, x_last * y - y_last * x)
         x_last, y_last = x, y
     return q
+
+
+@shared
+def on_one_side(
+    x: float, y: float, dx: float, dy: float, x_new: float, y_new: float, dx_new: float, dy_new: float
+) -> bool:
+    """Whether a cubic with these ends and rates stays on one side of a line through the origin.
+
+    It lies within the polygon of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3). Its
+    direction then turns by less than half a turn, as directions at both ends say.
+    """
+    mid_x, mid_y = x + x_new, y + y_new
+    return (
+        x * mid_x + y * mid_y > 0.0
+        and x_new * mid_x + y_new * mid_y > 0.0
+        and (x + dx / 3.0) * mid_x + (y + dy / 3.0) * mid_y > 0.0
+        and (x_new - dx_new / 3.0) * mid_x + (y_new - dy_new / 3.0) * mid_y > 0.0
+    )
 
 
 @shared

@@ -275,7 +275,8 @@ class System:
             As of `linearise`. Default: the initial state.
         t : s
         count : int, optional
-            So many modes of least absolute value alone, found by sparse matrices, for large systems. Default: all.
+            So many modes of least absolute value alone, found by sparse matrices, for large systems at rest or in a
+            steady motion. Default: all.
         """
         from .linear.modes import modes
 

@@ -239,9 +239,40 @@ def test_root_locus_of_the_bicycle(tmp_path):
         quirk.root_locus(lambda value: None, [1.0])
 
 
-def test_few_modes_ask_for_rest():
-    with pytest.raises(quirk.InputError, match="the state moves"):
-        top(50.0).modes(count=1)
+def carousel(arms, turning=2.0, spin=30.0):
+    """Arms that a turning hub carries on balls and springs, with a spinning rotor at the end of each."""
+    omega = np.array([0, 0, turning])
+    hub = quirk.Body("hub", 5.0, [2, 2, 3], angular_velocity=omega)
+    parts = [hub, quirk.Revolute("axle", quirk.GROUND, hub, point=[0, 0, 0], axis=[0, 0, 1])]
+    for k in range(arms):
+        angle = 2 * np.pi * k / arms
+        out, turn = np.array([np.cos(angle), np.sin(angle), 0]), rotation.exp(np.array([0, 0, angle]))
+        arm = quirk.Body(f"arm {k}", 1.0 + 0.1 * k, [0.02, 0.2, 0.21], position=1.5 * out, orientation=turn,
+                         velocity=np.cross(omega, 1.5 * out), angular_velocity=omega)  # fmt: skip
+        rotor = quirk.Body(f"rotor {k}", 0.5, [0.03, 0.03, 0.05], position=2 * out, orientation=turn,
+                           velocity=np.cross(omega, 2 * out), angular_velocity=[0, 0, turning + spin])  # fmt: skip
+        root = quirk.Spherical(f"root {k}", hub, arm, point=out)
+        spring = quirk.Bushing(f"spring {k}", hub, arm, point=out, stiffness=[0, 0, 0, 5, 5, 5],
+                               damping=[0, 0, 0, 0.05, 0.05, 0.05])  # fmt: skip
+        parts += [arm, rotor, root, spring, quirk.Revolute(f"bearing {k}", arm, rotor, point=2 * out, axis=[0, 0, 1])]
+    return quirk.System(parts)
+
+
+def test_few_modes_of_a_steady_motion():
+    system = carousel(8)
+    every, few = system.modes(), system.modes(count=20)
+    assert every.about == few.about == "steady motion"
+    moving, found = (of.eigenvalues[np.abs(of.eigenvalues) > 1e-3] for of in (every, few))
+    assert 4 < len(found) < len(moving)
+    np.testing.assert_allclose(found, moving[: len(found)], atol=1e-9)
+    assert np.abs(few.eigenvalues[: len(few) - len(found)]).max() < 1e-6  # the hub and rotors turn anywhere
+
+
+def test_few_modes_ask_for_rest_or_a_steady_motion():
+    tumbling = quirk.Body("tumbling", 1.0, [0.1, 0.2, 0.25], angular_velocity=[1, 1, 1])
+    others = [quirk.Body(f"other {k}", 1.0, [0.1, 0.1, 0.1]) for k in range(3)]
+    with pytest.raises(quirk.InputError, match="does not go on as it is"):
+        quirk.System([tumbling, *others]).modes(count=1)
 
 
 def test_internal_variables_are_part_of_modes():

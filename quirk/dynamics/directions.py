@@ -57,3 +57,15 @@ class Directions:
             inertia=np.zeros((n, 3, 3, count)),
             gravity=np.zeros((3, count)),
         )
+
+    @classmethod
+    def of_shapes(cls, model: Model, shapes: np.ndarray, internal: np.ndarray) -> Directions:
+        """Return the real parts of k complex changes, then the imaginary ones: 2 k directions.
+
+        `shapes` (k, n, 12) are of the bodies, `internal` (k, s) of the internal variables.
+        """
+        found = cls.none(model, 2 * len(shapes))
+        moved, inside = np.moveaxis(shapes, 0, -1), internal.T
+        found.bodies[:] = np.concatenate([moved.real, moved.imag], axis=-1)
+        found.internal[: len(inside)] = np.concatenate([inside.real, inside.imag], axis=-1)
+        return found

@@ -120,10 +120,7 @@ class Modes:
     @cached_property
     def _changes(self) -> Changes:
         """Changes of the motion with the real parts of all shapes, and with the imaginary ones."""
-        directions = Directions.none(self._point.model, 2 * len(self))
-        moved, inside = np.moveaxis(self.shapes, 0, -1), self.internal.T
-        directions.bodies[:] = np.concatenate([moved.real, moved.imag], axis=-1)
-        directions.internal[: len(inside)] = np.concatenate([inside.real, inside.imag], axis=-1)
+        directions = Directions.of_shapes(self._point.model, self.shapes, self.internal)
         return Changes(self._point, self._point.variation(directions))
 
 
@@ -133,8 +130,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
         count = validate.whole("System.modes", "count", count)
     found = None if count is None else sparse_modes(system, state, t, count)
     if found is not None:
-        values, shapes, inside = found
-        about = "equilibrium"
+        (values, shapes, inside), about = found
     else:
         linear = linearise(system, state, t)
         values, vectors = eigenvectors(linear.A)

@@ -4,8 +4,9 @@ Small motions are the pencil s E y = F y over poses, velocities, internal variab
 
     dq' = dv,   dv' = (accelerations while multipliers stay) z + M^-1 A^T dlambda,   0 = dPhi,
 
-with the rows that are independent. Nothing is eliminated, so F - sigma E is as sparse as the system, and is factorised
-once. Multipliers and rows give infinite eigenvalues, which the inverse maps to zero.
+with the rows that are independent, in axes that take part in a steady motion (`quirk.linear.steady`). Nothing is
+eliminated, so F - sigma E is as sparse as the system, and is factorised once. Multipliers and rows give infinite
+eigenvalues, which the inverse maps to zero.
 """
 
 from __future__ import annotations
@@ -14,44 +15,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk.dynamics.directions import FREEDOMS
+from quirk import rotation
+from quirk.dynamics.directions import FREEDOMS, SHIFT, TURN, VELOCITY, Directions
 from quirk.dynamics.metric import inverse_root
 from quirk.errors import InputError
 from quirk.state import State
 
 from .local import Local
 from .point import Point
-from .steady import rests
+from .steady import Steady, frames, rests
 
 if TYPE_CHECKING:
     from quirk.system import System
 
 # The shift over the rate of what is stiff on the average, as if it were so much slower as a whole.
-SHIFT = 1e-3
+SHIFT_RATE = 1e-3
+# Modes of a steady motion are those of the motion later, too, to this part of the fastest rate.
+SAME = 1e-6
+
+# Eigenvalues (k,), shapes (k, n, 12) and internal variables (k, variables).
+Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def sparse_modes(
-    system: System, state: State, t: float, count: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return so many modes of least |s| or a few more: eigenvalues (k,), shapes (k, n, 12) and internal variables.
+def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Found, str] | None:
+    """Return so many modes of least |s| or a few more, and whether they are about an "equilibrium" or "steady motion".
 
     None where there are hardly more modes than that, and all of them are found as easily.
     """
-    from scipy.sparse.linalg import LinearOperator, eigs, splu
-
     point = Point(system, state, t)
-    if not rests(point):
-        raise InputError(
-            "System.modes: count is for equilibria, and here the state moves or accelerates: leave count out for all "
-            "modes, or start from system.equilibrium()"
-        )
     wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal
     if wanted >= finite:
         return None
     local = Local.at(point)
-    E, F = pencil(point, local)
+    if rests(point):
+        return _slowest(point, local, Steady.none(point.bodies), wanted), "equilibrium"
+    for steady, later, tau in frames(point):
+        found = _slowest(point, local, steady, wanted)
+        if _same(found, steady, later, tau, _rate(local)):
+            return found, "steady motion"
+    raise InputError(
+        "System.modes: count is for equilibria and steady motions, and this state does not go on as it is: "
+        "leave count out for all modes, or start from system.equilibrium()"
+    )
+
+
+def _slowest(point: Point, local: Local, steady: Steady, wanted: int) -> Found:
+    """Return all but two of so many eigenvalues near zero, with their vectors."""
+    from scipy.sparse.linalg import LinearOperator, eigs, splu
+
+    E, F = pencil(point, local, steady)
     size = E.shape[0]
-    sigma = SHIFT * _rate(local)
+    sigma = SHIFT_RATE * _rate(local)
     factors = splu((F - sigma * E).tocsc())
 
     def inverse(y: np.ndarray) -> np.ndarray:
@@ -68,7 +82,22 @@ def sparse_modes(
     return values[nearest], shapes[nearest], inside[nearest]
 
 
-def pencil(point: Point, local: Local) -> tuple[Any, Any]:
+def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
+    """Whether modes, carried along, are modes at a point some time tau later, where rates are of this size, 1/s."""
+    values, shapes, inside = found
+    moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
+    goes_on = steady.seen(later.variation(moved)).bodies
+    x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
+    rate = max(rate, float(np.abs(values).max()))
+    # Lengths in those of the system, and times in those of the rate.
+    units = np.ones((FREEDOMS, 1))
+    units[SHIFT] = units[VELOCITY] = 1.0 / later.model.length
+    units[6:] /= rate
+    missing, size = (np.abs(units * of).max(axis=(0, 1)) for of in (rates - values * x, x))
+    return bool((missing <= SAME * rate * size).all())
+
+
+def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
     """Return E and F, sparse, over (bodies (12 n), internal variables (k), multipliers of the rows that are kept)."""
     from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array
 
@@ -86,7 +115,7 @@ def pencil(point: Point, local: Local) -> tuple[Any, Any]:
                for m, J in zip(point.model.mass, inverse, strict=True)]  # fmt: skip
     pushes = block_diag(by_body, format="csr") @ A.T
     spread = coo_array((np.ones(6 * n), (velocity, np.arange(6 * n))), (size, 6 * n)).tocsr()
-    F = spread @ local.accelerations + _kinematic(point, size)
+    F = spread @ local.accelerations + _kinematic(point, steady, size)
     if k:
         inside = coo_array((np.ones(k), (FREEDOMS * n + np.arange(k), np.arange(k))), (size, k)).tocsr()
         F = F + inside @ local.rates
@@ -98,12 +127,16 @@ def pencil(point: Point, local: Local) -> tuple[Any, Any]:
     return E, pencils
 
 
-def _kinematic(point: Point, size: int) -> Any:
-    """How poses go on with velocities."""
+def _kinematic(point: Point, steady: Steady, size: int) -> Any:
+    """How poses go on with velocities, and all with the turning of axes of a steady motion."""
     from scipy.sparse import csr_array
 
-    poses = (FREEDOMS * np.arange(point.bodies)[:, None] + np.arange(6)).ravel()
-    return csr_array((np.ones(len(poses)), (poses, poses + 6)), (size, size))
+    blocks = np.zeros((point.bodies, FREEDOMS, FREEDOMS))
+    blocks[:, range(6), range(6, 12)] = 1.0
+    blocks[:, TURN, TURN] = -rotation.skew(point.state.angular_velocity)
+    blocks -= steady.carried(np.broadcast_to(np.eye(FREEDOMS), blocks.shape))
+    body, row, column = np.nonzero(blocks)
+    return csr_array((blocks[body, row, column], (FREEDOMS * body + row, FREEDOMS * body + column)), (size, size))
 
 
 def _of_velocities(point: Point) -> np.ndarray:

@@ -7,6 +7,7 @@ the rate of changes z that are carried along.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,15 +99,21 @@ def kind_of(free: Free, variation: Variation) -> tuple[str, Steady]:
     """
     point = free.point
     at_rest = Steady.none(point.bodies)
-    if not np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * np.append(_internal_size(point), 1.0).max():
+    if not _internal_rests(point):
         return "instant", at_rest
     if rests(point):
         return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
     # What starts to move from rest does not go on as it is.
-    for candidate in _candidates(point) if _scales(point)[1] > 0 else ():
-        if _stays(free, variation, candidate):
+    for candidate, later, tau in frames(point):
+        if _stays(free, variation, candidate, later, tau):
             return "steady motion", candidate
     return "instant", at_rest
+
+
+def _internal_rests(point: Point) -> bool:
+    """Whether internal variables stay as they are."""
+    size = np.append(_internal_size(point), 1.0).max()
+    return bool(np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * size)
 
 
 def _internal_size(point: Point) -> np.ndarray:
@@ -197,9 +204,21 @@ def _candidates(point: Point) -> list[Steady]:
     return found if null.size else found[:1]
 
 
-def _stays(free: Free, variation: Variation, steady: Steady) -> bool:
-    """Whether all is the same after some time of a motion: accelerations, constraints, and small motions."""
-    point = free.point
+def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
+    """Yield the rigid motions and spins of which a moving state has the velocities and accelerations, now and later.
+
+    With each the point a time tau later, and tau, s. Whether small motions are the same there is not looked at.
+    """
+    if not _scales(point)[1] > 0 or not _internal_rests(point):
+        return
+    for steady in _candidates(point):
+        found = _later(point, steady)
+        if found is not None:
+            yield steady, *found
+
+
+def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
+    """Return where a motion leads after some time, and this time, s; None if all is not the same there."""
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
     )
@@ -207,15 +226,18 @@ def _stays(free: Free, variation: Variation, steady: Steady) -> bool:
     try:
         later = Point(point.system, state, point.t + tau)
     except InconsistentStateError:
-        return False
+        return None
     R = rotation.matrix(rotation.exp(steady.turning * tau))
     back = rotation.matrix(rotation.exp(steady.spin * tau))
-    loads, moving = _scales(point)
-    scale = max(loads, moving) ** 2
     missing = np.abs(later.linear - point.linear @ R.T).max() / point.model.length
     missing = max(missing, np.abs(later.angular - np.einsum("nji,nj->ni", back, point.angular)).max())
-    if not missing <= FITS * scale:
-        return False
+    return (later, tau) if missing <= FITS * max(_scales(point)) ** 2 else None
+
+
+def _stays(free: Free, variation: Variation, steady: Steady, later: Point, tau: float) -> bool:
+    """Whether small motions are the same at a point some time later."""
+    point = free.point
+    scale = max(_scales(point)) ** 2
     there, moved = Free.at(later), steady.carried_later(variation.directions, tau)
     same = there.coordinates(moved.bodies, moved.internal[: point.internal])
     if same.shape[0] != same.shape[1] or np.abs(same.T @ same - np.eye(len(same))).max(initial=0.0) > SAME:

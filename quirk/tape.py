@@ -73,9 +73,14 @@ class Tape:
         return Recorded(self, self._known[key])
 
     def operation(self, code: int, *operands: Any) -> Recorded:
-        """Append an operation on numbers, unless it is there; returns its result."""
-        places = tuple(self.place(x) for x in operands)
-        if code in (ADD, MULTIPLY, EQUAL):
+        """Append an operation on numbers, unless it is there; returns its result.
+
+        Sums, products and quotients are of numbers without their signs, so that those that differ in sign are one.
+        """
+        places, negative = tuple(self.place(x) for x in operands), False
+        if code in (ADD, SUBTRACT, MULTIPLY, DIVIDE):
+            code, places, negative = self._without_signs(code, *places)
+        elif code == EQUAL:
             places = tuple(sorted(places))
         still = all(self.steady[place] for place in places)
         if code == MULTIPLY and not still:
@@ -84,7 +89,27 @@ class Tape:
                 code, places = SCALE, (b, a) if self.steady[a] else (a, b)
             elif a == b:
                 code, places = SQUARE, (a,)
-        return self._line((code, *places), still or code in STEPWISE)
+        found = self._line((code, *places), still or code in STEPWISE)
+        return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
+
+    def _without_signs(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
+        """Return an operation on two lines as one on lines without signs, and whether its negative is meant."""
+        (a, minus_a), (b, minus_b) = self._without_sign(a), self._without_sign(b)
+        if code == DIVIDE:
+            return DIVIDE, (a, b), minus_a != minus_b
+        if code == MULTIPLY:
+            return MULTIPLY, (min(a, b), max(a, b)), minus_a != minus_b
+        minus_b = minus_b != (code == SUBTRACT)
+        kind = ADD if minus_a == minus_b else SUBTRACT
+        return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
+
+    def _without_sign(self, place: int) -> tuple[int, bool]:
+        """Return the line of which one is the negative, and whether it is; else the line itself."""
+        if place in self.constants:
+            negative = self.constants[place] < 0
+            return (self.constant(-self.constants[place]).place if negative else place), negative
+        code, *operands = self.lines[place]
+        return (operands[0], True) if code == NEGATE else (place, False)
 
     def pair(self, name: str, x: Any) -> Recorded:
         """Append two operations that need each other, unless they are there; returns the one of this name."""

@@ -154,7 +154,7 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
         while stack:
             branch.append(stack.pop())
             stack += children[branch[-1]]
-        places += reversed(branch)
+        places += sorted(branch)
     places += [k for k in range(count) if size[k] > TOGETHER]
     return [order[k] for k in places], [later[k] for k in places]
 

@@ -7,12 +7,20 @@ import os
 import subprocess
 import sys
 import time
+from typing import Any
+
+import numpy as np
 
 from quirk.errors import QuirkError
 
-# What needs the kernels: each in a process of its own. What several of them need, one compiles and the others await.
-WORK = ("runs", "kinematics", "events", "stiff runs with events", "rows")
-START = "import sys; from quirk.commands.compile import need; need(sys.argv[1])"
+# What needs the kernels. Each process does several, since what is in many of them is done once in a process; an entry
+# that several processes need is compiled by one, and the others await it.
+WORK = (
+    "runs", "sensitivities", "sensitivities of stiff runs", "stiff runs with events", "gradients", "kinematics",
+    "runs by Taylor series with events", "stiff runs by Rodas5P with events", "events", "stiff runs",
+    "runs by Taylor series", "rows", "stiff runs by Rodas5P", "runs by SciPy with events",
+)  # fmt: skip
+START = "import sys; from quirk.commands.compile import need; [need(work) for work in sys.argv[1:]]"
 
 
 def command(options: argparse.Namespace) -> str:
@@ -25,18 +33,17 @@ def command(options: argparse.Namespace) -> str:
     count = os.cpu_count() or 1
     if options.workers is not None:
         count = validate.whole("compile", "--workers", options.workers)
-    began, waiting = time.perf_counter(), list(WORK)
-    running: dict[str, subprocess.Popen[bytes]] = {}
+    began, shares = time.perf_counter(), [WORK[k::count] for k in range(min(count, len(WORK)))]
+    running: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < count:
-                work = waiting.pop(0)
-                running[work] = subprocess.Popen([sys.executable, "-c", START, work])
-            for work, process in list(running.items()):
+        for share in shares:
+            running[share] = subprocess.Popen([sys.executable, "-c", START, *share])
+        while running:
+            for share, process in list(running.items()):
                 if process.poll() is not None:
-                    del running[work]
+                    del running[share]
                     if process.returncode:
-                        raise QuirkError(f"compiling what {work} need has failed; see above")
+                        raise QuirkError(f"compiling what {', '.join(share)} need has failed; see above")
             time.sleep(0.05)
     finally:
         for process in running.values():
@@ -52,15 +59,34 @@ def need(work: str) -> None:
     rod = quirk.Body.box("rod", mass=1.0, size=[1.0, 0.05, 0.05], position=[0.5, 0, 0])
     hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
     system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
-    if work == "runs":
-        quirk.simulate(system, 0.01, output=0.01)
-    elif work in ("events", "stiff runs with events"):
-        method = "Vern9" if work == "events" else "Radau"
-        level = quirk.Event("level", "hinge.rotation", action="record")
-        quirk.simulate(system, 0.01, output=0.01, method=method, events=[level])
-    elif work == "kinematics":
+    if work == "kinematics":
         drive = quirk.Drive("drive", hinge, quirk.Motion.constant_rate(1.0))
         motion = quirk.kinematics(system.with_parts(drive), [0.0, 0.01])
         motion["rod"].jerk  # noqa: B018
-    else:
+    elif work == "rows":
         system.acceleration(system.initial_state(), solver="dense")
+    else:
+        quirk.simulate(system, 0.01, output=0.01, **_options(work))
+
+
+def _options(work: str) -> dict[str, Any]:
+    """Options of a run that needs these kernels."""
+    import quirk
+
+    found: dict[str, Any] = {}
+    if "stiff" in work:
+        found["method"] = "Rodas5P" if "Rodas5P" in work else "RadauIIA9"
+    if "Taylor" in work or "SciPy" in work:
+        found["method"] = "Taylor" if "Taylor" in work else "Radau"
+    if "events" in work:
+        found["events"] = [quirk.Event("level", "hinge.rotation", action="record")]
+    if "sensitivities" in work:
+        found["sensitivities"] = ["gravity"]
+    if "gradients" in work:
+        found |= {"sensitivities": ["gravity"], "objective": quirk.Objective(["rod.position.z"], _sum)}
+    return found
+
+
+def _sum(values: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the sum of quantities, and its derivatives."""
+    return float(values.sum()), np.ones_like(values)

@@ -1,6 +1,7 @@
 """Settings for all tests."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -8,6 +9,9 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Pictures are drawn to files.
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Started in the background of a shell, tests ignore Ctrl-C, which some of them send to themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Reference motions and published problems are shared with the benchmarks, beside this folder. Last, so that an installed
 # quirk goes before the checkout's.
 sys.path.append(str(Path(__file__).parents[1]))

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quirk.lanes import WIDTH
+
 from ...layout import Slots
 from ...model import Model, PlacedRelation
-from ..implicit.tables import BLOCK, Blocks, Coupling
+from ..implicit.tables import Blocks, Coupling
 from .ordering import MOST_JOINTS, branches, gathered, minimum_degree
 
 
@@ -52,30 +54,32 @@ def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
 def _coupling(
     place: np.ndarray, order: Sequence[int], later: Sequence[set[int]], sizes: np.ndarray
 ) -> tuple[Coupling, dict[tuple[int, int], int], int]:
-    """Lay out the blocks: at[row, column] is the first number of the block of two nodes, by their places."""
-    N = len(order)
+    """Lay out the blocks: at[row, column] is the first number of the block of two nodes, by their places.
+
+    A block has eight numbers for each of its rows. Blocks of a node lie together, in the order of elimination, so that
+    memory is read in a row.
+    """
+    size = sizes[order] if len(order) else np.zeros(0, dtype=np.int64)
     neighbours = [sorted(int(place[other]) for other in others) for others in later]
-    at = {(k, k): BLOCK * k for k in range(N)}
-    numbers, column, upper, lower = BLOCK * N, [], [], []
+    at: dict[tuple[int, int], int] = {}
+    numbers = 0
     for k, others in enumerate(neighbours):
-        for other in others:
-            at[k, other], at[other, k] = numbers, numbers + BLOCK
-            column.append(other)
-            upper.append(numbers)
-            lower.append(numbers + BLOCK)
-            numbers += 2 * BLOCK
+        for row, column in [(k, k), *((k, other) for other in others), *((other, k) for other in others)]:
+            at[row, column] = numbers
+            numbers += WIDTH * int(size[row])
+    pairs = [(k, other) for k, others in enumerate(neighbours) for other in others]
     target = [at[i, j] for others in neighbours for i in others for j in others]
 
     def integers(x: Sequence[int]) -> np.ndarray:
         return np.array(x, dtype=np.int64)
 
     coupling = Coupling(
-        size=sizes[order] if N else integers([]),
+        size=size,
         first=integers([0, *np.cumsum([len(others) for others in neighbours])]),
-        column=integers(column),
-        upper=integers(upper),
-        lower=integers(lower),
-        diagonal=BLOCK * np.arange(N, dtype=np.int64),
+        column=integers([other for _, other in pairs]),
+        upper=integers([at[pair] for pair in pairs]),
+        lower=integers([at[other, k] for k, other in pairs]),
+        diagonal=integers([at[k, k] for k in range(len(order))]),
         target=integers(target),
     )
     return coupling, at, numbers

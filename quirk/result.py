@@ -141,6 +141,11 @@ class Result:
     @property
     def sensitivity(self) -> Sensitivities:
         """Derivatives of the run by parameters, by those that `simulate` was given; see `quirk.sensitivity.found`."""
+        if self.sensitivities is None and self.judged is not None:
+            raise InputError(
+                "Result: sensitivity: a run with objective= has the gradient of the objective alone, .gradient: leave "
+                "objective= out for sensitivities"
+            )
         if self.sensitivities is None:
             raise InputError(
                 'Result: sensitivity: the run has none: name parameters, simulate(..., sensitivities=[("rod", "mass")])'

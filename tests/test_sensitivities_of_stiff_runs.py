@@ -153,3 +153,20 @@ def test_gradients_are_of_explicit_methods():
     with pytest.raises(quirk.InputError, match="gradients are computed along the steps"):
         quirk.simulate(pendulum(dict.fromkeys(PENDULUM, 0.0)), 0.1, method="auto", output=0.1, objective=objective,
                        sensitivities=["gravity"])  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["RadauIIA9", "Rodas5P"])
+def test_numbers_without_effect(method):
+    """Moments of inertia about axes about which nothing turns, and gravity across: round-off, which does not converge."""
+    rod = quirk.Body("rod", 1.2, [0.005, 0.1, 0.1], position=[0.5 * np.cos(0.3), 0, -0.5 * np.sin(0.3)],
+                     orientation=[np.cos(0.15), 0, np.sin(0.15), 0])  # fmt: skip
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    coil = quirk.TorsionSpring("coil", hinge, stiffness=4.0, damping=0.1)
+    system = quirk.System([rod, hinge, coil], gravity=GRAVITY)
+    keys = [("rod", "inertia"), "gravity"]
+    found, known = (
+        quirk.simulate(system, 1.0, method=m, output=0.5, rtol=1e-9, atol=1e-12, sensitivities=keys).sensitivity
+        for m in (method, "Vern9")
+    )
+    for key in keys:
+        np.testing.assert_allclose(found[key].of("hinge.angle"), known[key].of("hinge.angle"), atol=1e-7)

@@ -43,7 +43,7 @@ SHORTEST = 1e-6
 TURNED, MOST_TRIES = 1e-11, 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EquilibriumPath:
     """Equilibria over a parameter.
 
@@ -68,6 +68,10 @@ class EquilibriumPath:
         """Return a quantity such as "hinge.angle" or "hinge.force.x" along the path, (p,)."""
         pairs = zip(self._systems, self.states, strict=True)
         return np.array([linearise(s, e.copy(), 0.0, outputs=[name]).output_values[0] for s, e in pairs])
+
+    def __repr__(self) -> str:
+        first, last, turning = self.values[0], self.values[-1], len(self.turning)
+        return f"<EquilibriumPath: {len(self.values)} equilibria from {first:.6g} to {last:.6g}, {turning} turning>"
 
     def plot(self, name: str, **options: Any) -> Any:
         """Draw a quantity over the parameter, unstable parts dashed; `options` as of `Result.plot`."""

@@ -88,7 +88,9 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
         cure = f"there are: {listed}"
         if isinstance(given, Value):
             cure = "it is a function: add an element of the same kind beside it with the number 0 for the input"
-        raise InputError(f"{OWNER}: {element} has no number {chosen or 'that stands for it'!r} to vary; {cure}")
+        if chosen is None:
+            raise InputError(f"{OWNER}: {element} has several numbers to vary: name one with it; {cure}")
+        raise InputError(f"{OWNER}: {element} has no number {chosen!r} to vary; {cure}")
     first, shape = places[chosen]
     if shape == ():
         return [_law_input(title, number, first)]

@@ -16,7 +16,7 @@ from quirk.system import System
 from .linearisation import linearise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RootLocus:
     """Eigenvalues over a parameter.
 
@@ -28,6 +28,10 @@ class RootLocus:
 
     values: np.ndarray
     eigenvalues: np.ndarray
+
+    def __repr__(self) -> str:
+        first, last, (values, count) = self.values[0], self.values[-1], self.eigenvalues.shape
+        return f"<RootLocus: {count} eigenvalues at {values} values from {first:.6g} to {last:.6g}>"
 
     def plot(self, **options: Any) -> Any:
         """Draw the eigenvalues in the complex plane, coloured by the value; `options` as of `Result.plot`."""

@@ -77,8 +77,9 @@ def checked_parameters(
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
     if found and (solver != "sparse" or method not in methods):
         what = "simulate: objective: gradients" if judged else OWNER
+        kind = "explicit compiled" if judged else "compiled"
         raise InputError(
-            f"{what} are computed along the steps of compiled methods: use method= one of "
+            f"{what} are computed along the steps of {kind} methods: use method= one of "
             f"{', '.join(methods)}, and solver='sparse'; got method={method!r}, solver={solver!r}"
         )
     if found and checkpoint is not None:

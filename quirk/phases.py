@@ -15,7 +15,7 @@ from .dynamics.dense.watch import asked_values
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.flow import SparseFlow
 from .dynamics.sparse.host.run import CompiledRun, Pace
-from .dynamics.sparse.host.series import NoSeriesError, require_series
+from .dynamics.sparse.host.series import NoSeriesError, may_wake, require_series
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
 from .dynamics.sparse.march.run import Settings
@@ -113,12 +113,15 @@ class Phases:
         if self.compiled:
             switching = self.method == "auto"
             name = EXPLICIT if switching else self.method
+            settings = self.settings
             if name == TAYLOR:
                 method: Any = self._series(plant)
+                if isinstance(method, Taylor) and may_wake(plant.model):
+                    settings = settings._replace(max_step=min(settings.max_step, settings.gap))
             else:
                 method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             return CompiledRun(
-                self.solver_of(plant), method, self.settings, self.breaks, self.asked, self.statistics, guards,
+                self.solver_of(plant), method, settings, self.breaks, self.asked, self.statistics, guards,
                 RADAU_IIA9 if switching else None, self.trailing,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)

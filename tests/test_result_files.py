@@ -386,3 +386,13 @@ def test_gradients_are_kept(tmp_path):
     assert loaded.gradient.value == result.gradient.value and loaded.gradient.parameters == result.gradient.parameters
     for key in result.gradient:
         np.testing.assert_array_equal(loaded.gradient[key], result.gradient[key])
+
+
+def test_sensitivities_without_events_are_kept(tmp_path):
+    rod = quirk.Body("rod", 1.2, [0.1, 0.1, 0.005], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 0.2, output=0.1, sensitivities=[("rod", "mass")])
+    result.save(tmp_path / "run.nc")
+    back = Result.load(tmp_path / "run.nc")
+    np.testing.assert_array_equal(back.sensitivity.states, result.sensitivity.states)

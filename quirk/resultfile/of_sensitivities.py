@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -98,8 +99,8 @@ def _per(units: str) -> str:
 
 def _event_times(found: Sensitivities) -> np.ndarray:
     """Derivatives (number of events, D) of times of events."""
-    events = len(found.result.events)
-    return np.concatenate([found[key].event_times.reshape(events, -1) for key in found], axis=1)
+    times = [found[key].event_times for key in found]
+    return np.concatenate([x.reshape(len(x), math.prod(x.shape[1:])) for x in times], axis=1)
 
 
 def add_to_run(table: Table, result: Result) -> None:

@@ -15,6 +15,7 @@ from quirk.forces import Friction
 from quirk.lanes import WIDTH, aligned
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
+from quirk.tape import CHOOSE, STEPWISE
 
 from ...as_relations import as_relations
 from ...layout import KINEMATICS_SIZE, SPIN, Slots
@@ -76,6 +77,18 @@ def require_series(model: Model, orders: int) -> None:
         for motion in placed.relation.motions:
             _require_motion(f"{placed.owner}, motion", motion, orders)
         _tried(placed.owner, lambda placed=placed: _form_of(placed, False))
+
+
+def may_wake(model: Model) -> bool:
+    """Whether a load may come and go within a step without a trace in its series at both ends.
+
+    So may those that choose between cases, as springs that only pull do, and functions of a user.
+    """
+    for element, _ in model.forces:
+        form = law_form(element, element.layout(), False)
+        if form.of_user or any(line[0] == CHOOSE or line[0] in STEPWISE for line in form.tape.lines):
+            return True
+    return False
 
 
 def _require_motion(owner: str, motion: Motion, orders: int) -> None:

@@ -89,7 +89,7 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
         if isinstance(given, Value):
             cure = "it is a function: add an element of the same kind beside it with the number 0 for the input"
         if chosen is None:
-            raise InputError(f"{OWNER}: {element} has several numbers to vary: name one with it; {cure}")
+            raise InputError(f"{OWNER}: {element} has no one number that stands for it: name the number, too; {cure}")
         raise InputError(f"{OWNER}: {element} has no number {chosen!r} to vary; {cure}")
     first, shape = places[chosen]
     if shape == ():

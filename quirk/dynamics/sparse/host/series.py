@@ -82,13 +82,12 @@ def require_series(model: Model, orders: int) -> None:
 def may_wake(model: Model) -> bool:
     """Whether a load may come and go within a step without a trace in its series at both ends.
 
-    So may those that choose between cases, as springs that only pull do, and functions of a user.
+    So may those that choose between cases, as springs that only pull do, and functions of a user, of constraints too.
     """
-    for element, _ in model.forces:
-        form = law_form(element, element.layout(), False)
-        if form.of_user or any(line[0] == CHOOSE or line[0] in STEPWISE for line in form.tape.lines):
-            return True
-    return False
+    laws = [law_form(element, element.layout(), False) for element, _ in model.forces]
+    if any(line[0] == CHOOSE or line[0] in STEPWISE for form in laws for line in form.tape.lines):
+        return True
+    return any(form.of_user for form in (*laws, *(_form_of(placed, False) for placed in model.relations)))
 
 
 def _require_motion(owner: str, motion: Motion, orders: int) -> None:

@@ -260,3 +260,15 @@ def test_singular_states_are_refused():
             for k, x in enumerate((0.0, 1.0, 2.0, 1.0))]  # fmt: skip
     with pytest.raises(quirk.InputError, match="singular"):
         quirk.System([*bars, *pins]).linearise()
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_coordinates_that_change_by_round_off_alone_are_refused(scale):
+    """The height of a pendulum that hangs a hair beside the vertical says nothing about its angle."""
+    body = quirk.Body("bob", 1.0, np.full(3, 0.01 * scale**2), position=[6e-17 * scale, 0, -0.5 * scale])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, body, point=[0, 0, 0], axis=[0, 1, 0])
+    system = quirk.System([body, hinge], gravity=[0, 0, -9.81])
+    with pytest.raises(quirk.InputError, match=r'"bob.position.z" does not change'):
+        system.linearise(coordinates=["bob.position.z"])
+    by_angle, by_place = (system.linearise(coordinates=[name]) for name in ("hinge.angle", "bob.position.x"))
+    np.testing.assert_allclose(by_place.eigenvalues, by_angle.eigenvalues, rtol=1e-12, atol=1e-12)

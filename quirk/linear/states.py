@@ -54,7 +54,7 @@ class States:
         _require_coordinates(chosen)
         changes = _changes(chosen, Changes(point, point.variation(basis)))
         values, speeds = changes[:, 0], changes[:, 1]
-        _check_poses(point, chosen, values, p)
+        _check_poses(point, chosen, values, basis.bodies[:, :6, :p])
         rates = _independent(speeds[:, p : p + v], v)
         to_names = np.eye(free.size)
         to_names[:p], to_names[p : p + v] = values, speeds[rates]
@@ -128,14 +128,24 @@ def _require_coordinates(chosen: list[Named]) -> None:
             )
 
 
-def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, p: int) -> None:
-    """Raise InputError unless the coordinates (c, F) say all poses, each its own part."""
+def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: np.ndarray) -> None:
+    """Raise InputError unless the coordinates (c, F) say all poses, each its own part; bodies move by (n, 6, p)."""
+    p, length = moved.shape[2], float(point.model.length)
+    # The least that counts, whether the coordinate is told in m or rad: less is round-off of what does not move.
+    moved = moved * np.array([1.0, 1.0, 1.0, length, length, length])[:, None]
+    least = INDEPENDENT * min(1.0, 1.0 / length) * float(np.abs(moved).max(initial=0.0))
     for one, row in zip(chosen, values, strict=True):
         if not np.isfinite(row).all() or np.abs(row[p:]).max(initial=0.0) > INDEPENDENT * np.abs(row[:p]).max(
             initial=0.0
         ):
             raise InputError(f'{OWNER}: coordinates: "{one.name}" does not depend on poses alone, or not smoothly here')
     lengths = np.linalg.norm(values[:, :p], axis=1)
+    for one, size in zip(chosen, lengths, strict=True):
+        if size <= least:
+            raise InputError(
+                f'{OWNER}: coordinates: "{one.name}" does not change at this state, however the system moves; '
+                "name another, such as the angle of a joint that turns"
+            )
     scaled = values[:, :p] / np.where(lengths > 0, lengths, 1.0)[:, None]
     sizes = np.linalg.svd(scaled, compute_uv=False) if scaled.size else np.zeros(0)
     rank = int((sizes > INDEPENDENT).sum())

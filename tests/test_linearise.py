@@ -272,3 +272,14 @@ def test_coordinates_that_change_by_round_off_alone_are_refused(scale):
         system.linearise(coordinates=["bob.position.z"])
     by_angle, by_place = (system.linearise(coordinates=[name]) for name in ("hinge.angle", "bob.position.x"))
     np.testing.assert_allclose(by_place.eigenvalues, by_angle.eigenvalues, rtol=1e-12, atol=1e-12)
+
+
+def test_coordinates_of_heavy_bodies_count_beside_light_ones():
+    """In the mass metric a heavy body moves by little; the frequencies of two like pendulums are the same."""
+    parts = []
+    for name, mass, x in (("light", 1e-3, 0.0), ("heavy", 1e17, 2.0)):
+        bob = quirk.Body(name, mass, np.full(3, 0.01 * mass), position=[x, 0, -0.5])
+        parts += [bob, quirk.Revolute(f"hinge {name}", quirk.GROUND, bob, point=[x, 0, 0], axis=[0, 1, 0])]
+    system = quirk.System(parts, gravity=[0, 0, -9.81])
+    found = system.linearise(coordinates=["hinge light.angle", "hinge heavy.angle"]).eigenvalues
+    np.testing.assert_allclose(np.abs(found.imag), np.sqrt(9.81 * 0.5 / 0.26), rtol=1e-12)

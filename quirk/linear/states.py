@@ -17,7 +17,8 @@ from .outputs import Named, quantities, rows_of
 from .point import Point, Variation
 
 OWNER = "System.linearise"
-# Coordinates are dependent where the least singular value of their changes is below this part of the largest.
+# Coordinates are dependent where the least singular value of their changes, each of length 1, is below this; and what
+# changes by less than this part of what its bodies' motions could change it by is round-off.
 INDEPENDENT = 1e-8
 # Quantities whose rate has a name of its own.
 RATE_NAMES = {"angle": "angle_rate", "rotation": "angle_rate", "travel": "travel_rate", "translation": "travel_rate"}
@@ -130,23 +131,20 @@ def _require_coordinates(chosen: list[Named]) -> None:
 
 def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: np.ndarray) -> None:
     """Raise InputError unless the coordinates (c, F) say all poses, each its own part; bodies move by (n, 6, p)."""
-    p, length = moved.shape[2], float(point.model.length)
-    # The least that counts, whether the coordinate is told in m or rad: less is round-off of what does not move.
-    moved = moved * np.array([1.0, 1.0, 1.0, length, length, length])[:, None]
-    least = INDEPENDENT * min(1.0, 1.0 / length) * float(np.abs(moved).max(initial=0.0))
+    p = moved.shape[2]
     for one, row in zip(chosen, values, strict=True):
         if not np.isfinite(row).all() or np.abs(row[p:]).max(initial=0.0) > INDEPENDENT * np.abs(row[:p]).max(
             initial=0.0
         ):
             raise InputError(f'{OWNER}: coordinates: "{one.name}" does not depend on poses alone, or not smoothly here')
     lengths = np.linalg.norm(values[:, :p], axis=1)
-    for one, size in zip(chosen, lengths, strict=True):
-        if size <= least:
+    for one, size, most in zip(chosen, lengths, _most(point, chosen, moved), strict=True):
+        if size <= INDEPENDENT * most:
             raise InputError(
                 f'{OWNER}: coordinates: "{one.name}" does not change at this state, however the system moves; '
                 "name another, such as the angle of a joint that turns"
             )
-    scaled = values[:, :p] / np.where(lengths > 0, lengths, 1.0)[:, None]
+    scaled = values[:, :p] / lengths[:, None]
     sizes = np.linalg.svd(scaled, compute_uv=False) if scaled.size else np.zeros(0)
     rank = int((sizes > INDEPENDENT).sum())
     if rank < len(chosen):
@@ -160,6 +158,21 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
             f"{OWNER}: coordinates: {rank} do not say where all is: the system has {p} free coordinates; name "
             f"{p - rank} more, such as the angle of another joint, or leave coordinates out for an orthonormal basis"
         )
+
+
+def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
+    """By how much coordinates (c,) would change if their bodies moved as far as they do (n, 6, p), but the best way.
+
+    Translation and rotation of each body count apart, by the product of the gradient and the motion, so that neither
+    units nor other bodies play a part.
+    """
+    rows = sorted({row for one in chosen for row in rows_of(point, one.of) if row < len(moved)})  # type: ignore[arg-type]
+    alone = Directions.none(point.model, 6 * len(rows))
+    for k, row in enumerate(rows):
+        alone.bodies[row, :6, 6 * k : 6 * k + 6] = np.eye(6)
+    gradients = _changes(chosen, Changes(point, point.variation(alone)))[:, 0].reshape(len(chosen), 2 * len(rows), 3)
+    motions = np.linalg.norm(moved[rows].reshape(2 * len(rows), 3 * moved.shape[2]), axis=1)
+    return np.linalg.norm(gradients, axis=2) @ motions
 
 
 def _independent(rates: np.ndarray, count: int) -> list[int]:

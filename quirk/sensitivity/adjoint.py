@@ -18,12 +18,16 @@ from quirk.phases import Phases
 from quirk.result import Result
 from quirk.trail import Stretch
 
+from .abrupt import warn_of_jumps
 from .along import check_rows
 from .change import Change, as_changes, directions_of, motions_of, start_of
 from .judged import Judge
 from .parameters import Parameter
 
 OWNER = "simulate: objective"
+AT_JUMPS = (
+    "leave out objective=, place an Event whose quantity crosses its level right there, and take result.sensitivity"
+)
 
 
 class Gradient:
@@ -90,6 +94,7 @@ def gradient_of(
     sources, found = judge.pulled_back(slopes)
     if not stretch.steps:
         return Gradient(value, parameters, found + start @ sources.sum(axis=0))
+    warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, plant.model, back.solver.slots)
     steps, rows = _up_to_last(stretch.steps[0], segment.time, segment.flat[-1])
     by_start, along = back.along(steps, rows, sources, directions, motions, segment.angles[-1])
     return Gradient(value, parameters, found + along + start @ by_start)

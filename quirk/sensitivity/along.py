@@ -15,12 +15,15 @@ from quirk.phases import Phases
 from quirk.result import Result
 from quirk.trail import Stretch
 
+from .abrupt import warn_of_jumps
 from .change import Change, as_changes, as_motions, directions_of, motions_of, start_of
 from .found import Sensitivities
 from .jumps import Jump, times_of
 from .parameters import Parameter
 from .splits import warn_of_splits
 
+OWNER = "simulate: sensitivities"
+AT_JUMPS = "an Event whose quantity crosses its level right there completes them"
 # Of rows that follow from others: what they miss along a change, over the size of the change.
 CONTRADICTED = 1e-6
 
@@ -85,6 +88,7 @@ def _along(
             check_rows(stretch, course, at[:, 0], directions, changes)
         warn_of_splits(own, course, directions, motions, names)
         done = end
+    warn_of_jumps(OWNER, AT_JUMPS, steps, model, course.solver.slots)
     into[rows] = np.moveaxis(at[:, 1:], 0, 1)
     return now
 
@@ -114,7 +118,7 @@ def check_rows(
             row = int(missed.argmax())
             keys = list(changes[d].numbers)
             raise InputError(
-                f"simulate: sensitivities: with a change of {keys[0][1] if keys else 'the start'!r} redundant "
+                f"{OWNER}: with a change of {keys[0][1] if keys else 'the start'!r} redundant "
                 f"constraints contradict each other (row {model.labels[row]}): the mechanism cannot move so"
             )
 

@@ -22,6 +22,7 @@ from quirk.events.quantity import Gap, Quantity
 from quirk.linear.changes import Changes
 from quirk.linear.outputs import rows_of
 from quirk.linear.point import Point
+from quirk.state import STATE_SIZE
 from quirk.system import System
 from quirk.trail import Stretch
 
@@ -33,6 +34,9 @@ from .remade import explicit_changes, gap_changes
 OWNER = "simulate: sensitivities"
 # What happens at times that change by amounts that differ by more than this part of them does not happen at once.
 AT_ONCE = 1e-6
+# Loads on either side of an event are taken where bodies have moved by this part of the size of the system, or of a
+# turn, and by twice that, and are followed back by a straight line.
+ASIDE = 1e-9
 # Poses that jump by more than this part of the size of the system.
 MOVED = 1e-8
 
@@ -69,7 +73,10 @@ class Jump:
             self.later = self._when(point, bodies, internal, asked)
         same = np.array_equal(before.end, after.start)
         if same and before.plant is after.plant:
-            return now
+            if not asked:
+                return now
+            bodies, internal = self._past_loads(point, bodies, internal)
+            return as_changes(model, after.start, bodies, internal)
         flow = _flow(point)
         bodies = bodies + flow[..., None] * self.later
         internal[: point.internal] += point.internal_rates[:, None] * self.later
@@ -81,6 +88,27 @@ class Jump:
         bodies = bodies - _flow(point)[..., None] * self.later
         internal[: point.internal] -= point.internal_rates[:, None] * self.later
         return as_changes(model, after.start, bodies, internal)
+
+    def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return changes behind an event that changes nothing, but at which loads may jump with the state."""
+        model, y, flow = point.model, self._before.end, _flow(point)
+        speed = max(np.abs(flow[:, SHIFT]).max() / model.length, np.abs(flow[:, TURN]).max())
+        if not speed > 0.0:
+            return bodies, internal
+        sides = []
+        for way in (-1.0, 1.0):
+            found = []
+            for times in (1.0, 2.0):
+                h = way * times * ASIDE / speed
+                carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
+                carried[: point.internal, 0] = h * point.internal_rates
+                shifted = y + as_changes(model, y, h * flow[..., None], carried)[0]
+                there = self._point(self._before, shifted, self._courses[0], point.t + h)
+                found.append((_flow(there), there.internal_rates))
+            sides.append([2.0 * near - far for near, far in zip(*found, strict=True)])
+        (before, rates_before), (after, rates_after) = sides
+        internal[: point.internal] += (rates_before - rates_after)[:, None] * self.later
+        return bodies + (before - after)[..., None] * self.later, internal
 
     def _continuous(self, guard: Guard) -> bool:
         """Whether loads go on without a jump where it crosses: a contact that opens as its load falls to zero."""
@@ -94,8 +122,8 @@ class Jump:
     def _named(self) -> str:
         return ", ".join(guard.title for guard in self._before.hit) or f"at t = {self._before.reached:g} s"
 
-    def _point(self, stretch: Stretch, y: np.ndarray, course: Varied) -> Point:
-        t, solver = self._before.reached, course.solver
+    def _point(self, stretch: Stretch, y: np.ndarray, course: Varied, t: float | None = None) -> Point:
+        t, solver = self._before.reached if t is None else t, course.solver
         state = stretch.plant.model.carried.state(y).copy()
         solver.settle_state(state, t)
         point = Point.along(self._system, stretch.plant, solver, state, t, self._after.angles)

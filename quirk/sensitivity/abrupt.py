@@ -1,0 +1,81 @@
+"""Where accelerations jump within a step of a run, as loads do that change abruptly with the state.
+
+By how much later a motion with changed parameters comes there is not known then, so what the jump adds to derivatives
+is missing. The jump shows in the velocities at the ends of steps: error control makes the step across it so short that
+accelerations change incomparably faster in it than in the steps beside it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.dynamics.layout import Slots
+from quirk.dynamics.model import Model
+from quirk.dynamics.sparse.host.variation import Steps
+from quirk.dynamics.sparse.march.run import STEP_END, STEP_HEAD, STEP_START
+from quirk.errors import SensitivityWarning
+from quirk.state import STATE_SIZE
+
+# Accelerations jump where they change so many times as fast as in the steps beside,
+FASTER = 1000.0
+# by so many times what round-off makes of them, and by more than this part of the largest.
+CERTAIN, NOTICED = 1e3, 1e-6
+# A jump at the end of a step, as where a function of time jumps, is no jump within it. One within a step shows in the
+# mean acceleration there, which differs by more than this part of the jump from both of those beside it.
+WITHIN = 2.0 / FASTER
+# Fewer steps have none with two on either side. Of so many jumps at most the times are told.
+FEWEST, TOLD = 5, 3
+
+
+def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], model: Model, slots: Slots) -> None:
+    """Warn if accelerations jump within steps.
+
+    Parameters
+    ----------
+    owner : in whose name
+    remedy : what to do about it
+    parts : the steps of one stretch of a run
+    model : by which it was computed
+    slots : where states are in them
+    """
+    times = np.concatenate([times_of_jumps(steps, model, slots) for steps in parts])
+    if not len(times):
+        return
+    listed = ", ".join(f"{t:.6g}" for t in times[:TOLD]) + (" and later" if len(times) > TOLD else "")
+    warnings.warn(
+        f"{owner}: accelerations jump within a step at t = {listed} s, as a load changes abruptly with the state: "
+        f"derivatives behind it lack what follows from the time at which that happens; {remedy}",
+        SensitivityWarning,
+        stacklevel=6,  # where `simulate` was called
+    )
+
+
+def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
+    """Return at the starts of which steps (k,), s, accelerations jump."""
+    start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
+    if len(start) < FEWEST:
+        return np.zeros(0)
+    velocity = _velocities(steps, model, slots)
+    length, middle = end - start, 0.5 * (start + end)
+    mean = np.diff(velocity, axis=0) / length[:, None]
+    step = np.abs(np.diff(mean, axis=0)).max(axis=1)  # from one to the next
+    rate = step / np.diff(middle)
+    # Across steps from the third to the last but two: between the means of the steps beside.
+    jump = np.abs(mean[3:-1] - mean[1:-3]).max(axis=1)
+    beside = np.maximum(rate[:-3], rate[3:])
+    noise = np.finfo(float).eps * np.abs(velocity).max() / np.minimum(length[1:-3], length[3:-1])
+    found = jump > FASTER * beside * (middle[3:-1] - middle[1:-3])
+    found &= (jump > CERTAIN * noise) & (jump > NOTICED * np.abs(mean).max())
+    found &= np.minimum(step[1:-2], step[2:-1]) > WITHIN * jump
+    return np.asarray(start[2:-2][found])
+
+
+def _velocities(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
+    """Velocities over the size of the system, and angular ones, at the ends of all steps (n + 1, 6 bodies), 1/s."""
+    end = steps.end[: STATE_SIZE * slots.bodies].reshape(1, -1, STATE_SIZE)
+    rows = np.concatenate([slots.body_states(steps.trail[:, STEP_HEAD:])[..., 7:], end[..., 7:]])
+    rows[..., :3] /= model.length
+    return rows.reshape(len(rows), -1)

@@ -1,0 +1,145 @@
+"""Sensitivities of runs in which a load jumps with the state: complete with an event there, and told without."""
+
+import warnings
+
+import numpy as np
+import pytest
+from differences import extrapolated
+from scipy.optimize import brentq
+
+import quirk
+
+TIGHT = {"rtol": 1e-11, "atol": 1e-14}
+BEFORE, BEHIND, PLACE, SPEED, SPAN = 1.0, -5.0, 0.3, 1.0, 0.5
+
+
+def pushed(event=True, length=1.0, mass=1.0, jump_at=None):
+    """A body that a force pushes on before a place, and back behind it; or from a time on."""
+
+    def push(t, r, q, v, w):
+        behind = r[2] > PLACE * length if jump_at is None else t > jump_at
+        return [0, 0, np.where(behind, BEHIND, BEFORE) * mass * length]
+
+    body = quirk.Body("body", mass, mass * length**2 * np.ones(3), velocity=[0, 0, SPEED * length])
+    parts = [body, quirk.Force("push", body, push)]
+    if event:
+        parts.append(quirk.Event("passes", "body.position.z", level=PLACE * length))
+    return quirk.System(parts)
+
+
+def by_speed():
+    """The height at the end by the speed at the start, in closed form."""
+    passing = np.sqrt(SPEED**2 + 2 * BEFORE * PLACE)
+    later, rest = (SPEED / passing - 1) / BEFORE, SPAN - (passing - SPEED) / BEFORE
+    return SPEED / passing * rest - (passing + BEHIND * rest) * later
+
+
+@pytest.mark.parametrize("method", ["Vern9", "DOP853", "RadauIIA9"])
+@pytest.mark.parametrize(("length", "mass"), [(1e-3, 1e3), (1.0, 1.0), (1e3, 1e-3)])
+def test_force_that_jumps_at_a_place(method, length, mass):
+    """In millimetres, metres and kilometres."""
+    options = {**TIGHT, "atol": 1e-14 * length, "method": method, "output": [SPAN]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = quirk.simulate(pushed(length=length, mass=mass), SPAN, sensitivities=[("body", "velocity")], **options)
+    found = result.sensitivity[("body", "velocity")]["body"].position[-1, 2, 2]
+    assert found == pytest.approx(by_speed(), rel=1e-8)
+
+
+@pytest.mark.parametrize("method", ["Vern9", "RadauIIA9", "Rodas5P"])
+def test_without_an_event_a_warning_tells_when(method):
+    with pytest.warns(quirk.SensitivityWarning, match=r"sensitivities: .* jump within a step at t = 0\.2649\d* s"):
+        quirk.simulate(pushed(event=False), SPAN, method=method, sensitivities=[("body", "velocity")])
+
+
+def test_gradient_warns_too():
+    goal = quirk.Objective(["body.position.z"], lambda z: (float(z[-1, 0]), np.eye(len(z))[:, -1:]))
+    with pytest.warns(quirk.SensitivityWarning, match=r"objective: .* jump within a step .* leave out objective="):
+        quirk.simulate(
+            pushed(event=False), SPAN, output=[0, SPAN], objective=goal, sensitivities=[("body", "velocity")]
+        )
+
+
+def bouncing(damping):
+    """A body thrown at a one-sided spring."""
+    body = quirk.Body("body", 1.0, [0.01, 0.01, 0.01], velocity=[0, 0, 5.0])
+    pushing = {"stiffness": 1e3, "damping": damping, "rest_length": 1.8, "one_sided": "compression"}
+    spring = quirk.Spring("spring", quirk.GROUND, body, [0, 0, 3], [0, 0, 0], **pushing)
+    return quirk.System([body, spring], gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize(
+    ("system", "span"),
+    [(pushed(event=False, jump_at=0.1234), SPAN), (bouncing(0.0), 1.0)],
+    ids=["jump in time", "kink"],
+)
+def test_nothing_is_said_of_what_is_no_jump_with_the_state(system, span):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quirk.simulate(system, span, sensitivities=[("body", "velocity")])
+
+
+def bounced(speed, span=1.0, k=1e3, c=30.0, g=9.81):
+    """How high the body is at the end, in closed form: thrown, in contact until the force is zero, and falling."""
+    gap, decay = 1.2, c / 2
+    turning = np.sqrt(k - decay**2)
+    touching = np.sqrt(speed**2 - 2 * g * gap)
+    rest = -g / k
+    cosine, sine = -rest, (touching - decay * rest) / turning
+
+    def pressed(t):
+        wave = cosine * np.cos(turning * t) + sine * np.sin(turning * t)
+        rate = turning * (sine * np.cos(turning * t) - cosine * np.sin(turning * t))
+        return rest + np.exp(-decay * t) * wave, np.exp(-decay * t) * (rate - decay * wave)
+
+    contact = brentq(lambda t: k * pressed(t)[0] + c * pressed(t)[1], 0.02, 0.07, xtol=1e-16)
+    x, v = pressed(contact)
+    left = span - (speed - touching) / g - contact
+    return np.array([gap + x + v * left - g * left**2 / 2])
+
+
+def test_damped_bumper_with_events():
+    """Its force jumps where it touches, and has a kink where it lets go, which costs derivatives digits."""
+    free = bouncing(30.0)
+    touches = quirk.Event("touches", "body.position.z", level=1.2, direction=1)
+
+    def force(t, state):
+        return 1e3 * (state["body"].position[2] - 1.2) + 30.0 * state["body"].velocity[2]
+
+    goes = quirk.Event("lets go", force, direction=-1)
+    system = quirk.System([free["body"], free["spring"], touches, goes], gravity=[0, 0, -9.81])
+    key = ("body", "velocity")
+    result = quirk.simulate(system, 1.0, output=[1.0], sensitivities=[key], rtol=1e-12, atol=1e-15)
+    assert result["body"].position[-1, 2] == pytest.approx(bounced(5.0)[0], rel=1e-10)
+    want = extrapolated(lambda x: bounced(5.0 + x), 1e-2)
+    assert result.sensitivity[key]["body"].position[-1, 2, 2] == pytest.approx(want[0], rel=1e-6)
+
+
+def swinging(x=0.0, event=True):
+    """Two hinged bars, the first under a moment that jumps with its angle."""
+    first = quirk.Body.bar("first", [0, 0, 0], [0, 0, -0.5], mass=1.0 + x)
+    second = quirk.Body.bar("second", [0, 0, -0.5], [0.3, 0, -0.7], mass=0.7)
+    hinge = quirk.Revolute("hinge", quirk.GROUND, first, point=[0, 0, 0], axis=[0, 1, 0])
+    knee = quirk.Revolute("knee", first, second, point=[0, 0, -0.5], axis=[0, 1, 0])
+    kick = quirk.JointTorque("kick", hinge, lambda t, angle, rate: np.where(angle > -0.2, 0.4, -0.3 - 0.3 * rate))
+    parts = [first, second, hinge, knee, kick]
+    if event:
+        parts.append(quirk.Event("passes", "hinge.angle", level=-0.2))
+    return quirk.System(parts, gravity=[0, 0, -9.81])
+
+
+def test_moment_that_jumps_at_an_angle():
+    """By a mass, of positions and of joint loads behind several jumps, against differences of runs."""
+    options = {**TIGHT, "output": [2.0]}
+    key = ("first", "mass")
+    result = quirk.simulate(swinging(), 2.0, sensitivities=[key], **options)
+    assert len(result.events) >= 2
+
+    def run(x):
+        moved = quirk.simulate(swinging(x, event=False), 2.0, **options)
+        return np.concatenate([moved["second"].position[-1], moved["hinge"].force()[-1]])
+
+    here = result.sensitivity[key]
+    got = np.concatenate([here["second"].position[-1], here["hinge"].force()[-1]])
+    want = extrapolated(run, 1e-3)
+    np.testing.assert_allclose(got, want, atol=1e-6 * np.abs(want).max())

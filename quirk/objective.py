@@ -42,7 +42,12 @@ class Objective:
 
     def judged(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the number and its derivatives (nt, q) by the quantities (nt, q)."""
-        returned: Any = self.function(values.copy())
+        try:
+            returned: Any = self.function(values.copy())
+        except Exception as error:  # what a user wrote may raise any
+            raise InputError(
+                f"Objective: its function failed with the quantities {values.shape}: {type(error).__name__}: {error}"
+            ) from error
         wanted = f"Objective: function must return a number and its derivatives {values.shape} by the quantities"
         try:
             value, slopes = returned

@@ -88,6 +88,18 @@ def test_the_length_of_springs_as_the_parameter():
         np.testing.assert_allclose(state.orientation, alone.orientation, atol=1e-12, err_msg=f"length {value}")
 
 
+def test_quantities_of_an_equilibrium_and_along_a_path():
+    path = quirk.equilibrium_path(suspended, 1.8, 1.6, step=0.2)
+    name = path.states[0].system.bodies[0].name
+    heights = [state.position[0, 2] for state in path.states]
+    np.testing.assert_allclose(path.of(f"{name}.position.z"), heights, rtol=1e-14)
+    assert path.states[0].of(f"{name}.position.z") == pytest.approx(heights[0], rel=1e-14)
+    with pytest.raises(quirk.InputError, match=r"^Equilibrium\.of: name: "):
+        path.states[0].of(f"{name}.hight")
+    with pytest.raises(quirk.InputError, match=r"^EquilibriumPath\.of: name: "):
+        path.of(f"{name}.hight")
+
+
 def test_tangents_do_not_depend_on_the_basis_of_what_is_free():
     """The slope of one place serves others, whose bases may be turned or opposite."""
     rng = np.random.default_rng(5)

@@ -118,6 +118,9 @@ def test_what_has_no_gradient_is_said():
     with pytest.raises(quirk.InputError, match=r"must return a number and its derivatives \(2, 1\)"):
         wrong = quirk.Objective(["b1.position.x"], lambda x: (1.0, [1.0]))
         quirk.simulate(chain(2), 0.1, output=0.1, objective=wrong, sensitivities=key)
+    with pytest.raises(quirk.InputError, match=r"its function failed .*\(2, 1\): ZeroDivisionError"):
+        failing = quirk.Objective(["b1.position.x"], lambda x: (1 / 0, x))
+        quirk.simulate(chain(2), 0.1, output=0.1, objective=failing, sensitivities=key)
     with pytest.raises(quirk.InputError, match=r"the motion jumps .*floor"):
         falling = quirk.Objective(["ball.position.z"], squares)
         quirk.simulate(ball(), 1.0, output=0.5, objective=falling, sensitivities=[("ball", "mass")])

@@ -19,6 +19,7 @@ from quirk.state import State
 
 from .free import Free
 from .linearisation import linearise
+from .outputs import value_of
 from .point import Point
 from .pushes import INDIFFERENT, Pushes, far_step, near_step
 from .steady import load_rate
@@ -74,6 +75,10 @@ class Equilibrium(State):
         found = self.system.joint_loads(self, self.time)
         none = (one.name for one in self.system.constraints if isinstance(one, Unilateral) and one.name not in found)
         return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
+
+    def of(self, name: str) -> float:
+        """Return a quantity there, such as "hinge.angle", "spring.length" or "hinge.force.x", SI units."""
+        return value_of("Equilibrium.of", self.system, self.copy(), self.time, name)
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:

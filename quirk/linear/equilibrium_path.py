@@ -26,7 +26,7 @@ from quirk.system import System
 
 from .equilibrium import Equilibrium, accelerations, equilibrium
 from .free import Free
-from .linearisation import linearise
+from .outputs import value_of
 from .point import Point
 from .steady import load_rate
 
@@ -67,7 +67,7 @@ class EquilibriumPath:
     def of(self, name: str) -> np.ndarray:
         """Return a quantity such as "hinge.angle" or "hinge.force.x" along the path, (p,)."""
         pairs = zip(self._systems, self.states, strict=True)
-        return np.array([linearise(s, e.copy(), 0.0, outputs=[name]).output_values[0] for s, e in pairs])
+        return np.array([value_of("EquilibriumPath.of", s, e.copy(), 0.0, name) for s, e in pairs])
 
     def __repr__(self) -> str:
         first, last, turning = self.values[0], self.values[-1], len(self.turning)

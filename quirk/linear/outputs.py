@@ -10,11 +10,13 @@ import numpy as np
 
 from quirk.constraints import Constraint
 from quirk.dynamics.applied import exerted
-from quirk.dynamics.directions import OMEGA, SHIFT, VELOCITY
+from quirk.dynamics.directions import OMEGA, SHIFT, VELOCITY, Directions
 from quirk.dynamics.energy import gravity_energy, kinetic_energy
 from quirk.errors import InputError
 from quirk.events.names import Reading, named
 from quirk.events.quantity import Gap, Quantity
+from quirk.state import State
+from quirk.system import System
 
 from .changes import Changes
 from .point import Point
@@ -25,17 +27,47 @@ Output = Callable[[Changes], tuple[float, np.ndarray]]
 
 @dataclass(frozen=True)
 class Named:
-    """A quantity of a system, with its name and the law behind it."""
+    """A quantity of a system, with its name and the law behind it; `owner` is in whose name errors are."""
 
     name: str
     of: Quantity | Gap | Reading
+    owner: str
 
     def read(self, changes: Changes) -> tuple[float, np.ndarray]:
         """Return the value and its changes along directions (D,)."""
         if isinstance(self.of, Reading):
-            return _reading(self.name, self.of, changes)
+            return self._reading(self.of, changes)
         value, moved = changes.coordinate(self.of, rows_of(changes.point, self.of))
         return value, moved[0]
+
+    def _reading(self, reading: Reading, changes: Changes) -> tuple[float, np.ndarray]:
+        point = changes.point
+        if reading.of is None:
+            return _energy(reading.what, changes)
+        if isinstance(reading.of, Constraint):
+            if reading.of.name not in point.model.joint_rows:
+                raise InputError(f'{self.owner}: "{self.name}": {reading.of} is switched off, and has no load')
+            load, moved = changes.joint_load(reading.of)
+            return _component(load, moved, reading)
+        numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
+        number = numbers.get(reading.of.name)
+        if number is None:
+            raise InputError(f'{self.owner}: "{self.name}": {reading.of} is switched off, and has no load')
+        element, rows = point.model.forces[number]
+        if reading.what in element.coordinates:
+            value, along = changes.coordinate(element, rows, element.coordinates.index(reading.what))
+            return value, along[0]
+        loads, moved, energy, stored = changes.load(number)
+        if reading.what == "energy":
+            return energy, stored
+        # On the body of the last end, about the origin of the frame there.
+        body, origin = rows[-1], element.ends[-1][1].origin
+        load, change = loads[-1].copy(), moved[-1].copy()
+        arm, moving = point.kin.rotation[body] @ origin, np.einsum("rcd,c->rd", changes.rotation[body], origin)
+        moving += point.kin.rotation[body] @ changes.last_origin(number)
+        change[3:] -= np.cross(moving, load[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
+        load[3:] -= np.cross(arm, load[:3])
+        return _component(load, change, reading)
 
 
 def quantities(owner: str, argument: str, point: Point, names: Iterable[Any]) -> list[Named]:
@@ -49,7 +81,8 @@ def quantities(owner: str, argument: str, point: Point, names: Iterable[Any]) ->
             raise InputError(
                 f'{owner}: {argument} must be names such as "hinge.angle" or "rod.position.x"; got {name!r}'
             )
-        found.append(Named(name, named(f"{owner}: {argument}", name, name, 0.0, parts)))
+        whose = f"{owner}: {argument}"
+        found.append(Named(name, named(whose, name, name, 0.0, parts), whose))
     return found
 
 
@@ -59,34 +92,11 @@ def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)
 
 
-def _reading(name: str, reading: Reading, changes: Changes) -> tuple[float, np.ndarray]:
-    point = changes.point
-    if reading.of is None:
-        return _energy(reading.what, changes)
-    if isinstance(reading.of, Constraint):
-        if reading.of.name not in point.model.joint_rows:
-            raise InputError(f'System.linearise: outputs: "{name}": {reading.of} is switched off, and has no load')
-        load, moved = changes.joint_load(reading.of)
-        return _component(load, moved, reading)
-    numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
-    number = numbers.get(reading.of.name)
-    if number is None:
-        raise InputError(f'System.linearise: outputs: "{name}": {reading.of} is switched off, and has no load')
-    element, rows = point.model.forces[number]
-    if reading.what in element.coordinates:
-        value, along = changes.coordinate(element, rows, element.coordinates.index(reading.what))
-        return value, along[0]
-    loads, moved, energy, stored = changes.load(number)
-    if reading.what == "energy":
-        return energy, stored
-    # On the body of the last end, about the origin of the frame there.
-    body, origin = rows[-1], element.ends[-1][1].origin
-    load, change = loads[-1].copy(), moved[-1].copy()
-    arm, moving = point.kin.rotation[body] @ origin, np.einsum("rcd,c->rd", changes.rotation[body], origin)
-    moving += point.kin.rotation[body] @ changes.last_origin(number)
-    change[3:] -= np.cross(moving, load[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
-    load[3:] -= np.cross(arm, load[:3])
-    return _component(load, change, reading)
+def value_of(owner: str, system: System, state: State, t: float, name: str) -> float:
+    """Return a quantity at a state."""
+    point = Point(system, state, t)
+    (one,) = quantities(owner, "name", point, [name])
+    return one.read(Changes(point, point.variation(Directions.none(point.model, 0))))[0]
 
 
 def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:

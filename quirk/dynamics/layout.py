@@ -109,8 +109,8 @@ class Slots:
     def from_lanes(self, flat: np.ndarray, size: int) -> np.ndarray:
         """Return rows (..., n, size) of bodies from flat arrays (..., lanes * size) in blocks of eight."""
         lead = flat.shape[:-1]
-        rows = flat.reshape(*lead, -1, size, WIDTH).swapaxes(-1, -2)
-        return rows.reshape(*lead, -1, size)[..., self.slot[:-1], :]
+        rows = flat.reshape(*lead, self.lanes // WIDTH, size, WIDTH).swapaxes(-1, -2)
+        return rows.reshape(*lead, self.lanes, size)[..., self.slot[:-1], :]
 
     def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
         """Return a state (13 n + k,) as a flat array in blocks of eight; all other slots are at rest at the origin.
@@ -135,7 +135,7 @@ class Slots:
         """Return states (..., 13 n + k) from flat arrays (..., size) in blocks of eight."""
         rows = self.body_states(flat)
         carried = flat[..., self.first_carried : self.first_carried + self.carried]
-        return np.concatenate([rows.reshape(*rows.shape[:-2], -1), carried], axis=-1)
+        return np.concatenate([rows.reshape(*rows.shape[:-2], STATE_SIZE * self.bodies), carried], axis=-1)
 
 
 def compact(table: Any) -> Any:

@@ -128,3 +128,13 @@ def test_paths_that_cannot_be_followed():
         quirk.equilibrium_path(lambda value: None, 0.0, 1.0)
     with pytest.raises(quirk.InputError, match="start and stop must differ"):
         quirk.equilibrium_path(falling, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("radius", [1e-1, 1e-3, 1e-5])
+def test_an_equilibrium_many_sizes_of_the_system_away(unit, radius):
+    """A small ball on a soft spring from the ground, of which the size of the system knows nothing."""
+    ball = quirk.Body.sphere("ball", 1.0, unit * radius)
+    spring = quirk.Spring("spring", quirk.GROUND, ball, [0, 0, unit], [0, 0, 0], stiffness=10.0 / unit)
+    found = quirk.System([ball, spring], gravity=[0, 0, -G]).equilibrium()
+    assert found.position[0, 2] == pytest.approx(-G / 10.0 * unit, rel=1e-10)

@@ -35,7 +35,7 @@ MISSED = 1e-8
 # Largest turn, rad, or move, in lengths of the system, in one step.
 LONGEST_STEP = 0.3
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
-# By how much longer moves may be after each step in vain: what falls may have far to fall.
+# By how much longer moves may be after each step in vain, and after each that misses less: it may be far to go.
 FASTER = 1.1
 # Within this part an equilibrium is near, and is the one that is meant even if it is not stable.
 NEAR = 1e-3
@@ -129,10 +129,11 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K: Newton's where k is
     zero. Where K has growing directions, k is more than these, and the step goes downhill as that of a strongly damped
     motion does, implicitly (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)); but for states so near to an equilibrium
-    that this one is meant. Steps after which more is missing than before make k larger. Pushes x of unilateral
-    constraints follow in each step by complementarity (Josephy 1979).
+    that this one is meant. Steps after which more is missing than before make k larger; after others the next may be
+    longer, as the way may be many times the size of the system. Pushes x of unilateral constraints follow in each step
+    by complementarity (Josephy 1979).
     """
-    best, best_step, slower, previous, found = np.inf, 0, 0.0, np.inf, state
+    best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, state
     for number in range(MOST_STEPS):
         point = Point(pushes.system, state, t)
         free, x, gaps = Free.at(point), pushes.at(state), pushes.gaps(point)
@@ -147,13 +148,14 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
             break
         largest = float(np.abs(K).max())
         slower = max(4.0 * slower, SLOWER * largest) if missing > previous else 0.25 * slower
+        stride = FASTER * stride if missing < previous else 1.0
         previous = missing
         alone, near = g - G @ x, missing <= NEAR
         longer = FASTER ** (number - best_step)
         k = 0.0 if near else slower + _downhill(point, K, alone, longer, len(x) > 0)
         B = k * np.eye(len(g)) - K
         step, x = near_step(B, alone, G, gaps, x > 0) if near or not len(x) else far_step(B, alone, G, gaps)
-        state = pushes.noted(_moved(free, state, step, t, longer), x)
+        state = pushes.noted(_moved(free, state, step, t, max(longer, stride)), x)
     return found, best
 
 

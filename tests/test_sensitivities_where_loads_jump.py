@@ -60,6 +60,24 @@ def test_gradient_warns_too():
         )
 
 
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        lambda t, state: state["body"].velocity[2] ** 3,
+        lambda t, state: state["body"].position[0] + 1e-20 * np.sin(50 * t),
+    ],
+    ids=["without a rate", "round-off"],
+)
+def test_events_of_no_certain_time_leave_smooth_motion_alone(quantity):
+    """By how much later they happen has no bound, which must not multiply round-off of loads that do not jump."""
+    body = quirk.Body("body", 1.0, [0.1, 0.1, 0.1], velocity=[0, 0, 2.0])
+    system = quirk.System([body, quirk.Event("passes", quantity)], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 1.0, output=[1.0], sensitivities=[("body", "velocity")])
+    assert len(result.events) >= 1
+    found = result.sensitivity[("body", "velocity")]["body"].position[-1]
+    np.testing.assert_allclose(found, np.eye(3), atol=1e-12)
+
+
 def bouncing(damping):
     """A body thrown at a one-sided spring."""
     body = quirk.Body("body", 1.0, [0.01, 0.01, 0.01], velocity=[0, 0, 5.0])

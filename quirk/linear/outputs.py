@@ -93,7 +93,7 @@ def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
 
 
 def value_of(owner: str, system: System, state: State, t: float, name: str) -> float:
-    """Return a quantity at a state."""
+    """Return a quantity at a state, in SI units; InputError, in the name of `owner`, for a name that is none."""
     point = Point(system, state, t)
     (one,) = quantities(owner, "name", point, [name])
     return one.read(Changes(point, point.variation(Directions.none(point.model, 0))))[0]

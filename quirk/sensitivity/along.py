@@ -18,11 +18,10 @@ from quirk.trail import Stretch
 from .abrupt import warn_of_jumps
 from .change import Change, as_changes, as_motions, directions_of, motions_of, start_of
 from .found import Sensitivities
-from .jumps import Jump, times_of
+from .jumps import OWNER, Jump, times_of
 from .parameters import Parameter
 from .splits import warn_of_splits
 
-OWNER = "simulate: sensitivities"
 AT_JUMPS = "an Event whose quantity crosses its level right there completes them"
 # Of rows that follow from others: what they miss along a change, over the size of the change.
 CONTRADICTED = 1e-6

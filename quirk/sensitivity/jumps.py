@@ -37,6 +37,8 @@ AT_ONCE = 1e-6
 # Loads on either side of an event are taken where bodies have moved by this part of the size of the system, or of a
 # turn, and by twice that, and are followed back by a straight line.
 ASIDE = 1e-9
+# What is below so many times what changes there on one side is smooth motion and round-off, and no jump.
+DISTINCT = 100.0
 # Poses that jump by more than this part of the size of the system.
 MOVED = 1e-8
 
@@ -91,24 +93,26 @@ class Jump:
 
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return changes behind an event that changes nothing, but at which loads may jump with the state."""
-        model, y, flow = point.model, self._before.end, _flow(point)
-        speed = max(np.abs(flow[:, SHIFT]).max() / model.length, np.abs(flow[:, TURN]).max())
+        speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:
             return bodies, internal
-        sides = []
-        for way in (-1.0, 1.0):
-            found = []
-            for times in (1.0, 2.0):
-                h = way * times * ASIDE / speed
-                carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
-                carried[: point.internal, 0] = h * point.internal_rates
-                shifted = y + as_changes(model, y, h * flow[..., None], carried)[0]
-                there = self._point(self._before, shifted, self._courses[0], point.t + h)
-                found.append((_flow(there), there.internal_rates))
-            sides.append([2.0 * near - far for near, far in zip(*found, strict=True)])
-        (before, rates_before), (after, rates_after) = sides
-        internal[: point.internal] += (rates_before - rates_after)[:, None] * self.later
-        return bodies + (before - after)[..., None] * self.later, internal
+        h = ASIDE / speed
+        rates = [self._rates_aside(point, times * h) for times in (-2.0, -1.0, 1.0, 2.0)]
+        moved, carried = (
+            _jump_between(*one)[..., None] * np.where(np.isfinite(self.later), self.later, 0.0)
+            for one in zip(*rates, strict=True)
+        )
+        internal[: point.internal] -= carried
+        return bodies - moved, internal
+
+    def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """How bodies (n, 12) and internal variables (k,) change a time h from the event, s, along the motion."""
+        model, y = point.model, self._before.end
+        carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
+        carried[: point.internal, 0] = h * point.internal_rates
+        shifted = y + as_changes(model, y, h * _flow(point)[..., None], carried)[0]
+        there = self._point(self._before, shifted, self._courses[0], point.t + h)
+        return _flow(there), there.internal_rates
 
     def _continuous(self, guard: Guard) -> bool:
         """Whether loads go on without a jump where it crosses: a contact that opens as its load falls to zero."""
@@ -176,6 +180,13 @@ class Jump:
 
 def _alike(relation: object, gap: Gap) -> bool:
     return np.array_equal(getattr(relation, "numbers", ()), gap.numbers_of_gap)
+
+
+def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:
+    """By how much rates jump, each side followed up to the event by a straight line; zero where none is distinct."""
+    jump = (2.0 * after - far_after) - (2.0 * before - far_before)
+    smooth = np.maximum(np.abs(before - far_before), np.abs(after - far_after)).max(axis=0, initial=0.0)
+    return np.where(np.abs(jump) > DISTINCT * smooth, jump, 0.0)
 
 
 def _flow(point: Point) -> np.ndarray:

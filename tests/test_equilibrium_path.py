@@ -138,3 +138,64 @@ def test_an_equilibrium_many_sizes_of_the_system_away(unit, radius):
     spring = quirk.Spring("spring", quirk.GROUND, ball, [0, 0, unit], [0, 0, 0], stiffness=10.0 / unit)
     found = quirk.System([ball, spring], gravity=[0, 0, -G]).equilibrium()
     assert found.position[0, 2] == pytest.approx(-G / 10.0 * unit, rel=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("start", [60.0, 5.0])
+def test_a_path_ends_where_nothing_is_loaded(start, unit):
+    """Von Mises' truss from a load, in N per unit of length, to none: the pin is back where the springs are slack."""
+
+    def build(force):
+        pin = quirk.Body.sphere("pin", mass=1.0, radius=0.05 * unit, position=[0, 0, 0.4 * unit])
+        rail = quirk.Prismatic("rail", quirk.GROUND, pin, axis=[0, 0, 1], point=[0, 0, 0])
+        bars = [quirk.Spring(f"bar {s}", quirk.GROUND, pin, [s * unit, 0, 0], [0, 0, 0], stiffness=500.0)
+                for s in (-1, 1)]  # fmt: skip
+        return quirk.System([pin, rail, *bars, quirk.Force("load", pin, [0, 0, -force * unit])])
+
+    path = quirk.equilibrium_path(build, start, 0.0)
+    assert path.values[-1] == pytest.approx(0.0, abs=1e-20 * start)
+    heights = path.of("pin.position.z") / unit
+    rest = np.hypot(1.0, 0.4)
+    assert abs(np.hypot(1.0, heights[-1]) - rest) < 1e-11
+    forces = 2 * 500.0 * heights * (rest / np.hypot(1.0, heights) - 1)
+    np.testing.assert_allclose(forces, path.values, atol=1e-9)
+
+
+def test_a_path_ends_at_its_last_value():
+    path = quirk.equilibrium_path(lambda push: suspended(1.5, push), 0.0, 0.7)
+    assert path.values[-1] == pytest.approx(0.7, rel=1e-15)
+
+
+def pushed(force, unit=1.0, place=0.0):
+    """A ball on a rail with a force along it, at a place; its mass 2 kg."""
+    ball = quirk.Body.sphere("ball", 2.0, 0.1 * unit, position=[0, 0, place * unit])
+    rail = quirk.Prismatic("rail", quirk.GROUND, ball, point=[0, 0, 0], axis=[0, 0, 1])
+    push = quirk.JointForce("push", rail, lambda t, z, v: unit * force(z / unit + place))
+    return quirk.System([ball, rail, push])
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+class TestWhereAllLoadsVanish:
+    """The only load is zero at the equilibrium, so that there is none by which accelerations could be judged."""
+
+    @pytest.mark.parametrize("place", [0.0, 0.1, 0.9, 3.0])
+    def test_a_force_of_place(self, place, unit):
+        found = pushed(lambda z: 1.0 - z**2, unit, place).equilibrium()
+        assert found.position[0, 2] / unit == pytest.approx(1.0, rel=1e-10)
+        assert found.residual <= 1e-8
+
+    def test_a_force_without_stiffness(self, unit):
+        found = pushed(lambda z: -(z**3), unit, 0.5).equilibrium()
+        assert abs(found.position[0, 2] / unit) < 1e-4
+
+    @pytest.mark.parametrize("angle", [0.3, -2.0, 1e-14])
+    def test_a_bar_on_a_torsion_spring(self, angle, unit):
+        bar = quirk.Body.bar("bar", [0, 0, 0], [unit, 0, 0], mass=1.0)
+        hinge = quirk.Revolute("hinge", quirk.GROUND, bar, point=[0, 0, 0], axis=[0, 1, 0])
+        spring = quirk.TorsionSpring("spring", hinge, stiffness=5.0, rest_angle=angle)
+        found = quirk.System([bar, hinge, spring]).equilibrium()
+        assert found.of("hinge.angle") == pytest.approx(angle, rel=1e-12, abs=1e-16)
+
+    def test_no_equilibrium_where_a_force_fades_out(self, unit):
+        with pytest.raises(quirk.InputError, match="none was found"):
+            pushed(lambda z: 1.0 / (1.0 + z**2), unit).equilibrium()

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 OWNER = "System.equilibrium"
 # Accelerations below this part of what loads alone would give are round-off of an equilibrium.
 FOUND = 1e-13
-# A result whose accelerations are above this part is none.
+# A result whose accelerations are above this part is none,
 MISSED = 1e-8
+# unless Newton's method would move nothing by more than this, in lengths of the system or rad: nothing is loaded there.
+STANDS = 1e-10
 # Largest turn, rad, or move, in lengths of the system, in one step.
 LONGEST_STEP = 0.3
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
@@ -55,7 +57,7 @@ class Equilibrium(State):
     ----------
     time : s
     touching : names of the unilateral constraints that are closed and push
-    residual : what is left of accelerations, as a part of what the loads alone would give
+    residual : what is left of accelerations, as a part of what the loads alone would give; 0 where nothing is loaded
     system : System, in which those are closed
     """
 
@@ -129,34 +131,45 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K: Newton's where k is
     zero. Where K has growing directions, k is more than these, and the step goes downhill as that of a strongly damped
     motion does, implicitly (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)); but for states so near to an equilibrium
-    that this one is meant. Steps after which more is missing than before make k larger; after others the next may be
-    longer, as the way may be many times the size of the system. Pushes x of unilateral constraints follow in each step
+    that this one is meant. Steps after which more is left than before make k larger; after others the next may be
+    longer, as the way may be many times the size of the system. What is left is measured by the largest loads so far:
+    those of the state alone vanish with it where they all do. Pushes x of unilateral constraints follow in each step
     by complementarity (Josephy 1979).
     """
-    best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, state
+    best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
+    loaded = 0.0
     for number in range(MOST_STEPS):
         point = Point(pushes.system, state, t)
         free, x, gaps = Free.at(point), pushes.at(state), pushes.gaps(point)
         g, K, G = accelerations(free, len(x))
         size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
-        missing = float(np.abs(g).max(initial=0.0)) / size if size > 0 else 0.0
-        missing = max(missing, pushes.missing(x, gaps))
-        stays = missing >= best
-        if not stays:
-            best, best_step, found = missing, number, state
-        if not len(g) or missing <= FOUND or (stays and missing < MISSED) or number > best_step + MOST_IN_VAIN:
-            break
+        loaded, open_by = max(loaded, size), pushes.missing(x, gaps)
+        missing, left = (max(_part(g, of), open_by) for of in (size, loaded))
+        if not len(g) or missing <= FOUND:
+            return state, missing
         largest = float(np.abs(K).max())
-        slower = max(4.0 * slower, SLOWER * largest) if missing > previous else 0.25 * slower
-        stride = FASTER * stride if missing < previous else 1.0
-        previous = missing
+        slower = max(4.0 * slower, SLOWER * largest) if left > previous else 0.25 * slower
+        slower = slower if slower > INDIFFERENT * largest else 0.0
+        stride = FASTER * stride if left < previous else 1.0
+        previous = left
         alone, near = g - G @ x, missing <= NEAR
         longer = FASTER ** (number - best_step)
         k = 0.0 if near else slower + _downhill(point, K, alone, longer, len(x) > 0)
         B = k * np.eye(len(g)) - K
         step, x = near_step(B, alone, G, gaps, x > 0) if near or not len(x) else far_step(B, alone, G, gaps)
+        if k <= 0 and open_by <= MISSED and _stands(free, step):
+            missing = 0.0
+        stays = left >= best
+        if not stays:
+            best, best_step, found = left, number, (state, missing)
+        if (stays and found[1] < MISSED) or number > best_step + MOST_IN_VAIN:
+            break
         state = pushes.noted(_moved(free, state, step, t, max(longer, stride)), x)
-    return found, best
+    return found
+
+
+def _part(g: np.ndarray, size: float) -> float:
+    return float(np.abs(g).max(initial=0.0)) / size if size > 0 else 0.0
 
 
 def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
@@ -204,21 +217,39 @@ def accelerations(free: Free, pushes: int) -> tuple[np.ndarray, np.ndarray, np.n
     return g, K[:, : v + own], K[:, v + own :]
 
 
-def _moved(free: Free, state: State, step: np.ndarray, t: float, longer: float = 1.0) -> State:
-    """The state after a step along the constraints, which is cut where it is long; moves may be so much longer."""
+def _change(free: Free, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How bodies move, (n, 3) m, and turn, (n, 3) rad, by a step in free coordinates."""
+    change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
+    return change[:, :3], change[:, 3:]
+
+
+def _stands(free: Free, step: np.ndarray) -> bool:
+    """Whether a step in free coordinates, then internal variables, changes nothing but by round-off."""
     point, v = free.point, free.velocities.shape[1]
-    change = free.spread(free.velocities @ step[:v, None])[..., 0]
-    size = max(np.abs(change[:, :3]).max() / (longer * point.model.length), np.abs(change[:, 3:]).max())
+    internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]
+    rest = np.abs(step[v:]).max(initial=0.0) <= STANDS * np.abs(internal).max(initial=0.0)
+    return bool(rest and _size(free, *_change(free, step)) <= STANDS)
+
+
+def _size(free: Free, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
+    """The largest of moves, in lengths of the system or so much longer ones, and of turns, in rad."""
+    return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
+
+
+def _moved(free: Free, state: State, step: np.ndarray, t: float, longer: float) -> State:
+    """The state after a step along the constraints, which is cut where it is long; moves may be so much longer."""
+    point, (moves, turns) = free.point, _change(free, step)
+    size = _size(free, moves, turns, longer)
     part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
     for _ in range(20):
-        moved = displaced(state, part * change[:, :3], part * change[:, 3:])
+        moved = displaced(state, part * moves, part * turns)
         projected = project(point.model, point.metric, moved, t, point.kept)
         if projected is not None:
             break
         part *= 0.5
     else:
         raise AssemblyError(f"{OWNER}: the constraints could not be followed; start nearer to the equilibrium")
-    found = projected.state
+    found, v = projected.state, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(state))[: point.internal].copy()
     internal[: len(step) - v] += part * step[v:]
     named = {name: internal[where] for name, where in point.model.carried.internal.items()}

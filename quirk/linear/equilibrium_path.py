@@ -82,7 +82,11 @@ class EquilibriumPath:
 
 @dataclass(frozen=True)
 class _Place:
-    """A state with a value of the parameter, g and K there, and the tangent: of bodies and internal, and of p."""
+    """A state with a value of the parameter, g and K there.
+
+    size : of the accelerations that loads alone would give there · loaded : the largest of these on the way there, by
+    which a place is judged where all loads vanish
+    """
 
     value: float
     state: State
@@ -91,11 +95,12 @@ class _Place:
     g: np.ndarray
     K: np.ndarray
     size: float
+    loaded: float
 
     @property
-    def missing(self) -> float:
+    def left(self) -> float:
         """What is left of the accelerations."""
-        return float(np.abs(self.g).max(initial=0.0)) / self.size if self.size > 0 else 0.0
+        return float(np.abs(self.g).max(initial=0.0))
 
 
 # How accelerations of bodies (n, 6) and rates of internal variables (k,) change with the parameter, over its range.
@@ -131,14 +136,17 @@ class _Follower:
         solver.settle_state(found, 0.0)
         return Point.along(system, plant, solver, found, 0.0, angles_at(system.model, found, 0.0))
 
-    def place(self, value: float, state: State, system: System | None = None, size: float | None = None) -> _Place:
-        """The place of such a point; the size of accelerations there is found where it is not given."""
+    def place(self, value: float, state: State, system: System | None = None, loaded: float = 0.0) -> _Place:
+        """The place of such a point, on a way whose largest loads so far are given."""
         point = self.point(value, state, system)
         free = Free.at(point)
         g, K, _ = accelerations(free, 0)
-        if size is None:
-            size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
-        return _Place(value, point.state, point.system, free, g, K, size)
+        size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
+        return _Place(value, point.state, point.system, free, g, K, size, max(size, loaded))
+
+    def moved_to(self, value: float, near: _Place) -> _Place:
+        """The place of the state of another one at a value."""
+        return self.place(value, near.state, loaded=near.loaded)
 
     def slope(self, at: _Place) -> _Slope:
         """By how much accelerations and internal rates change over the range of the parameter, at the same state."""
@@ -164,7 +172,7 @@ class _Follower:
         """The point of the path at right angles to a tangent; AssemblyError where there is none."""
         best = now
         for _ in range(MOST_ITERATIONS):
-            if now.missing <= FOUND:
+            if now.left <= FOUND * now.size:
                 break
             unit, v = self._unit(now), now.free.velocities.shape[1]
             row = self._row(now, tangent)
@@ -172,22 +180,20 @@ class _Follower:
             step = np.linalg.lstsq(A, -np.append(now.g, 0.0), rcond=None)[0]
             change = now.free.spread(now.free.velocities @ (unit * step[:v, None]))[..., 0]
             state = displaced(now.state, change[:, :3], change[:, 3:])
-            now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span, now.size)
-            before, best = best, now if now.missing < best.missing else best
-            if now.missing >= 0.5 * before.missing and before.missing < MISSED:
+            now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span)
+            before, best = best, now if now.left < best.left else best
+            if now.left >= 0.5 * before.left and before.left < MISSED * before.loaded:
                 break
-        if best.missing >= MISSED:
+        if best.left > MISSED * best.loaded:
             raise AssemblyError(f"{OWNER}: no equilibrium is found near {now.value:g}")
         check_consistent(best.system, best.state, 0.0)
         return best
 
-    def _with(
-        self, before: _Place, moved: State, internal: np.ndarray, value: float, size: float | None = None
-    ) -> _Place:
+    def _with(self, before: _Place, moved: State, internal: np.ndarray, value: float) -> _Place:
         carried, own = before.system.model.carried, before.free.point.internal
         numbers = carried.numbers(carried.flat(before.state))[:own] + internal
         named = {name: numbers[where] for name, where in carried.internal.items()}
-        return self.place(value, State(*moved.parts, angles=before.state.angles, internal=named), size=size)
+        return self.place(value, State(*moved.parts, angles=before.state.angles, internal=named), loaded=before.loaded)
 
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
         """A direction in the free coordinates of a place, in units of the length of the system and the range."""
@@ -226,7 +232,13 @@ class _Step:
 
     def at(self, value: float) -> _Place:
         """The point that belongs to a value of the parameter."""
-        return self._where(lambda place: (place.value - value) / self.follower.span)
+        near = self._where(lambda place: (place.value - value) / self.follower.span)
+        fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
+        try:
+            return self.follower.corrected(self.follower.moved_to(value, near), fixed, self.slope)
+        except AssemblyError:
+            # Next to a turning point what belongs to the value itself is not found as surely as what is near.
+            return near
 
     def _where(self, function: Callable[[_Place], float]) -> _Place:
         """The point where a function is zero, by the Illinois method; each point is found from the one before."""

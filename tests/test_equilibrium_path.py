@@ -196,6 +196,14 @@ class TestWhereAllLoadsVanish:
         found = quirk.System([bar, hinge, spring]).equilibrium()
         assert found.of("hinge.angle") == pytest.approx(angle, rel=1e-12, abs=1e-16)
 
-    def test_no_equilibrium_where_a_force_fades_out(self, unit):
+    @pytest.mark.parametrize("force", [lambda z: 1.0 / (1.0 + z**2), lambda z: np.exp(-z)])
+    def test_no_equilibrium_where_a_force_fades_out(self, force, unit):
         with pytest.raises(quirk.InputError, match="none was found"):
-            pushed(lambda z: 1.0 / (1.0 + z**2), unit).equilibrium()
+            pushed(force, unit).equilibrium()
+
+    def test_no_equilibrium_where_a_balance_is_missed_by_little(self, unit):
+        """Its slope is zero where it is least, so that no step is found there, which is not to mean that it rests."""
+        alone = pushed(lambda z: 2.0 * G + z**2 + 1e-6, unit)
+        system = quirk.System([*alone.bodies, *alone.constraints, *alone.forces], gravity=[0, 0, -G * unit])
+        with pytest.raises(quirk.InputError, match="none was found"):
+            system.equilibrium()

@@ -34,6 +34,10 @@ FOUND = 1e-13
 MISSED = 1e-8
 # unless Newton's method would move nothing by more than this, in lengths of the system or rad: nothing is loaded there.
 STANDS = 1e-10
+# Then this part of what is left may be such as no step answers to.
+ANSWERED = 0.5
+# Loads that are so small a part of the largest on the way, while steps are long, fade out: nothing ever balances them.
+FADED = 1e-100
 # Largest turn, rad, or move, in lengths of the system, in one step.
 LONGEST_STEP = 0.3
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
@@ -157,12 +161,14 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         k = 0.0 if near else slower + _downhill(point, K, alone, longer, len(x) > 0)
         B = k * np.eye(len(g)) - K
         step, x = near_step(B, alone, G, gaps, x > 0) if near or not len(x) else far_step(B, alone, G, gaps)
-        if k <= 0 and open_by <= MISSED and _stands(free, step):
+        rest = alone + G @ x
+        answered = np.abs(rest - B @ step).max() <= ANSWERED * np.abs(rest).max()
+        if k <= 0 and answered and open_by <= MISSED and _stands(free, step):
             missing = 0.0
         stays = left >= best
         if not stays:
             best, best_step, found = left, number, (state, missing)
-        if (stays and found[1] < MISSED) or number > best_step + MOST_IN_VAIN:
+        if (stays and found[1] < MISSED) or left < FADED or number > best_step + MOST_IN_VAIN:
             break
         state = pushes.noted(_moved(free, state, step, t, max(longer, stride)), x)
     return found

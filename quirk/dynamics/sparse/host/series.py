@@ -12,6 +12,7 @@ from quirk.compiled import plain_python
 from quirk.constraints.relation import layout_of
 from quirk.errors import InputError
 from quirk.forces import Friction
+from quirk.jets import BranchingError
 from quirk.lanes import WIDTH, aligned
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
@@ -98,6 +99,9 @@ def _require_motion(owner: str, motion: Motion, orders: int) -> None:
 def _tried(owner: str, make: Any) -> None:
     try:
         make()
+    except BranchingError as error:
+        why = "its function has no series, as it branches, chooses between cases or takes floats alone"
+        raise NoSeriesError(f"{owner}: {why} ({error})") from error
     except Exception as error:  # of whatever kind a user's function raises
         raise NoSeriesError(f"{owner}: there is no series of its function: {type(error).__name__}: {error}") from error
 

@@ -15,7 +15,7 @@ from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
 from quirk.forces.place import PLACEMENT
 from quirk.forces.value import Value
-from quirk.jets import Jet
+from quirk.jets import BranchingError, Jet
 from quirk.native import MOST_COMPILED
 from quirk.tape import CHOOSE, NEAREST, Recorded, RecordedArray, Tape, is_nothing
 
@@ -215,11 +215,11 @@ class _Smooth(DualCall):
         self._tape = tape
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value; TypeError if it chooses between cases."""
+        """Return the function's value; BranchingError if it chooses between cases."""
         before = len(self._tape.lines)
         found = super().__call__(t, *arguments)
         if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):
-            raise TypeError("it chooses between cases, of which a series sees one")
+            raise BranchingError("of two cases a series sees one")
         return found
 
 

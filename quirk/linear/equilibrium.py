@@ -34,7 +34,7 @@ FOUND = 1e-13
 MISSED = 1e-8
 # unless Newton's method would move nothing by more than this, in lengths of the system or rad: nothing is loaded there.
 STANDS = 1e-10
-# Then this part of what is left may be such as no step answers to.
+# Such a step must account for all but this part of the accelerations: it is none, too, where these have no slope.
 ANSWERED = 0.5
 # Loads that are so small a part of the largest on the way, while steps are long, fade out: nothing ever balances them.
 FADED = 1e-100
@@ -146,8 +146,8 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         point = Point(pushes.system, state, t)
         free, x, gaps = Free.at(point), pushes.at(state), pushes.gaps(point)
         g, K, G = accelerations(free, len(x))
-        size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
-        loaded, open_by = max(loaded, size), pushes.missing(x, gaps)
+        size, open_by = size_of_loads(point), pushes.missing(x, gaps)
+        loaded = max(loaded, size)
         missing, left = (max(_part(g, of), open_by) for of in (size, loaded))
         if not len(g) or missing <= FOUND:
             return state, missing
@@ -202,6 +202,11 @@ def _at_rest(system: System, start: State, t: float) -> State:
                 f"{OWNER}: drivers move at t = {t:g} s, so nothing is at rest; hold their motions constant"
             )
     return replace(state, velocity=still.velocity, angular_velocity=still.angular_velocity)
+
+
+def size_of_loads(point: Point) -> float:
+    """Return the accelerations in free coordinates, kg^(1/2) m/s^2, that loads give if none cancels another."""
+    return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
 
 def accelerations(free: Free, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

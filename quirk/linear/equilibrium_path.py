@@ -24,11 +24,10 @@ from quirk.errors import AssemblyError, InputError
 from quirk.state import State
 from quirk.system import System
 
-from .equilibrium import Equilibrium, accelerations, equilibrium
+from .equilibrium import Equilibrium, accelerations, equilibrium, size_of_loads
 from .free import Free
 from .outputs import value_of
 from .point import Point
-from .steady import load_rate
 
 OWNER = "equilibrium_path"
 # Differences by the parameter are over this part of its range.
@@ -141,12 +140,8 @@ class _Follower:
         point = self.point(value, state, system)
         free = Free.at(point)
         g, K, _ = accelerations(free, 0)
-        size = load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max())
+        size = size_of_loads(point)
         return _Place(value, point.state, point.system, free, g, K, size, max(size, loaded))
-
-    def moved_to(self, value: float, near: _Place) -> _Place:
-        """The place of the state of another one at a value."""
-        return self.place(value, near.state, loaded=near.loaded)
 
     def slope(self, at: _Place) -> _Slope:
         """By how much accelerations and internal rates change over the range of the parameter, at the same state."""
@@ -235,7 +230,8 @@ class _Step:
         near = self._where(lambda place: (place.value - value) / self.follower.span)
         fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
         try:
-            return self.follower.corrected(self.follower.moved_to(value, near), fixed, self.slope)
+            exactly = self.follower.place(value, near.state, loaded=near.loaded)
+            return self.follower.corrected(exactly, fixed, self.slope)
         except AssemblyError:
             # Next to a turning point what belongs to the value itself is not found as surely as what is near.
             return near

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from quirk.integrators import RADAU_IIA9, IntegrationError
-from quirk.lanes import aligned
+from quirk.lanes import WIDTH, aligned
 
 from ..march.axes import TURNED
 from ..march.run import CLOCK, COUNTS, PIECE_SIZE, Settings
-from ..tangent.along_radau import ImplicitVariation, vary_along_radau
+from ..tangent.along_radau import JUDGED, ImplicitVariation, vary_along_radau
 from .solver import Solver
 from .steppers import RadauStepper
 from .tangent import Differential
@@ -47,6 +47,7 @@ class ImplicitCourse:
             base=aligned(of_all),
             z=aligned(RADAU_IIA9.points * of_all),
             f=aligned(RADAU_IIA9.points * of_all),
+            judged=np.zeros(JUDGED * WIDTH),
             turned=aligned(TURNED * (solver.slots.lanes // 8)),
             **common,
         )

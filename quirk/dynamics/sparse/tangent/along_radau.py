@@ -48,12 +48,19 @@ from .tables import Tangents
 
 # Iterations at most.
 MOST = 60
-# They end where what is left of the changes is estimated to be this part of them, or where corrections below the
-# other part no longer shrink to less than so much of those before: these are round-off.
-EXACT, FINE, SHRINKING = 1e-14, 1e-8, 0.5
-# So many iterations whose corrections are, on a geometric mean, within this factor of those of as many before have
-# round-off left alone, of a parameter that has no effect: with this matrix errors of the states shrink much faster.
+# The increments of the state are left alone once their corrections, within the tolerance, no longer shrink to this part
+# of those before: these are round-off, which changes that are as small would follow.
+SHRINKING = 0.5
+# A change has been found where what is left of it is estimated to be this part of it, or where corrections below the
+# other part no longer shrink: these are round-off.
+EXACT, FINE = 1e-14, 1e-8
+# It is round-off alone, of a parameter that has no effect, where as many corrections are, on a geometric mean, within
+# this factor of as many before: with this matrix errors of the states shrink much faster.
 LONG, ALIKE = 10, 2.0
+LEAST = np.finfo(float).tiny
+# Of each change: the last correction, sums of logarithms of the last LONG and those before, and 1 once it is found.
+BEFORE, LEVEL, EARLIER, FOUND = range(4)
+JUDGED = 4
 
 
 @record
@@ -64,7 +71,7 @@ class ImplicitVariation(NamedTuple):
     taylor, changes, changes_new, changes_at, found : as in `Variation` · stop (1,): not zero to end · failed (1,): time
     of a step at which no changes were found, or not a number · y, y_new (size,), clock, counts, pieces: of the step, as
     in `Run` · slope, stage, seen (size,): scratch · base (D size,): changes at the start as the axes see them · z, f
-    (D s size,): of increments and slopes · turned: how far axes have turned at a time between
+    (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how far axes have turned at a time between
     """
 
     directions: int
@@ -99,6 +106,7 @@ class ImplicitVariation(NamedTuple):
     base: np.ndarray
     z: np.ndarray
     f: np.ndarray
+    judged: np.ndarray
     turned: np.ndarray
 
 
@@ -136,10 +144,19 @@ def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
 
 @kernel
 def correct_changes(
-    mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float
-) -> float:
-    """Correct the changes of the increments; returns the largest correction, over the largest change of its kind."""
-    s, size, largest = stepper.points, variation.y.shape[0], 0.0
+    mechanism: Mechanism,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    h: float,
+    n: int,
+    near: bool,
+) -> int:
+    """Correct the changes of the increments for the n-th time; returns how many are found, negative if one is lost.
+
+    None is found before the state itself is `near`, within the tolerance.
+    """
+    s, size, found = stepper.points, variation.y.shape[0], 0
     blocks, length = mechanism.constants.shape[0] // CON, settings.length
     for d in range(variation.directions):
         z = variation.z[d * s * size : (d + 1) * s * size]
@@ -152,10 +169,32 @@ def correct_changes(
             for o in range(0, size, 8):
                 store(z, i * size + o, load(z, i * size + o) + load(variation.seen, o))
             whole = max(whole, extent(blocks, z[i * size : (i + 1) * size], length, h))
-        if whole != whole or most != most:
-            return np.inf
-        largest = max(largest, most / whole if whole > 0.0 else 0.0)
-    return largest
+        if not (whole < np.inf and most < np.inf):
+            return -1
+        if judge(variation.judged, JUDGED * d, most, whole, n, near):
+            found += 1
+    return found
+
+
+@kernel
+def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
+    """Whether a change of some size is found, after its n-th correction by `most`."""
+    if n == 0:
+        for k in range(JUDGED):
+            put(judged, o + k, 0.0)
+    before, level = at(judged, o + BEFORE), at(judged, o + LEVEL) + math.log(max(most, LEAST))
+    small = most < FINE * whole and most > SHRINKING * before
+    exact = most < before and most / before * most < EXACT * (1.0 - most / before) * whole
+    found = most == 0.0 or (n > 1 and (small or exact))
+    if n % LONG == LONG - 1:
+        found = found or (n > LONG and abs(level - at(judged, o + EARLIER)) < LONG * math.log(ALIKE))
+        put(judged, o + EARLIER, level)
+        level = 0.0
+    put(judged, o + BEFORE, most)
+    put(judged, o + LEVEL, level)
+    if found and near:
+        put(judged, o + FOUND, 1.0)
+    return at(judged, o + FOUND) > 0.0
 
 
 @kernel
@@ -168,33 +207,22 @@ def solve_step(
     h: float,
 ) -> bool:
     """Find the increments of the step and their changes; False if that fails."""
-    before = earlier = np.inf
-    level = 0.0
+    moved, settled = np.inf, False
     clear(variation.z)
     for n in range(MOST):
         slopes_of_changes(mechanism, tangents, stepper, variation, h)
         if variation.stop[0] != 0:
             return False
-        corrections(mechanism, stepper, stepper.f, stepper.z, h)
-        moved = correct(mechanism, stepper, settings, variation)
-        size = correct_changes(mechanism, stepper, settings, variation, h)
-        if not (moved < np.inf and size < np.inf):
+        if not settled:
+            before = moved
+            corrections(mechanism, stepper, stepper.f, stepper.z, h)
+            moved = correct(mechanism, stepper, settings, variation)
+            settled = moved == 0.0 or (moved < 1.0 and moved > SHRINKING * before)
+        found = correct_changes(mechanism, stepper, settings, variation, h, n, moved < 1.0)
+        if found < 0 or not moved < np.inf:
             return False
-        if size == 0.0:
-            if moved < 1.0:
-                return True
-            continue
-        if n > 1 and moved < 1.0:
-            rate = size / before
-            if rate > SHRINKING and size < FINE:
-                return True
-            if rate < 1.0 and size * rate < EXACT * (1.0 - rate):
-                return True
-        before, level = size, level + math.log(size)
-        if n % LONG == LONG - 1:
-            if moved < 1.0 and abs(level - earlier) < LONG * math.log(ALIKE):
-                return True
-            earlier, level = level, 0.0
+        if found == variation.directions:
+            return True
     return False
 
 

@@ -31,7 +31,7 @@ from .events.quantity import Gap
 from .forces import Friction
 from .frictional import Frictional, Shares, rubbing_of
 from .frictionless import Frictionless, response
-from .frictions import FLOOR, Frictions
+from .frictions import FLOOR, Frictions, head
 from .gaps import Gaps, Opening
 from .phases import Phases
 from .resting import CLOSED, ROUND_OFF, Resting, Settled, Speeds, opens
@@ -105,7 +105,7 @@ class Contacts:
     def head(self, plant: Plant, resting: Resting) -> None:
         """Let friction follow the direction of slip from where it is now."""
         if resting.rubbing:
-            self._frictions.head(self._phases.solver_of(plant), resting.rubbing)
+            head(self._phases.solver_of(plant), resting.rubbing)
 
     def sticks(self, name: str, resting: Resting) -> bool:
         """Whether a friction of that name sticks."""

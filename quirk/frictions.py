@@ -112,15 +112,6 @@ class Frictions:
             found.append(Guard((first.name, 0, "solvable"), f"{first}", Reading(None, "solvable", None, 0.0), -1, True))
         return found
 
-    def head(self, solver: Solver, rubbing: Mapping[str, Rub]) -> None:
-        """Let the friction of a solver follow the direction of slip, from what it is now."""
-        inputs, table = solver.applied.table.inputs, solver.frictions
-        sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
-        for k, element in enumerate(sliding):
-            first = int(table.direction[k])
-            inputs[first : first + element.slip.size] = rubbing[element.name].heading
-            inputs[first + element.place_of("following") - element.place_of("direction")] = 1.0
-
     def side(self, friction: Friction, state: State) -> int:
         """On which side of its first sphere a contact is."""
         if not isinstance(friction.slip, OfSurfaces) or friction.slip.kinds != ("sphere", "sphere"):
@@ -143,6 +134,16 @@ class Frictions:
         else:
             r, R = np.zeros(3), np.eye(3)
         return r + R @ frame.origin, R @ frame.matrix
+
+
+def head(solver: Solver, rubbing: Mapping[str, Rub]) -> None:
+    """Let the friction of a solver that slides follow the direction of slip, from what it is now."""
+    inputs, table = solver.applied.table.inputs, solver.frictions
+    sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
+    for k, element in enumerate(sliding):
+        first = int(table.direction[k])
+        inputs[first : first + element.slip.size] = rubbing[element.name].heading
+        inputs[first + element.place_of("following") - element.place_of("direction")] = 1.0
 
 
 def components(friction: Friction) -> list[tuple[SlipComponent, int]]:

@@ -1,4 +1,4 @@
-"""The load of a joint that counts for its friction."""
+"""The load of a joint that counts for its friction, and how it changes along directions."""
 
 from __future__ import annotations
 
@@ -43,3 +43,33 @@ class JointLoad:
     def reaction(self, z: np.ndarray) -> float:
         """Return the load N that forces z (r,) alone would make."""
         return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
+
+
+# A vector (3,) or a number, and its changes (D, 3) or (D,) along D directions.
+Changing = tuple[np.ndarray, np.ndarray]
+
+
+def load_with_changes(
+    friction: Friction, axis: Changing, force: Changing, torque: Changing, longer: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the load N of a joint that counts for its friction, and its changes (D,).
+
+    Parameters
+    ----------
+    friction : of a joint
+    axis, force, torque : of the joint in N, the torque about its point
+    longer : (D,) changes of the length of the friction, m
+    """
+    parts = [force]
+    if friction.takes in (ALONG, ACROSS):
+        size, change = axis[0] @ force[0], axis[1] @ force[0] + force[1] @ axis[0]
+        along = size * axis[0], change[:, None] * axis[0] + size * axis[1]
+        parts = [along] if friction.takes == ALONG else [(force[0] - along[0], force[1] - along[1])]
+        if friction.length > 0:
+            half = 0.5 * parts[0][0], 0.5 * parts[0][1]
+            couple = np.cross(axis[0], torque[0]) / friction.length
+            turning = np.cross(axis[1], torque[0]) + np.cross(axis[0], torque[1]) - longer[:, None] * couple
+            parts = [(half[0] + s * couple, half[1] + s * turning / friction.length) for s in (1.0, -1.0)]
+    sizes = [float(np.linalg.norm(value)) for value, _ in parts]
+    slopes = [change @ value / size for (value, change), size in zip(parts, sizes, strict=True) if size > 0]
+    return sum(sizes), np.sum([np.zeros(len(longer)), *slopes], axis=0)

@@ -18,6 +18,7 @@ class Tangent:
     multipliers : (D, m); where rows are redundant those of least norm in the model's row scale
     internal : (D, k) rates of the internal variables
     levels : (D, m, 3) Phi, its rate, and its second derivative at constant accelerations
+    friction : (D, C) magnitudes of all friction that slides and is in proportion to loads, in the order of the forces
     """
 
     linear: np.ndarray
@@ -25,3 +26,4 @@ class Tangent:
     multipliers: np.ndarray
     internal: np.ndarray
     levels: np.ndarray
+    friction: np.ndarray

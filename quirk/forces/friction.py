@@ -63,8 +63,9 @@ class Friction(ForceElement):
         If an argument cannot be used, or the joint is of another kind.
     """
 
-    parameters = ("radii", "direction", "floor", "following", "size")
-    aside = ("on", "coefficient", "static", "radius", "length", "takes", "axis")
+    # The last three are not of its law, but of what it is in proportion to, and of where it begins.
+    parameters = ("radii", "direction", "floor", "following", "size", "coefficient", "static", "length")
+    aside = ("on", "radius", "takes", "axis")
     drawing = ""
     undefined = (
         "no friction that agrees with the loads that it causes is found; near here there is none, or there are several "

@@ -15,7 +15,7 @@ from quirk.dynamics.as_relations import as_relations
 from quirk.dynamics.dense.rows import relation_inputs
 from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Inputs
 from quirk.dynamics.model import PlacedRelation
-from quirk.forces import ForceElement
+from quirk.forces import ForceElement, Friction
 from quirk.forces.calls import DualCall
 from quirk.forces.law import Layout, continued_turns, run
 from quirk.forces.place import PLACEMENT, Place
@@ -92,6 +92,10 @@ class Changes:
         element, rows = self.point.model.forces[number]
         layout = element.layout()
         values, deltas = self._law(element, layout, rows)
+        if isinstance(element, Friction):
+            place, k = element.place_of("size"), self.point.frictions.index(element)
+            values[place] = self.point.magnitudes[k]
+            deltas[place] = self.variation.tangent.friction[:, k]
         outputs = []
         for inputs in _eights(values, deltas):
             made = DualArray(np.zeros((1 + WIDTH) * layout.outputs), layout.outputs)

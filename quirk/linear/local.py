@@ -15,6 +15,7 @@ import numpy as np
 from quirk.dynamics.as_relations import as_relations
 from quirk.dynamics.directions import FREEDOMS, Directions
 from quirk.dynamics.metric import inverse_root
+from quirk.dynamics.sparse.host.tangent import refuse_friction
 from quirk.lanes import WIDTH
 
 from .point import Point
@@ -41,6 +42,7 @@ class Local:
         """Find them at a point."""
         from scipy.sparse import csr_array
 
+        refuse_friction(point.solver, "a few modes: ask for all of them, without count=")
         near, of_rows, of_internal = _neighbours(point)
         shapes = {"accelerations": 6 * point.bodies, "rates": point.internal, "positions": point.model.rows,
                   "velocities": point.model.rows}  # fmt: skip

@@ -15,6 +15,7 @@ from quirk.dynamics.energy import gravity_energy, kinetic_energy
 from quirk.errors import InputError
 from quirk.events.names import Reading, named
 from quirk.events.quantity import Gap, Quantity
+from quirk.forces import Friction
 from quirk.state import State
 from quirk.system import System
 
@@ -51,6 +52,11 @@ class Named:
             return _component(load, moved, reading)
         numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
         number = numbers.get(reading.of.name)
+        if number is None and isinstance(reading.of, Friction):
+            held = next((one for one, _ in point.model.joint_bodies if one.name == reading.of.name), None)
+            if held is None or reading.what in reading.of.coordinates:
+                return 0.0, np.zeros(changes.variation.directions.count)  # it sticks, or has no load
+            return _component(*changes.joint_load(held), reading)
         if number is None:
             raise InputError(f'{self.owner}: "{self.name}": {reading.of} is switched off, and has no load')
         element, rows = point.model.forces[number]

@@ -20,10 +20,16 @@ from quirk.dynamics.sparse.host.tangent import Differential
 from quirk.dynamics.tangents import Tangent
 from quirk.dynamics.towers import MotionTower
 from quirk.dynamics.turns import angles_at, angles_by_name
+from quirk.errors import InputError
+from quirk.forces import Friction
+from quirk.forces.law import COORDINATE
 from quirk.state import STATE_SIZE, Kinematics, State
 
 if TYPE_CHECKING:
     from quirk.system import System
+
+# Slip below this part of the largest velocity is round-off.
+STANDS = 1e-12
 
 
 class Point:
@@ -33,6 +39,7 @@ class Point:
     ----------
     linear, angular : (n, 3) accelerations in N, and derivatives of the angular velocities in body axes
     internal_rates : (k,) of the internal variables
+    magnitudes : (C,) N, of friction that slides and is in proportion to loads
     """
 
     def __init__(self, system: System, state: State, t: float) -> None:
@@ -40,6 +47,7 @@ class Point:
         self._stand(system, system.plant, system.plant.solver(), state, t)
         self.rank = self.solver.settle_state(state, t)
         self._evaluate(angles_at(self.model, state, t))
+        self._require_slip()
 
     @classmethod
     def along(cls, system: System, plant: Plant, solver: Solver, state: State, t: float, angles: np.ndarray) -> Point:
@@ -64,6 +72,25 @@ class Point:
         of_bodies = rates[: STATE_SIZE * self.bodies].reshape(self.bodies, STATE_SIZE)
         self.linear, self.angular = of_bodies[:, 7:10].copy(), of_bodies[:, 10:].copy()
         self.internal_rates = self.model.carried.numbers(rates)[: self.internal].copy()
+        self.magnitudes = self.solver.frictions.magnitude.copy()
+
+    def _require_slip(self) -> None:
+        """Raise InputError if there is friction without slip, which has no derivative; slip is that evaluated last."""
+        table, outputs = self.solver.frictions, self.solver.applied.table.outputs
+        fastest = max(np.abs(self.state.velocity).max(), self.model.length * np.abs(self.state.angular_velocity).max())
+        for k, friction in enumerate(self.frictions):
+            first = int(table.slip[k]) + COORDINATE
+            slip = outputs[first : first + COORDINATE * friction.slip.size : COORDINATE]
+            if not np.abs(slip).max() > STANDS * fastest:
+                raise InputError(
+                    f"{friction}: nothing slides in this state, and where it sticks or begins to slide there is no "
+                    f"derivative: take it out, system.without({friction.name!r}), or give a state in which it slides"
+                )
+
+    @property
+    def frictions(self) -> list[Friction]:
+        """All friction that slides and is in proportion to loads."""
+        return [element for element, _ in self.model.forces if isinstance(element, Friction)]
 
     @property
     def bodies(self) -> int:
@@ -103,7 +130,9 @@ class Point:
         if directions.count:
             return self.differential.at(self._y, self.t, directions)
         one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))
-        return Tangent(one.linear[:0], one.angular[:0], one.multipliers[:0], one.internal[:0], one.levels[:0])
+        return Tangent(
+            one.linear[:0], one.angular[:0], one.multipliers[:0], one.internal[:0], one.levels[:0], one.friction[:0]
+        )
 
     def variation(self, directions: Directions) -> Variation:
         """Return how the whole state goes on along directions."""

@@ -11,6 +11,7 @@ from quirk.dynamics.directions import Directions
 from quirk.dynamics.sparse.host.variation import Varied
 from quirk.dynamics.tangents import Tangent
 from quirk.errors import InputError
+from quirk.frictions import head
 from quirk.phases import Phases
 from quirk.result import Result
 from quirk.trail import Stretch
@@ -46,6 +47,7 @@ def sensitivities_of(
     jumps = list[Jump]()
     for plant in dict.fromkeys(stretch.plant for stretch in stretches):
         courses[plant] = Varied(plant.solver(), phases.settings)
+    head(courses[stretches[0].plant].solver, stretches[0].resting.rubbing)
     now = _start(stretches[0], changes)
     names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
     for k, (stretch, rows) in enumerate(zip(stretches, kept, strict=True)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from quirk.constraints.relation import layout_of
+from quirk.constraints.sticking import Sticking
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.as_relations import as_relations
 from quirk.dynamics.directions import FREEDOMS, OMEGA, SHIFT, TURN, VELOCITY, Directions
@@ -21,6 +22,8 @@ from quirk.state import STATE_SIZE
 from .numbers import GAP, GRAVITY, INERTIA, INTERNAL, LAW, MASS, RELATION, Key
 
 FRAME = 12
+# In place of an input where a number of a part is none.
+UNUSED = -1
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def directions_of(model: Model, changes: Sequence[Change]) -> Directions:
                 if len(inputs) != len(numbers):
                     raise InputError(f'simulate: sensitivities: an event replaces "{name}" by another part')
                 for place, x in zip(inputs, numbers, strict=True):
-                    if x != 0.0:
+                    if x != 0.0 and place != UNUSED:
                         changed.setdefault(place, np.zeros(len(changes)))[c] = x
     return made
 
@@ -164,6 +167,12 @@ class _Places:
                 inputs += range(o, o + FRAME)
             first = placed.rows.start - model.joint_rows[name].start
             owner = next(one for one, _ in model.joint_bodies if one.name == name)
+            if isinstance(owner, Sticking):
+                # Of the numbers of the friction only its radii are numbers of the rows that hold.
+                unused = owner.friction.numbers.size - layout.numbers
+                inputs[layout.numbers : layout.numbers] = [UNUSED] * unused
+                self.found[LAW, name, 0] = RELATION, number, inputs
+                continue
             key = (
                 (GAP + placed.relation.labels[0], name, 0) if isinstance(owner, Unilateral) else (RELATION, name, first)
             )

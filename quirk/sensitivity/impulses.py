@@ -18,6 +18,7 @@ from quirk.dynamics.directions import OMEGA, TURN, VELOCITY, Directions
 from quirk.dynamics.model import Model
 from quirk.dynamics.plant import Plant
 from quirk.errors import InputError
+from quirk.forces import Friction
 from quirk.state import Kinematics, State
 from quirk.system import System
 from quirk.trail import Stretch
@@ -34,6 +35,7 @@ def after_impulse(
     system: System, before: Stretch, after: Stretch, bodies: np.ndarray, changes: Sequence[Change], later: np.ndarray
 ) -> np.ndarray:
     """Return motions (n, 12, D) behind a jump of velocities, from those before it, at a time that changes by (D,)."""
+    _refuse_friction(system, before, after)
     plant, t = _plant(system, before, after), before.reached
     model = plant.model
     start, end = (model.carried.state(y).copy() for y in (before.end, after.start))
@@ -73,6 +75,16 @@ def after_impulse(
             z = z + solve.solve(wanted[used, d] - scaled @ z)
         found[:, VELOCITY, d], found[:, OMEGA, d] = metric.vector(z)
     return found
+
+
+def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
+    """Raise InputError if a contact that closes has friction: its impulses depend on the slip, though they be zero."""
+    names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
+    for force in system.forces:
+        if isinstance(force, Friction) and force.name not in after.base.idle and force.on.name in names:
+            raise InputError(
+                f"simulate: sensitivities: {force}: its impulses, where {force.on} closes, are not differentiated"
+            )
 
 
 def _plant(system: System, before: Stretch, after: Stretch) -> Plant:

@@ -122,7 +122,7 @@ class Judge:
 def _changes(point: Point, directions: Directions) -> Changes:
     """Changes along directions of poses and velocities; those of accelerations are not asked for."""
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
-    tangent = Tangent(nothing, nothing, nothing, nothing, nothing)
+    tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
     return Changes(point, Variation(directions, tangent, np.zeros_like(directions.bodies), internal))
 
 

@@ -13,12 +13,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quirk.constraints.unilateral import Unilateral
-from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Inputs
+from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
 from quirk.dynamics.impulsive import distance
 from quirk.dynamics.sparse.host.variation import Varied
 from quirk.dynamics.sparse.host.watch import Guard
 from quirk.errors import InputError
+from quirk.events.names import Reading
 from quirk.events.quantity import Gap, Quantity
+from quirk.frictions import head
 from quirk.linear.changes import Changes
 from quirk.linear.outputs import rows_of
 from quirk.linear.point import Point
@@ -30,6 +32,7 @@ from .change import FRAME, Change, as_changes, as_motions, directions_of, motion
 from .impulses import after_impulse
 from .numbers import GAP
 from .remade import explicit_changes, gap_changes
+from .slipping import limit_is_reached, slip_ends
 
 OWNER = "simulate: sensitivities"
 # What happens at times that change by amounts that differ by more than this part of them does not happen at once.
@@ -85,7 +88,9 @@ class Jump:
         if not same:
             if distance(model, before.end, after.start) > MOVED * model.length:
                 raise InputError(f"{OWNER}: {self._named}: it moves bodies to other poses, which is not differentiated")
-            bodies = after_impulse(self._system, before, after, bodies, self._changes, self.later)
+            if not all(_of_slip(guard) or self._continuous(guard) for guard in before.hit):
+                bodies = after_impulse(self._system, before, after, bodies, self._changes, self.later)
+        head(self._courses[1].solver, after.resting.rubbing)
         point = self._point(after, after.start, self._courses[1])
         bodies = bodies - _flow(point)[..., None] * self.later
         internal[: point.internal] -= point.internal_rates[:, None] * self.later
@@ -118,9 +123,9 @@ class Jump:
         """Whether loads go on without a jump where it crosses: a contact that opens as its load falls to zero."""
         if not isinstance(guard.key, tuple):
             return False
-        if guard.key[2] not in ("gap", "push"):
-            raise InputError(f"{OWNER}: {guard.title}: friction that begins or ceases to slide is not differentiated")
-        return bool(guard.key[2] == "push")
+        if guard.key[2] == "solvable":
+            raise InputError(f"{OWNER}: {guard.title}: where friction has no solution there is no derivative")
+        return guard.key[2] in ("push", "faster")
 
     @property
     def _named(self) -> str:
@@ -140,7 +145,7 @@ class Jump:
         directions = with_motions(directions, motions_of(point.model, self._changes), point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
         at = Changes(point, point.variation(directions))
-        found = [self._of_guard(at, guard) for guard in asked]
+        found = [self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in asked]
         for one in found[1:]:
             if np.abs(one - found[0]).max() > AT_ONCE * np.abs(found[0]).max():
                 raise InputError(
@@ -164,6 +169,18 @@ class Jump:
         with np.errstate(divide="ignore", invalid="ignore"):  # what stands still at zero crosses by round-off
             return np.asarray(-change / terms[1])
 
+    def _of_friction(self, at: Changes, guard: Guard) -> np.ndarray:
+        """By how much later (D,) slip ends, or friction reaches its limit."""
+        assert isinstance(guard.quantity, Reading)
+        if guard.key[2] == "slip":  # type: ignore[index]
+            return slip_ends(at, str(guard.quantity.of and guard.quantity.of.name))
+        point = at.point
+        along = Directions.none(point.model, 1)
+        along.bodies[:], along.internal[: point.internal], along.time[:] = (
+            _flow(point)[..., None], point.internal_rates[:, None], 1.0,
+        )  # fmt: skip
+        return limit_is_reached(at, Changes(point, point.variation(along)), guard.quantity, self._changes)
+
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
         """What parameters change of the frames of a gap, as inputs of its law, and of its numbers (k, D)."""
         part = self._system[gap.name]
@@ -176,6 +193,11 @@ class Jump:
         firsts = [layout.first_frame + f * layout.frame_size for f in range(layout.frames)]
         places = [first + c for first in firsts for c in range(FRAME)]
         return dict(zip(places, by_place[count:], strict=True)), by_place[:count]
+
+
+def _of_slip(guard: Guard) -> bool:
+    """Whether it is of friction that ceases or begins to slide."""
+    return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
 
 
 def _alike(relation: object, gap: Gap) -> bool:

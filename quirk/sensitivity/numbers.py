@@ -162,4 +162,5 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 def _difference(one: Numbers, two: Numbers, over: float) -> dict[Key, np.ndarray]:
     if {key: x.shape for key, x in one.items()} != {key: x.shape for key, x in two.items()}:
         raise InputError(CHANGING)
-    return {key: (one[key] - two[key]) / over for key in one}
+    # What is the same changes nothing, though it be infinite, as the friction of what never slips.
+    return {key: np.subtract(x, two[key], out=np.zeros(x.shape), where=x != two[key]) / over for key, x in one.items()}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from quirk.state import Kinematics
 
-from ..applied import exerted
+from ..applied import Exerted, exerted
 from ..constrained_motion import ConstrainedMotion
 from ..model import Model
 from ..towers import MotionTower
-from .friction import with_friction
+from .friction import Solve, magnitudes, with_friction
 from .rows import constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
 
@@ -24,10 +26,28 @@ def motion(
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
     """Solve the equations of motion at one state; see `constrained_motion`."""
+    acts, solve = _equations(model, t, kin, baumgarte, kept, least)
+    return with_friction(model, t, kin, acts, solve)[1]
+
+
+def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | None = None) -> Model:
+    """Return the model with the magnitudes of all friction at a state in its laws."""
+    acts, solve = _equations(model, t, kin, (0.0, 0.0), kept, ROUND_OFF)
+    forces = list(model.forces)
+    for k, (_, size) in magnitudes(model, t, kin, acts, solve).items():
+        element, rows = forces[k]
+        forces[k] = element.with_values({"size": size}), rows
+    return replace(model, forces=forces)
+
+
+def _equations(
+    model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float], kept: np.ndarray | None, least: float
+) -> tuple[list[Exerted], Solve]:
+    """What force elements exert, friction with the size in its law, and what solves for the motion under loads."""
     rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
 
     def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
         return constrained_motion(model, kin, t, rows, force, torque, baumgarte, kept, least)
 
     acts = [exerted(element, of, moving, t, 0, kin.angles, kin.internal) for element, of in model.forces]
-    return with_friction(model, t, kin, acts, solve)[1]
+    return acts, solve

@@ -34,28 +34,33 @@ def with_friction(
     solve : returns the motion under applied forces (n, 3) in N and torques (n, 3) in body axes
     """
     acts = list(acts)
-
-    def motion() -> ConstrainedMotion:
-        force, torque = summed(model, (found.loads[:, 0] for found in acts))
-        return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
-
-    base = motion()
-    frictions = {k: element for k, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
-    which = list(frictions)
-    if not which:
-        return acts, base
-    units, answers, none = [], [], [acts[k] for k in which]
-    for k in which:
-        element, rows = model.forces[k]
-        one = element.with_values({"size": 1.0})
-        units.append(exerted(one, rows, MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal))
-        acts[k] = units[-1]
-        answers.append(motion())
-        acts[k] = none[len(units) - 1]
-    found = [_load(model, t, kin, friction, base, answers) for friction in frictions.values()]
-    for k, unit, size in zip(which, units, _magnitudes(found), strict=True):
+    for k, (unit, size) in magnitudes(model, t, kin, acts, solve).items():
         acts[k] = replace(unit, loads=size * unit.loads)
-    return acts, motion()
+    return acts, _motion(model, kin, acts, solve)
+
+
+def magnitudes(
+    model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
+) -> dict[int, tuple[Exerted, float]]:
+    """Return of each friction, by its number, what it exerts at magnitude 1, and its magnitude; see `with_friction`."""
+    frictions = {k: element for k, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
+    if not frictions:
+        return {}
+    base = _motion(model, kin, acts, solve)
+    units, answers = [], []
+    for k, element in frictions.items():
+        one = element.with_values({"size": 1.0})
+        units.append(exerted(one, model.forces[k][1], MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal))
+        answers.append(_motion(model, kin, [*acts[:k], units[-1], *acts[k + 1 :]], solve))
+    found = [_load(model, t, kin, friction, base, answers) for friction in frictions.values()]
+    sizes = (float(size) for size in _solved(found))
+    return dict(zip(frictions, zip(units, sizes, strict=True), strict=True))
+
+
+def _motion(model: Model, kin: Kinematics, acts: Sequence[Exerted], solve: Solve) -> ConstrainedMotion:
+    """The motion under what all force elements exert."""
+    force, torque = summed(model, (found.loads[:, 0] for found in acts))
+    return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
 
 
 # The load N times mu, and its slopes, from the magnitudes of all friction.
@@ -94,7 +99,7 @@ def _load(
     return scaled
 
 
-def _magnitudes(loads: Sequence[Load]) -> np.ndarray:
+def _solved(loads: Sequence[Load]) -> np.ndarray:
     """Solve f = mu N(f) by Newton's method."""
     f = np.zeros(len(loads))
     for _ in range(MOST_ITERATIONS):

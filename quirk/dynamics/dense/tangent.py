@@ -17,8 +17,6 @@ import numpy as np
 
 from quirk.constraints.relation import LANES, frame_numbers, layout_of
 from quirk.duals import Dual, DualArray
-from quirk.errors import InputError
-from quirk.forces import Friction
 from quirk.forces.calls import DualCall
 from quirk.forces.law import run
 from quirk.lanes import WIDTH
@@ -32,6 +30,8 @@ from ..model import Model, PlacedRelation
 from ..tangents import Tangent
 from ..towers import MotionTower
 from .derivatives import Sharing, derivatives
+from .equations import with_magnitudes
+from .friction_changes import AtConstantFriction, along_magnitudes, frictions_of, with_changed_friction
 from .rows import relation_inputs, spatial_rows, tangent_rows
 from .udwadia_kalaba import CORRECTIONS, PseudoInverse
 
@@ -40,6 +40,18 @@ def tangent(
     model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None = None
 ) -> Tangent:
     """Return the tangent at a state on the constraints; `kept` are the rows that are independent, default all."""
+    if not frictions_of(model):
+        return _at_constant_friction(model, metric, state, t, directions, kept).tangent
+    kin = Kinematics.of(state)
+    model = with_magnitudes(model, t, kin, kept)
+    constant = _at_constant_friction(model, metric, state, t, along_magnitudes(model, directions), kept)
+    return with_changed_friction(model, kin, t, directions, constant)
+
+
+def _at_constant_friction(
+    model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None
+) -> AtConstantFriction:
+    """The tangent with friction of the magnitudes that are in its laws."""
     kin = Kinematics.of(state)
     found = derivatives(model, metric, state, t, 1, kept)
     motion = MotionTower.of(kin, 2)
@@ -77,7 +89,9 @@ def tangent(
             next_order.y = list(sharing.y)
             tower = np.stack([here, rows[..., :-1, :, d]], axis=2)
             multipliers[d] = next_order.shared(multipliers[d], tower)
-    return Tangent(linear, angular, multipliers, rates.T, np.moveaxis(levels, -1, 0))
+    friction = np.zeros((directions.count, 0))
+    tangent = Tangent(linear, angular, multipliers, rates.T, np.moveaxis(levels, -1, 0), friction)
+    return AtConstantFriction(tangent, found.multipliers[0], rows)
 
 
 def row_changes(
@@ -169,8 +183,6 @@ class _Eight:
 
     def _law(self, e: int) -> None:
         element, rows = self.model.forces[e]
-        if isinstance(element, Friction):
-            raise InputError(f"{element}: there is no tangent while it slides: its load is not differentiated")
         layout, state = element.layout(), self.state
         values = law_inputs(element, layout, rows, self.motion.up_to(1), self.time.value, state.angles)
         deltas = np.zeros((layout.inputs, WIDTH))

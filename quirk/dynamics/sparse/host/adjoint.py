@@ -21,7 +21,7 @@ from ..tangent.elements import OF_RELATIONS
 from ..tangent.tables import LEVELS, MOVING, SEED
 from .motion_functions import place_functions
 from .solver import Solver
-from .tangent import Differential
+from .tangent import Differential, refuse_friction
 from .variation import BETWEEN_LOOKS, ChangedMotion, Steps
 
 
@@ -84,6 +84,7 @@ class Reversed:
     """
 
     def __init__(self, solver: Solver, tableau: Tableau, baumgarte: tuple[float, float], projects: bool) -> None:
+        refuse_friction(solver, "gradients by the adjoint, so there is none while it slides: sensitivities serve")
         self.solver, self.differential = solver, Differential(solver)
         self._weights, self._baumgarte, self._projects = weights_of(tableau), baumgarte, projects
 

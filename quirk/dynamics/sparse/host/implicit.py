@@ -11,7 +11,7 @@ from ..implicit.tables import AXES, BLOCK, NODE, PAIR, Implicit
 from ..plan.coupling import couplings
 from ..tangent.tables import MOVING, SEED
 from .solver import Solver
-from .tangent import Differential
+from .tangent import Differential, refuse_friction
 
 # Rows that one relation may have: lanes of a register.
 MOST_ROWS = 8
@@ -34,6 +34,7 @@ class ImplicitSystem:
 
     def __init__(self, solver: Solver, *, turning: bool) -> None:
         model, slots = solver.model, solver.slots
+        refuse_friction(solver, "implicit steps, so these do not go on while it slides")
         self.differential = Differential(solver)
         relations = self.differential.relations
         for placed in relations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from quirk.constraints.relation import layout_of
 from quirk.duals import DualArray
 from quirk.errors import InputError
 from quirk.forces import Friction
+from quirk.forces.friction import NORMAL
 from quirk.lanes import WIDTH, aligned
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
@@ -25,7 +26,24 @@ from ..kernels.applied import ELEMENT_SIZE
 from ..kernels.applied import INPUT as LAW_INPUT
 from ..tangent.elements import OF_LAWS, OF_RELATIONS
 from ..tangent.find import find_tangents
-from ..tangent.tables import ADDRESS, ELEMENT, INERTIA, LEVELS, LOAD, MASS, MASSES, MOVING, SEED, Elements, Tangents
+from ..tangent.friction import BEARING
+from ..tangent.tables import (
+    ADDRESS,
+    ELEMENT,
+    FRAMES,
+    INERTIA,
+    INPUT,
+    INPUTS,
+    LEVELS,
+    LOAD,
+    MASS,
+    MASSES,
+    MOVING,
+    SEED,
+    Bearings,
+    Elements,
+    Tangents,
+)
 from .changed_rows import ChangedRows
 from .dual_code import law_pointer, relation_pointer
 from .motion_functions import place_functions
@@ -33,6 +51,8 @@ from .solver import Solver
 
 # Behind the inputs of an element and their derivatives: those of the time.
 TIME = WIDTH
+# Numbers of a frame before its axes.
+ORIGIN = 3
 
 
 class Differential:
@@ -44,9 +64,6 @@ class Differential:
         self._seeded: dict[int, list[int]] = {}
         self._changed: ChangedRows | None = None
         model, slots = solver.model, solver.slots
-        for element, _ in model.forces:
-            if isinstance(element, Friction):
-                raise InputError(f"{element}: there is no tangent while it slides: its load is not differentiated")
         self.relations = as_relations(model)
         self._internal = sum(s.stop - s.start for s in model.carried.internal.values())
         S, K = slots.lanes, len(solver.work.x) // WIDTH
@@ -54,6 +71,7 @@ class Differential:
         self.tangents = Tangents(
             laws=self._laws,
             relations=self._rows,
+            bearings=self._of_friction(),
             lanes=solver.tables.row_lane,
             occupied=np.unique(slots.slot).astype(np.int64),
             seeds=aligned(SEED * S),
@@ -121,7 +139,8 @@ class Differential:
         levels = given.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
         rates = np.zeros((model.carried.size, WIDTH))
         rates[: self._internal] = given.rates.reshape(-1, WIDTH)
-        return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0)
+        friction = given.bearings.magnitudes.reshape(-1, WIDTH).T.copy()
+        return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
     def _shared(self, y: np.ndarray, changes: np.ndarray) -> np.ndarray:
         """The changes (8, m) of multipliers of least norm, from those of the rows that are kept."""
@@ -217,6 +236,45 @@ class Differential:
             made.entries[ELEMENT * r + ADDRESS] = self._keep(pointer)
         return made
 
+    def _of_friction(self) -> Bearings:
+        model, slots, forces = self.solver.model, self.solver.slots, self.solver.applied.table
+        sliding = [(e, one, rows) for e, (one, rows) in enumerate(model.forces) if isinstance(one, Friction)]
+        laws, rows = (made.entries.reshape(-1, ELEMENT) for made in (self._laws, self._rows))
+        first, relations, axes, points = [0], list[int](), list[int](), list[int]()
+        for _, friction, _ in sliding:
+            own = model.joint_rows.get(friction.on.name, range(0))
+            mine = [r for r, one in enumerate(self.relations) if own.start <= one.rows.start < own.stop]
+            relations += mine if friction.takes != NORMAL else []
+            first.append(len(relations))
+            o, size = 0, 0
+            if first[-1] > first[-2]:
+                r = relations[-1]
+                o = int(rows[r, INPUT] + rows[r, INPUTS] + WIDTH * rows[r, FRAMES])
+                size = WIDTH * layout_of(self.relations[r].relation, 2, OF_RELATIONS).frame_size
+            axes.append(o + WIDTH * (ORIGIN + friction.axis))
+            points.append(o + size)
+        starts = forces.entries.reshape(-1, ELEMENT_SIZE)
+
+        def numbers(values: Iterable[int]) -> np.ndarray:
+            return np.array(list(values), dtype=np.int64)
+
+        def changes_of(parameter: str) -> np.ndarray:
+            return numbers(laws[e, INPUT] + laws[e, INPUTS] + WIDTH * one.place_of(parameter) for e, one, _ in sliding)
+
+        return Bearings(
+            sizes=numbers(starts[e, LAW_INPUT] + one.place_of("size") for e, one, _ in sliding),
+            coefficients=changes_of("coefficient"),
+            lengths=changes_of("length"),
+            first=numbers(first),
+            relations=numbers(relations),
+            slots=numbers(slots.slot[body] for _, _, sides in sliding for body in sides),
+            grounded=numbers(int(sides[1] == len(model.mass)) for _, _, sides in sliding),
+            axes=numbers(axes),
+            points=numbers(points),
+            changes=aligned(BEARING * len(sliding)),
+            magnitudes=aligned(WIDTH * len(sliding)),
+        )
+
     def _elements(
         self,
         table: _Table,
@@ -242,6 +300,13 @@ class Differential:
     def _keep(self, pointer: Any) -> int:
         self._pointers.append(pointer)
         return address_of(pointer)
+
+
+def refuse_friction(solver: Solver, what: str) -> None:
+    """Raise InputError, saying what its load is not differentiated for, if there is friction that slides."""
+    for element, _ in solver.model.forces:
+        if isinstance(element, Friction):
+            raise InputError(f"{element}: its load is not differentiated for {what}")
 
 
 class _Table:

@@ -143,10 +143,11 @@ class Varied:
         motions : those that change beside them
         times, states : (nt,) and (nt, 13 n + k), when changes are asked for and the states there
         """
-        parts = [
-            self._eight(steps, start[d : d + WIDTH], directions, d, motions, (times, states))
-            for d in range(0, len(start), WIDTH)
-        ]
+        inputs, parts = self.solver.applied.table.inputs, []
+        begin = inputs.copy()
+        for d in range(0, len(start), WIDTH):
+            inputs[:] = begin  # the direction of friction turns with its slip along the steps
+            parts.append(self._eight(steps, start[d : d + WIDTH], directions, d, motions, (times, states)))
         found, end, extents = zip(*parts, strict=True)
         self.extents = np.concatenate(extents)
         return np.concatenate(found), np.concatenate(end)

@@ -61,8 +61,8 @@ class Frictions(NamedTuple):
     (2 (C + S),) of bodies i and j · axis (3 (C + S),) in body i · length (C + S,) · readings: of the loads of joints.
 
     Written: x, wrench: multipliers and wrenches without friction, then of a unit force of each, C + 1 times · load
-    (6 C (C + 1) + 6,): what counts for each of these, and room for one more · present (6,) · matrix (C C,), rest,
-    magnitude (C,) · solvable (1,): positive where there is one solution.
+    (6 C (C + 1),): what counts for each of these · present (6,): one load at the present magnitudes · varied (6,):
+    scratch for one · matrix (C C,), rest, magnitude (C,) · solvable (1,): positive where there is one solution.
     """
 
     element: np.ndarray
@@ -81,6 +81,7 @@ class Frictions(NamedTuple):
     wrench: np.ndarray
     load: np.ndarray
     present: np.ndarray
+    varied: np.ndarray
     matrix: np.ndarray
     rest: np.ndarray
     magnitude: np.ndarray

@@ -54,7 +54,7 @@ def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
         for o in range(0, bodies, 8):
             store(rubbing.wrench, source * bodies + o, load(work.wrench, o))
         for k in range(count):
-            load_of(mechanism, k, y, LOAD * (source * count + k))
+            load_of(mechanism, k, y, LOAD * (source * count + k), rubbing.load)
     magnitudes(mechanism)
     for o in range(0, rows, 8):
         lanes = load(rubbing.x, o)
@@ -94,20 +94,20 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
 
 @kernel
-def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int) -> None:
-    """Write the load that counts for friction k, from work.x, to rubbing.load from element `o` on."""
+def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
+    """Write the load that counts for friction k, from work.x, to an array from element `o` on."""
     rubbing = mechanism.frictions
     for c in range(LOAD):
-        put(rubbing.load, o + c, 0.0)
+        put(into, o + c, 0.0)
     if rubbing.place[k] < 0:
         return
     if rubbing.takes[k] == NORMAL:
-        put(rubbing.load, o, at(mechanism.work.x, rubbing.place[k]))
+        put(into, o, at(mechanism.work.x, rubbing.place[k]))
         return
     for n in range(2):
         vector = constraint_load(mechanism, rubbing.readings, rubbing.place[k] + n, y)
         for c in range(3):
-            put(rubbing.load, o + 3 * n + c, vector[c])
+            put(into, o + 3 * n + c, vector[c])
 
 
 @kernel
@@ -145,16 +145,24 @@ def linearise(mechanism: Mechanism) -> None:
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for k in range(count):
-        for c in range(LOAD):
-            total = at(rubbing.load, LOAD * k + c)
-            for m in range(count):
-                total += at(rubbing.magnitude, m) * at(rubbing.load, LOAD * ((m + 1) * count + k) + c)
-            put(rubbing.present, c, total)
+        present_load(mechanism, k)
         wanted = at(rubbing.coefficient, k) * normal(mechanism, k, rubbing.present, 0)
         put(rubbing.rest, k, wanted - at(rubbing.magnitude, k))
         for m in range(count):
             slope = normal_rate(mechanism, k, rubbing.present, 0, rubbing.load, LOAD * ((m + 1) * count + k))
             put(rubbing.matrix, count * k + m, (1.0 if k == m else 0.0) - at(rubbing.coefficient, k) * slope)
+
+
+@kernel
+def present_load(mechanism: Mechanism, k: int) -> None:
+    """Fill rubbing.present with the load that counts for friction k, at the present magnitudes."""
+    rubbing = mechanism.frictions
+    count = rubbing.element.shape[0]
+    for c in range(LOAD):
+        total = at(rubbing.load, LOAD * k + c)
+        for m in range(count):
+            total += at(rubbing.magnitude, m) * at(rubbing.load, LOAD * ((m + 1) * count + k) + c)
+        put(rubbing.present, c, total)
 
 
 @kernel

@@ -40,7 +40,7 @@ from .coupled import (
     TERMS,
     Readings,
 )
-from .friction import LOAD, load_of, normal
+from .friction import load_of, normal
 from .loads import component, constraint_load
 from .mechanism import Mechanism
 
@@ -91,9 +91,8 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
     o, rubbing = READING * r, mechanism.frictions
     k, load = readings.entries[o + PLACE], shared(mechanism, readings, r, 0)
     if k >= 0:
-        spare = rubbing.load.shape[0] - LOAD
-        load_of(mechanism, k, y, spare)
-        load = normal(mechanism, k, rubbing.load, spare)
+        load_of(mechanism, k, y, 0, rubbing.varied)
+        load = normal(mechanism, k, rubbing.varied, 0)
     square = 0.0
     for force in range(1, readings.entries[o + FORCES]):
         square += shared(mechanism, readings, r, force) ** 2

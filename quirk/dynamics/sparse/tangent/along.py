@@ -21,6 +21,7 @@ from quirk.record import record
 from ..kernels.applied import refer
 from ..kernels.bodies import CON
 from ..kernels.evaluate import copy, evaluate
+from ..kernels.friction import turn_on_slip
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
 from ..kernels.work import LEAST
@@ -273,6 +274,7 @@ def vary_along(
             return
         note_extents(mechanism, variation, n)
         refer(mechanism.forces, at(step, STEP_END))
+        turn_on_slip(mechanism)
         write_changes(mechanism, tangents, weights, variation, step)
         put(variation.clock, 0, end)
         copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])

@@ -71,7 +71,8 @@ class ImplicitVariation(NamedTuple):
     taylor, changes, changes_new, changes_at, found : as in `Variation` · stop (1,): not zero to end · failed (1,): time
     of a step at which no changes were found, or not a number · y, y_new (size,), clock, counts, pieces: of the step, as
     in `Run` · slope, stage, seen (size,): scratch · base (D size,): changes at the start as the axes see them · z, f
-    (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how far axes have turned at a time between
+    (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how far axes
+    have turned at a time between
     """
 
     directions: int

@@ -21,6 +21,7 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
 from .bodies import accelerate, move, share_out
 from .elements import OF_LAWS, OF_RELATIONS, hold_motions, law_tangents, relation_tangents
+from .friction import change_bearings, give_magnitudes, rub_changes
 from .tables import LEVELS, Tangents
 
 
@@ -61,8 +62,13 @@ def solve_for_changes(
     move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
     for o in range(0, tangents.loads.shape[0], 8):
         store(tangents.loads, o, splat(0.0))
+    rubs = mechanism.frictions.element.shape[0] > 0
+    give_magnitudes(mechanism, tangents, False)
     law_tangents(tangents, mechanism.forces, t, timed)
+    give_magnitudes(mechanism, tangents, True)
     relation_tangents(tangents, t, y, work.kin, timed)
+    if rubs:
+        change_bearings(mechanism, tangents, y)
     share_out(tangents, constants, y, work.kin, ydot, count)
     size, lanes = work.wrench.shape[0], work.x.shape[0]
     for d in range(count):
@@ -78,6 +84,8 @@ def solve_for_changes(
             put(work.goal, lane, -wanted)
         # Refined once in any case: derivatives multiply errors.
         impose(mechanism, max(2, int(work.summary[PASSES])))
+        if rubs:
+            rub_changes(mechanism, tangents, y, d)
         copy(work.wrench, wrench)
         copy(work.x, tangents.changes[d * lanes : (d + 1) * lanes])
 

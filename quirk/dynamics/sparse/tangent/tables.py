@@ -55,11 +55,36 @@ class Elements(NamedTuple):
 
 
 @record
+class Bearings(NamedTuple):
+    """Friction of C sliding bodies, and what its loads depend on.
+
+    sizes (C,): magnitudes, in the inputs of `Forces` · coefficients, lengths (C,): their changes, in the inputs of
+    laws · first (C + 1,), relations: those of its joint, and none of contacts · slots (2 C,): of bodies i and j ·
+    grounded (C,): whether j is the ground · axes, points (C,): changes of the axis in body i, the first of three that
+    are 24 apart, and of the joint point in j, in the inputs of relations
+    Written: changes (72 C,): of each joint what changes of its axis, and of force and torque on body j at the joint
+    point while multipliers stay, in N · magnitudes (8 C,): how they change
+    """
+
+    sizes: np.ndarray
+    coefficients: np.ndarray
+    lengths: np.ndarray
+    first: np.ndarray
+    relations: np.ndarray
+    slots: np.ndarray
+    grounded: np.ndarray
+    axes: np.ndarray
+    points: np.ndarray
+    changes: np.ndarray
+    magnitudes: np.ndarray
+
+
+@record
 class Tangents(NamedTuple):
     """Eight directions, and what changes along them; S slots, K nodes, k internal variables.
 
-    laws, relations : Elements · lanes (m,): place of each row among those of all nodes · occupied (n + 1,): slots of
-    bodies and of the ground
+    laws, relations : Elements · bearings: of friction · lanes (m,): place of each row among those of all nodes ·
+    occupied (n + 1,): slots of bodies and of the ground
     Given: seeds (SEED S,), masses (MASSES S,), gravity (24,), time (8,), internal (8 k,)
     Found: moving, accelerations, loads: of slots, as above · levels (8 * 3 * 8 K,): of rows, each level eight lanes ·
     rates (8 k,): of internal variables · multipliers (8 K,): those of the accelerations themselves · wrenches: of each
@@ -68,6 +93,7 @@ class Tangents(NamedTuple):
 
     laws: Elements
     relations: Elements
+    bearings: Bearings
     lanes: np.ndarray
     occupied: np.ndarray
     seeds: np.ndarray

@@ -1,0 +1,139 @@
+"""How friction changes along directions, dense: the reference for `quirk.dynamics.sparse.tangent.friction`.
+
+The tangent at constant magnitudes f of friction is known, along the directions asked for and along each magnitude. From
+f = mu N follows (I - mu dN/df) df = dmu N + mu dN, and what is found along magnitudes is added, times df.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quirk.constraints.relation import layout_of
+from quirk.forces import Friction
+from quirk.forces.friction import NORMAL
+from quirk.state import Kinematics
+
+from ..as_relations import as_relations
+from ..bearing import Changing, load_with_changes
+from ..directions import TURN, Directions
+from ..model import Model
+from ..tangents import Tangent
+from .rows import spatial_rows
+
+# Numbers of a frame before its axes.
+ORIGIN = 3
+
+
+@dataclass(frozen=True)
+class AtConstantFriction:
+    """A tangent along D directions and then along the magnitudes of C frictions.
+
+    Attributes
+    ----------
+    tangent : with D + C directions
+    multipliers : (m,) of the motion itself
+    rows : (m, n + 1, 6, D + C) changes of rows over velocities and angular velocities in N
+    """
+
+    tangent: Tangent
+    multipliers: np.ndarray
+    rows: np.ndarray
+
+
+def along_magnitudes(model: Model, directions: Directions) -> Directions:
+    """Return directions, and behind them one for the magnitude of each friction."""
+    frictions = frictions_of(model)
+    D, C = directions.count, len(frictions)
+
+    def wider(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([x, np.zeros((*x.shape[:-1], C))], axis=-1)
+
+    laws, relations = (
+        {e: {place: wider(change) for place, change in inputs.items()} for e, inputs in given.items()}
+        for given in (directions.laws, directions.relations)
+    )
+    for c, (e, friction) in enumerate(frictions.items()):
+        laws.setdefault(e, {})[friction.place_of("size")] = np.eye(D + C)[D + c]
+    numbers = {
+        name: wider(getattr(directions, name)) for name in ("bodies", "time", "internal", "mass", "inertia", "gravity")
+    }
+    return Directions(**numbers, laws=laws, relations=relations)
+
+
+def with_changed_friction(
+    model: Model, kin: Kinematics, t: float, directions: Directions, constant: AtConstantFriction
+) -> Tangent:
+    """Return the tangent (D) in which friction keeps to its loads."""
+    frictions, D = frictions_of(model), directions.count
+    loads = [_normal(model, kin, t, friction, directions, constant) for friction in frictions.values()]
+    N, dN = np.array([one for one, _ in loads]), np.array([change for _, change in loads])
+    mu = np.array([friction.coefficient for friction in frictions.values()])
+    rougher = [_input(directions.laws, e, one.place_of("coefficient"), D) for e, one in frictions.items()]
+    wanted = np.array(rougher) * N[:, None] + mu[:, None] * dN[:, :D]
+    df = np.linalg.solve(np.eye(len(mu)) - mu[:, None] * dN[:, D:], wanted)
+    found = constant.tangent
+
+    def added(x: np.ndarray) -> np.ndarray:
+        return np.asarray(x[:D] + np.tensordot(df.T, x[D:], 1))
+
+    changed = ("linear", "angular", "multipliers", "internal", "levels")
+    return replace(found, friction=df.T, **{name: added(getattr(found, name)) for name in changed})
+
+
+def frictions_of(model: Model) -> dict[int, Friction]:
+    """Return all friction that slides, by its number among the force elements."""
+    return {e: element for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
+
+
+def _input(inputs: Mapping[int, Mapping[int, np.ndarray]], number: int, place: int, count: int) -> np.ndarray:
+    """Changes (count,) of one input of a law or relation."""
+    found = inputs.get(number, {}).get(place, np.zeros(count))
+    return np.concatenate([found, np.zeros(count - len(found))])
+
+
+def _normal(
+    model: Model, kin: Kinematics, t: float, friction: Friction, directions: Directions, constant: AtConstantFriction
+) -> tuple[float, np.ndarray]:
+    """The load N that counts, and its changes (D + C,)."""
+    own, changes = model.joint_rows.get(friction.on.name, slice(0, 0)), constant.tangent.multipliers
+    if own.stop == own.start:
+        return 0.0, np.zeros(len(changes))
+    if friction.takes == NORMAL:
+        return float(constant.multipliers[own.start]), changes[:, own.start]
+    e = next(e for e, one in frictions_of(model).items() if one is friction)
+    longer = _input(directions.laws, e, friction.place_of("length"), len(changes))
+    return load_with_changes(friction, *_bearing(model, kin, t, friction, directions, constant), longer)
+
+
+def _bearing(
+    model: Model, kin: Kinematics, t: float, friction: Friction, directions: Directions, constant: AtConstantFriction
+) -> tuple[Changing, Changing, Changing]:
+    """The axis of a joint, and its force and torque on body j at the joint point of body j."""
+    count = len(constant.tangent.multipliers)
+    own = model.joint_rows[friction.on.name]
+    i, j = next(pair for one, pair in model.joint_bodies if one.name == friction.on.name)
+    turns = np.concatenate([directions.bodies[:, TURN], np.zeros((1, 3, directions.count))])
+    turns = np.concatenate([turns, np.zeros((len(turns), 3, count - directions.count))], axis=-1)
+    number, placed = next((r, one) for r, one in enumerate(as_relations(model)) if own.start == one.rows.start)
+    layout = layout_of(placed.relation, 2, 2)
+
+    def fixed(body: int, side: int, vector: np.ndarray, places: tuple[int, ...]) -> Changing:
+        """A vector that is fixed in a body, of which some inputs of the frame on a side are the coordinates."""
+        first = layout.first_frame + side * layout.frame_size
+        moved = np.array([_input(directions.relations, number, first + place, count) for place in places])
+        R = kin.rotation[body]
+        return R @ vector, (R @ (np.cross(turns[body].T, vector).T + moved)).T
+
+    column = tuple(ORIGIN + friction.axis + 3 * c for c in range(3))
+    axis = fixed(i, 0, friction.on.frame_i.matrix[:, friction.axis], column)
+    arm = fixed(j, 1, friction.on.frame_j.origin, (0, 1, 2))
+    rows = spatial_rows(model, kin, t)[own, j]
+    wrench = constant.multipliers[own] @ rows
+    change = np.einsum("m,mcd->dc", constant.multipliers[own], constant.rows[own, j])
+    change = change + constant.tangent.multipliers[:, own] @ rows
+    force = wrench[:3], change[:, :3]
+    torque = wrench[3:] - np.cross(arm[0], force[0])
+    return axis, force, (torque, change[:, 3:] - np.cross(arm[1], force[0]) - np.cross(arm[0], force[1]))

@@ -1,0 +1,161 @@
+"""How friction in proportion to constraint loads changes along eight directions, in kernels.
+
+The magnitudes f of all friction solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with dN the change
+of the loads that count while the magnitudes stay. The matrix, and what the constraints answer to a unit force of each
+friction, are those of the evaluation (`quirk.dynamics.sparse.kernels.friction`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.constraints.relation import LANES
+from quirk.forces.friction import ALONG, NORMAL, WHOLE
+from quirk.lanes import at, load, put, splat, store
+from quirk.traced import traced
+
+from ...layout import POSITION as PLACE_IN_STATE
+from ...vectors import cross, dot, load3, minus, plus, store3, three, times, turned
+from ..kernels.bodies import KIN, STATE
+from ..kernels.coupled import ARM, NUMBERS
+from ..kernels.friction import ENDS, along_unit, eliminate, linearise, load_of, normal, present_load
+from ..kernels.mechanism import Mechanism
+from .tables import ELEMENT, GRADIENT, MOVING, OUTPUT, OUTPUTS, POSITION, ROTATION, ROW, ROWS, Tangents
+
+# Kept of each friction of a joint, eight lanes each: changes of its axis, and of its load while multipliers stay.
+OF_AXIS, OF_FORCE, OF_TORQUE = 0, 24, 48
+BEARING = 72
+
+
+@kernel
+def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
+    """Let the laws of friction have their magnitudes, or `unit` ones, as evaluations need them."""
+    for k in range(mechanism.frictions.element.shape[0]):
+        size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
+        put(mechanism.forces.inputs, tangents.bearings.sizes[k], size)
+
+
+@kernel
+def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
+    """Fill what changes of the axes and loads of all joints with friction while multipliers and magnitudes stay."""
+    rubbing, bearings, moving, kin = mechanism.frictions, tangents.bearings, tangents.moving, mechanism.work.kin
+    for k in range(rubbing.element.shape[0]):
+        if bearings.first[k] == bearings.first[k + 1]:
+            continue
+        i, j = bearings.slots[ENDS * k], bearings.slots[ENDS * k + 1]
+        inputs, o = tangents.relations.inputs, bearings.axes[k]
+        changed = load(inputs, o), load(inputs, o + 24), load(inputs, o + 48)
+        axis = at(rubbing.axis, 3 * k), at(rubbing.axis, 3 * k + 1), at(rubbing.axis, 3 * k + 2)
+        turning = moved_with(moving, i, axis)
+        store3(bearings.changes, BEARING * k + OF_AXIS, plus(turning, turned(kin, i // 8 * KIN + i % 8, changed)))
+        present_load(mechanism, k)
+        force = at(rubbing.present, 0), at(rubbing.present, 1), at(rubbing.present, 2)
+        # From the joint point of body j to the centre of mass of the body on which the load is read.
+        numbers, m = rubbing.readings.numbers, NUMBERS * rubbing.place[k] + ARM
+        point = at(numbers, m), at(numbers, m + 1), at(numbers, m + 2)
+        ground = bearings.grounded[k] != 0
+        in_j = load3(inputs, bearings.points[k])
+        arm = turned(kin, j // 8 * KIN + j % 8, point)
+        arm_change = plus(moved_with(moving, j, point), turned(kin, j // 8 * KIN + j % 8, in_j))
+        lever, lever_change = (-arm[0], -arm[1], -arm[2]), (-arm_change[0], -arm_change[1], -arm_change[2])
+        if ground:
+            lever = plus(lever, three(y, i // 8 * STATE + i % 8 + 8 * PLACE_IN_STATE))
+            lever_change = plus(lever_change, load3(moving, MOVING * i + POSITION))
+        wrench_change(tangents, k, 0 if ground else 1, -1.0 if ground else 1.0)
+        force_change = load3(bearings.changes, BEARING * k + OF_FORCE)
+        moment = load3(bearings.changes, BEARING * k + OF_TORQUE)
+        torque = plus(plus(moment, cross(lever_change, force)), cross(lever, force_change))
+        store3(bearings.changes, BEARING * k + OF_TORQUE, torque)
+
+
+@traced
+def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
+    """How a vector that is fixed in the body of a slot changes, in N, from its coordinates there."""
+    o = MOVING * slot + ROTATION
+    return tuple(
+        load(moving, o + 24 * row) * a[0]
+        + load(moving, o + 24 * row + 8) * a[1]
+        + load(moving, o + 24 * row + 16) * a[2]
+        for row in range(3)
+    )
+
+
+@kernel
+def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
+    """Fill what changes of force and moment of a joint on the body of a side, while multipliers stay."""
+    bearings, relations = tangents.bearings, tangents.relations
+    for c in range(0, BEARING - OF_FORCE, 8):
+        store(bearings.changes, BEARING * k + OF_FORCE + c, splat(0.0))
+    for n in range(bearings.first[k], bearings.first[k + 1]):
+        o = ELEMENT * bearings.relations[n]
+        deltas = relations.entries[o + OUTPUT] + relations.entries[o + OUTPUTS]
+        rows, row = relations.entries[o + ROWS], relations.entries[o + ROW]
+        for r in range(rows):
+            multiplier = sign * at(tangents.multipliers, tangents.lanes[row + r])
+            gradient = deltas + 8 * (relations.entries[o + GRADIENT] + LANES * (ENDS * r + side))
+            for c in range(6):
+                place = BEARING * k + OF_FORCE + 8 * c
+                change = load(relations.outputs, gradient + 8 * c) * multiplier
+                store(bearings.changes, place, load(bearings.changes, place) + change)
+
+
+@kernel
+def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
+    """Add what changed friction adds to the changes in work.x and work.wrench along direction d."""
+    rubbing, bearings, work = mechanism.frictions, tangents.bearings, mechanism.work
+    count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
+    linearise(mechanism)
+    for k in range(count):
+        present_load(mechanism, k)
+        N, dN = normal(mechanism, k, rubbing.present, 0), normal_change(mechanism, tangents, k, y, d)
+        rougher = at(tangents.laws.inputs, bearings.coefficients[k] + d)
+        put(rubbing.rest, k, rougher * N + at(rubbing.coefficient, k) * dN)
+    eliminate(rubbing.matrix, rubbing.rest, count)
+    for k in range(count):
+        change = at(rubbing.rest, k)
+        put(bearings.magnitudes, 8 * k + d, change)
+        for o in range(0, rows, 8):
+            store(work.x, o, load(work.x, o) + change * load(rubbing.x, (k + 1) * rows + o))
+        for o in range(0, bodies, 8):
+            store(work.wrench, o, load(work.wrench, o) + change * load(rubbing.wrench, (k + 1) * bodies + o))
+
+
+@kernel
+def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarray, d: int) -> float:
+    """By how much the load N that counts for friction k changes along direction d while magnitudes stay.
+
+    Changes of multipliers are in work.x, the load itself in rubbing.present.
+    """
+    rubbing, changes = mechanism.frictions, tangents.bearings.changes
+    if rubbing.place[k] < 0:
+        return 0.0
+    load_of(mechanism, k, y, 0, rubbing.varied)
+    if rubbing.takes[k] == NORMAL:
+        return at(rubbing.varied, 0)
+    o, present, varied = BEARING * k + d, rubbing.present, rubbing.varied
+    force = at(present, 0), at(present, 1), at(present, 2)
+    torque = at(present, 3), at(present, 4), at(present, 5)
+    d_force = plus((at(varied, 0), at(varied, 1), at(varied, 2)), three(changes, o + OF_FORCE))
+    d_torque = plus((at(varied, 3), at(varied, 4), at(varied, 5)), three(changes, o + OF_TORQUE))
+    if rubbing.takes[k] == WHOLE:
+        return along_unit(force, d_force)
+    m, d_axis = 3 * k, three(changes, o + OF_AXIS)
+    own = at(rubbing.axis, m), at(rubbing.axis, m + 1), at(rubbing.axis, m + 2)
+    axis = turned(mechanism.work.kin, rubbing.kinematics[ENDS * k], own)
+    along = times(axis, dot(axis, force))
+    d_along = plus(times(d_axis, dot(axis, force)), times(axis, dot(d_axis, force) + dot(axis, d_force)))
+    if rubbing.takes[k] == ALONG:
+        return along_unit(along, d_along)
+    across, d_across, length = minus(force, along), minus(d_force, d_along), at(rubbing.length, k)
+    if not length > 0.0:
+        return along_unit(across, d_across)
+    half, d_half = times(across, 0.5), times(d_across, 0.5)
+    couple = times(cross(axis, torque), 1.0 / length)
+    d_couple = times(plus(cross(d_axis, torque), cross(axis, d_torque)), 1.0 / length)
+    longer = at(tangents.laws.inputs, tangents.bearings.lengths[k] + d) / length
+    d_couple = minus(d_couple, times(couple, longer))
+    one = along_unit(plus(half, couple), plus(d_half, d_couple))
+    return one + along_unit(minus(half, couple), minus(d_half, d_couple))

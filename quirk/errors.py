@@ -39,7 +39,7 @@ class SeriesWarning(UserWarning):
 
 
 class SensitivityWarning(UserWarning):
-    """By a parameter there is no derivative: behind a time at which the motion splits, or of joined results."""
+    """A derivative is not exact, or there is none: behind a time at which the motion splits, or of joined results."""
 
 
 class SaveWarning(UserWarning):

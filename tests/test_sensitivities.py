@@ -312,3 +312,66 @@ def test_a_number_on_which_the_structure_depends_is_refused():
     system = quirk.System([one, two, *hinges, quirk.Gear("gears", one, two, ratio=-0.5, axis=[0, 0, 1])])
     with pytest.raises(quirk.InputError, match="Gear \"gears\": 'ratio' cannot be varied"):
         quirk.simulate(system, 1.0, sensitivities=[("gears", "ratio")])
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("method", ["Vern9", "DOP853", "Tsit5", "Taylor", "RadauIIA9", "Rodas5P", "auto"])
+def test_what_rests_and_would_vibrate(method, unit):
+    """Steps grow while nothing moves; derivatives by the start and by a load are vibrations all the same."""
+    mass, stiffness, span = 2.0, 800.0, 10.0
+    body = quirk.Body("body", mass, [0.1 * unit**2] * 3)
+    rail = quirk.Prismatic("rail", quirk.GROUND, body, axis=[1, 0, 0])
+    spring = quirk.Spring("spring", quirk.GROUND, body, point_i=[-unit, 0, 0], point_j=[0] * 3, stiffness=stiffness)
+    system = quirk.System([body, rail, spring, quirk.Force("push", body, [0.0, 0.0, 0.0])])
+    by_speed, by_push = ("body", "velocity"), ("push", "force")
+    run = quirk.simulate(system, span, output=[1, 5, 10], method=method, sensitivities=[by_speed, by_push])
+    omega = np.sqrt(stiffness / mass)
+    for key, exact in (
+        (by_speed, np.sin(omega * run.time) / omega),
+        (by_push, (1 - np.cos(omega * run.time)) / stiffness),
+    ):
+        found = run.sensitivity[key]["body"].position[:, 0, 0]
+        np.testing.assert_allclose(found, exact, atol=5e-6 * np.abs(exact).max())
+
+
+def test_a_plane_motion_with_a_fast_swing_across():
+    """A slow pendulum in a plane, stiff across it: what does not move in the run moves in the derivatives."""
+
+    def build(speed):
+        bob = quirk.Body("bob", 1.0, [0.1] * 3, position=[0.3, 0, -0.4], velocity=[0, speed, 0])
+        rope = quirk.Distance("rope", quirk.GROUND, bob, length=0.5)
+        side = quirk.Force("side", bob, lambda t, r, q, v, w: [0.0, -2500.0 * r[1], 0.0])
+        return quirk.System([bob, rope, side], gravity=[0, 0, -9.81])
+
+    tight = {"output": [1.0, 3.0], "rtol": 1e-10, "atol": 1e-13}
+    key = ("bob", "velocity")
+    found = quirk.simulate(build(0.0), 3.0, sensitivities=[key], **tight).sensitivity[key]["bob"].position[-2:, 1, 1]
+    h = 1e-4
+    high, low = (quirk.simulate(build(s), 3.0, **tight)["bob"].position[-2:, 1] for s in (h, -h))
+    np.testing.assert_allclose(found, (high - low) / (2 * h), rtol=1e-5)
+
+
+def test_numbers_without_any_effect_cost_no_parts():
+    """What changes by round-off alone is as fast as any; nothing is cut for it."""
+    rod = quirk.Body("rod", 1.2, [0.005, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+
+    def by_mass(keys):
+        return (
+            quirk.simulate(system, 5.0, output=[5.0], sensitivities=keys)
+            .sensitivity["rod", "mass"]
+            .of("hinge.angle_rate")
+        )
+
+    alone = by_mass([("rod", "mass")])
+    np.testing.assert_array_equal(alone, by_mass([("rod", "mass"), ("rod", "inertia"), "gravity"]))
+
+
+def test_what_no_step_resolves_is_told():
+    body = quirk.Body("body", 1.0, [1.0] * 3)
+    rail = quirk.Prismatic("rail", quirk.GROUND, body, axis=[1, 0, 0])
+    spring = quirk.Spring("spring", quirk.GROUND, body, point_i=[-1, 0, 0], point_j=[0] * 3, stiffness=1e12)
+    system = quirk.System([body, rail, spring])
+    with pytest.warns(quirk.SensitivityWarning, match="derivatives change too fast to be followed"):
+        quirk.simulate(system, 1.0, method="Tsit5", sensitivities=[("body", "velocity")])

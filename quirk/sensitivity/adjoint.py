@@ -148,6 +148,6 @@ def _check(stretch: Stretch, phases: Phases, changes: Sequence[Change]) -> None:
     steps, course = stretch.steps[0], Varied(stretch.plant.solver(), phases.settings)
     after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
     first = replace(steps, trail=steps.trail[:1], end=after)
-    times, states = np.array([stretch.t]), stretch.start[None]
-    at, _ = course.along(first, start, directions, motions, times, states)
+    asked = np.array([stretch.t]), stretch.start[None]
+    at, _ = course.along(first, start, directions, motions, asked, np.zeros(len(changes)))
     check_rows(stretch, course, at[:, 0], directions, changes)

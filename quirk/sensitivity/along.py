@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from quirk.dynamics.directions import Directions
 from quirk.dynamics.sparse.host.variation import Varied
 from quirk.dynamics.tangents import Tangent
-from quirk.errors import InputError
+from quirk.errors import InputError, SensitivityWarning
 from quirk.frictions import head
 from quirk.phases import Phases
 from quirk.result import Result
@@ -81,17 +82,31 @@ def _along(
     times = np.concatenate([[stretch.t], segment.time[rows] if segment is not None else []])
     states = np.concatenate([stretch.start[None], *([] if segment is None else [segment.flat[rows]])])
     at = np.zeros((len(now), len(times), states.shape[1]))
-    done = 0
+    sizes, done = np.array([change.size for change in changes]), 0
     for own in steps:
         end = len(times) if own is steps[-1] else int(np.searchsorted(times, own.trail[-1, 1], side="right"))
-        at[:, done:end], now = course.along(own, now, directions, motions, times[done:end], states[done:end])
+        asked = times[done:end], states[done:end]
+        at[:, done:end], now = course.along(own, now, directions, motions, asked, sizes)
         if first and done == 0:
             check_rows(stretch, course, at[:, 0], directions, changes)
+        _warn_of_fast_changes(course.coarse)
         warn_of_splits(own, course, directions, motions, names)
         done = end
     warn_of_jumps(OWNER, AT_JUMPS, steps, model, course.solver.slots)
     into[rows] = np.moveaxis(at[:, 1:], 0, 1)
     return now
+
+
+def _warn_of_fast_changes(t: float) -> None:
+    """Warn if changes are too fast for any step, from a time on."""
+    if t < np.inf:
+        warnings.warn(
+            f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be followed, as next to a singular "
+            "configuration, or of a stiff system at rest: they are not exact behind it; for the latter take "
+            'method="RadauIIA9"',
+            SensitivityWarning,
+            stacklevel=6,  # where `simulate` was called
+        )
 
 
 def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:

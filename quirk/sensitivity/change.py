@@ -35,11 +35,13 @@ class Change:
     numbers : of parts, see `quirk.sensitivity.numbers`
     start : of bodies by name (12,), how their states at the start change; see `quirk.dynamics.directions`
     motions : of a part and the name of a motion of it, by what that changes
+    size : of the number, or of the vector that it is one of; 0 where that says nothing
     """
 
     numbers: Mapping[Key, np.ndarray] = field(default_factory=dict)
     start: Mapping[str, np.ndarray] = field(default_factory=dict)
     motions: Mapping[tuple[str, str], Motion] = field(default_factory=dict)
+    size: float = 0.0
 
     @property
     def reshapes(self) -> bool:

@@ -89,7 +89,8 @@ def checked_parameters(
 
 def _parameter(system: System, start: State, what: Any) -> Parameter:
     if what in (GRAVITY_NAME, (GRAVITY_NAME,)):
-        return Parameter(GRAVITY_NAME, (3,), tuple(Change({(GRAVITY, "", 0): axis}) for axis in np.eye(3)))
+        size = float(np.abs(system.gravity).max())
+        return Parameter(GRAVITY_NAME, (3,), tuple(Change({(GRAVITY, "", 0): axis}, size=size) for axis in np.eye(3)))
     if not (isinstance(what, tuple | list) and len(what) == 2 and all(isinstance(x, str) for x in what)):
         raise InputError(
             f'{OWNER}: each must be a pair (part, parameter) such as ("rod", "mass"), or "gravity"; got {what!r}'
@@ -114,7 +115,8 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
         first = STATES[parameter]
         moved = np.zeros((3, 12))
         moved[:, first : first + 3] = np.eye(3)
-        return (3,), [Change(start={body.name: one}) for one in moved]
+        size = float(np.abs(getattr(start, parameter)[row]).max())
+        return (3,), [Change(start={body.name: one}, size=size) for one in moved]
     if parameter == CENTRE:
         return (3,), [_centre_moved(system, start, body, row, axis) for axis in np.eye(3)]
     made = made_with(body)
@@ -143,7 +145,7 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Chang
         return _all_numbers(system, body, new, others)
 
     size = float(np.abs(body.inertia).max())
-    return (3,) if principal else (3, 3), [Change(derivative(partial(moved, unit), size)) for unit in units]
+    return (3,) if principal else (3, 3), [Change(derivative(partial(moved, unit), size), size=size) for unit in units]
 
 
 def _centre_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> Change:
@@ -198,7 +200,8 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
                 )
             units = np.zeros((np.size(given), numbers_of(element)[LAW, element.name, 0].size))
             units[:, place : place + np.size(given)] = np.eye(np.size(given))
-            return np.shape(given), [Change({(LAW, element.name, 0): one}) for one in units]
+            size = float(np.abs(given).max())
+            return np.shape(given), [Change({(LAW, element.name, 0): one}, size=size) for one in units]
         place += 0 if given is None else np.size(given)
     raise AssertionError
 
@@ -219,7 +222,7 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
 
     size = max(1.0, float(np.abs(frames[frame].origin).max())) if of == "origin" else 1.0
     numbers = partial(_numbers_along, system, part, dependents(system, part))
-    return [Change(derivative(partial(numbers, partial(along, axis)), size)) for axis in np.eye(3)]
+    return [Change(derivative(partial(numbers, partial(along, axis)), size), size=size) for axis in np.eye(3)]
 
 
 def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -> tuple[tuple[int, ...], list[Change]]:
@@ -244,7 +247,7 @@ def _by_remaking(system: System, part: Any, parameter: str, check: Any = None) -
 
     scale = float(np.abs(value).max(initial=0.0))
     try:
-        return value.shape, [Change(derivative(partial(at, k), scale)) for k in range(value.size)]
+        return value.shape, [Change(derivative(partial(at, k), scale), size=scale) for k in range(value.size)]
     except InputError as error:
         raise InputError(f"{OWNER}: {part}: {parameter!r} cannot be varied: {error}") from error
 

@@ -23,22 +23,21 @@ class ImplicitCourse:
     Attributes
     ----------
     stages : numbers of a state that a step takes
+    judges : whether steps tell how well they resolve changes
     """
 
     def __init__(self, solver: Solver, differential: Differential, settings: Settings) -> None:
         self._solver, self._differential, self._settings = solver, differential, settings
         self._stepper = RadauStepper(solver, RADAU_IIA9)
-        self.stages = 2 * RADAU_IIA9.points
+        self.stages, self.judges = 2 * RADAU_IIA9.points, True
 
     def made(self, common: dict[str, Any]) -> ImplicitVariation:
         """Return the record of a run, from what all kinds of runs have."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
         self._stepper.record.known[:] = np.nan
         return ImplicitVariation(
-            stop=solver.applied.stop,
             failed=np.full(1, np.nan),
             y=aligned(size),
-            y_new=aligned(size),
             clock=np.zeros(CLOCK),
             counts=np.zeros(COUNTS, dtype=np.int64),
             pieces=np.zeros(PIECE_SIZE),
@@ -47,6 +46,7 @@ class ImplicitCourse:
             base=aligned(of_all),
             z=aligned(RADAU_IIA9.points * of_all),
             f=aligned(RADAU_IIA9.points * of_all),
+            rates=aligned(of_all),
             judged=np.zeros(JUDGED * WIDTH),
             turned=aligned(TURNED * (solver.slots.lanes // 8)),
             **common,

@@ -18,6 +18,7 @@ from ...directions import Directions
 from ..march.run import BEST_RANK, STEP_HEAD, Settings
 from ..tangent.along import Variation, vary_along
 from ..tangent.elements import OF_LAWS, OF_RELATIONS
+from ..tangent.resolved import COARSE, resolution_of
 from ..tangent.tables import ELEMENT, INPUT, INPUTS
 from .implicit_variation import ImplicitCourse
 from .motion_functions import place_functions
@@ -72,11 +73,12 @@ class ExplicitCourse:
     Attributes
     ----------
     stages : numbers of a state that a step takes
+    judges : whether steps tell how well they resolve changes
     """
 
     def __init__(self, solver: Solver, differential: Differential, tableau: Tableau) -> None:
         self._solver, self._differential, self._weights = solver, differential, weights_of(tableau)
-        self.stages = self._weights.buffers
+        self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
 
     def made(self, common: dict[str, Any]) -> Variation:
         """Return the record of a run, from what all kinds of runs have."""
@@ -91,8 +93,7 @@ class ExplicitCourse:
 
     def go(self, variation: Any, first: int, last: int) -> None:
         """Go on through some of the steps."""
-        solver = self._solver
-        vary_along(solver.mechanism, self._differential.tangents, variation, first, last, solver.applied.stop)
+        vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
 
 
 class Varied:
@@ -108,13 +109,14 @@ class Varied:
     rank : number of independent rows
     extents : (D, steps) how large the changes of poses are at the end of each step, see `extent`
     pivots : (steps,) the least pivot of the rows there
+    coarse : from what time on changes were faster than any part of a step that was tried, s
     """
 
     def __init__(self, solver: Solver, settings: Settings) -> None:
         self.solver, self.differential, self._settings = solver, Differential(solver), settings
         self._projects = settings.interval > 0 and len(solver.tables.nodes.rows) > 0
         self._implicit: ImplicitCourse | None = None
-        self.rank, self.extents, self.pivots = 0, np.zeros((0, 0)), np.zeros(0)
+        self.rank, self.extents, self.pivots, self.coarse = 0, np.zeros((0, 0)), np.zeros(0), np.inf
 
     def _course(self, method: Method) -> ExplicitCourse | ImplicitCourse:
         if isinstance(method, Tableau):
@@ -129,8 +131,8 @@ class Varied:
         start: np.ndarray,
         directions: Directions,
         motions: Sequence[ChangedMotion],
-        times: np.ndarray,
-        states: np.ndarray,
+        asked: tuple[np.ndarray, np.ndarray],
+        sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the changes (D, nt, 13 n + k) at asked times and those (D, 13 n + k) at the end.
 
@@ -141,13 +143,15 @@ class Varied:
             the nearest that do so
         directions : of parameters alone
         motions : those that change beside them
-        times, states : (nt,) and (nt, 13 n + k), when changes are asked for and the states there
+        asked : (nt,) times when changes are asked for, and the states (nt, 13 n + k) there
+        sizes : (D,) changes of this multiple that do not show are none; 0 for no such multiple
         """
         inputs, parts = self.solver.applied.table.inputs, []
         begin = inputs.copy()
         for d in range(0, len(start), WIDTH):
             inputs[:] = begin  # the direction of friction turns with its slip along the steps
-            parts.append(self._eight(steps, start[d : d + WIDTH], directions, d, motions, (times, states)))
+            eight = slice(d, d + WIDTH)
+            parts.append(self._eight(steps, start[eight], directions, d, motions, asked, sizes[eight]))
         found, end, extents = zip(*parts, strict=True)
         self.extents = np.concatenate(extents)
         return np.concatenate(found), np.concatenate(end)
@@ -160,6 +164,7 @@ class Varied:
         first: int,
         motions: Sequence[ChangedMotion],
         asked: tuple[np.ndarray, np.ndarray],
+        sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         solver, slots, size, count = self.solver, self.solver.slots, self.solver.size, len(start)
         steps_taken, t = len(steps.trail), float(steps.trail[0, 0])
@@ -184,7 +189,10 @@ class Varied:
             "length": self._settings.length,
             "extents": aligned(WIDTH * steps_taken),
             "pivots": aligned(steps_taken),
+            "stop": solver.applied.stop,
             "trail": trail,
+            "part": aligned(STEP_HEAD + size),
+            "y_new": aligned(size),
             "asked": np.ascontiguousarray(asked[0]),
             "states": states,
             "written": np.zeros(1, dtype=np.int64),
@@ -198,6 +206,8 @@ class Varied:
             "found": aligned(count * nt * size),
         }
         course = self._course(steps.method)
+        judges = course.judges and self._settings.fixed == 0
+        common["resolution"] = resolution_of(self._settings.rtol if judges else 0.0, sizes)
         variation = course.made(common)
         variation.changes[:] = np.concatenate([self._to_lanes(change) for change in start])
         at_once = max(1, BETWEEN_LOOKS // (course.stages * size * (1 + count)))
@@ -205,6 +215,7 @@ class Varied:
             with solver.applied.calling():
                 course.go(variation, begin, min(begin + at_once, steps_taken))
             solver.applied.check(t)
+        self.coarse = min(self.coarse, float(variation.resolution.clock[COARSE]))
         del kept  # functions of motions were needed until here
         found = self._from_lanes(variation.found.reshape(count, nt, size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots

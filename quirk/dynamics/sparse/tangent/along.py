@@ -2,7 +2,8 @@
 
 A run's steps are taken again, and at each stage the tangent of the accelerations is found with the factorisation that
 the stage has anyway. Changes go through the sums of the Runge-Kutta method, through projection, and through its
-continuous extension. What comes out is the derivative of the states that the run computed, at the same steps.
+continuous extension. What comes out is the derivative of the states that the run computed, at the same steps; a step
+that is too long for the changes themselves is cut into parts, see `resolved`.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quirk.compiled import entry, kernel
-from quirk.integrators.combinations import Weights, combine, sample
+from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.lanes import at, put
 from quirk.motion_table import MotionTable, motion_taylor
 from quirk.record import record
 
 from ..kernels.applied import refer
-from ..kernels.bodies import CON
+from ..kernels.bodies import CON, normalise
 from ..kernels.evaluate import copy, evaluate
 from ..kernels.friction import turn_on_slip
 from ..kernels.mechanism import Mechanism
@@ -28,6 +29,18 @@ from ..kernels.work import LEAST
 from ..march.run import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
 from .changes import change_of_rates, copy_all, extent, land_changes, seed
 from .find import solve_for_changes, take_motion
+from .resolved import (
+    KINDS,
+    Resolution,
+    begin_attempts,
+    begin_pivots,
+    end_of_part,
+    largest_of,
+    note_pivot,
+    resolved,
+    weigh_estimates,
+    worst_error,
+)
 from .tables import Tangents
 
 # Of each motion whose numbers change: whether a law or a relation follows it, from which element of its inputs on the
@@ -48,7 +61,8 @@ class Variation(NamedTuple):
     start of the step · written (1,): how many of the asked times are behind · motions, moved: how motions change, and
     where it belongs · taylor: scratch for one of them · slopes (B size,): of the state at the stages · stage (size,) ·
     changes, changes_new, changes_at (D size,): at the start of the step, at its end, and at a stage ·
-    rates (D B size,): of the changes, at the stages · found (D nt size,)
+    rates (D B size,): of the changes, at the stages · found (D nt size,) · stop (1,): not zero to end · part, y_new: a
+    part of a step as in `trail`, and the state at its end · resolution: of the changes by the steps
     """
 
     weights: Weights
@@ -75,6 +89,10 @@ class Variation(NamedTuple):
     changes_at: np.ndarray
     rates: np.ndarray
     found: np.ndarray
+    stop: np.ndarray
+    part: np.ndarray
+    y_new: np.ndarray
+    resolution: Resolution
 
 
 @kernel
@@ -239,46 +257,116 @@ def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
 write_changes = writer_of(between_changes)
 
 
-@entry(notice="compiling what sensitivities need, usually for 20 to 40 s")
-def vary_along(
-    mechanism: Mechanism, tangents: Tangents, variation: Variation, first: int, last: int, stop: np.ndarray
+@kernel
+def take_part(
+    mechanism: Mechanism, tangents: Tangents, variation: Variation, part: np.ndarray, y_new: np.ndarray, ends: bool
 ) -> None:
+    """Take the changes through a part of a step, to the state y_new, which is filled in unless it `ends` the step."""
+    weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
+    start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]
+    stages = weights.stages
+    begin_pivots(variation.resolution)
+    for stage in range(1, stages):
+        combine(weights, stage, variation.slopes, h, y, variation.stage)
+        combine_changes(variation, stage, h, variation.changes_at)
+        when = min(max(start + weights.c[stage] * h, low), high)
+        vary(mechanism, tangents, variation, when, variation.stage, stage, variation.changes_at, False)
+        if variation.stop[0] != 0:
+            return
+        note_pivot(mechanism, variation.resolution)
+    if not ends:
+        combine(weights, stages, variation.slopes, h, y, y_new)
+        normalise(mechanism.constants, y_new)
+    combine_changes(variation, stages, h, variation.changes_new)
+    end = min(max(start + weights.c[stages] * h, low), high)
+    vary(mechanism, tangents, variation, end, y_new, stages, variation.changes_new, variation.projects)
+    put(variation.clock, 0, end)
+
+
+@kernel
+def error_of_part(mechanism: Mechanism, variation: Variation, h: float, h_before: float) -> float:
+    """The error of the changes in a part of a step, over the tolerance."""
+    weights, size, resolution = variation.weights, variation.stage.shape[0], variation.resolution
+    blocks, span, length = mechanism.constants.shape[0] // CON, weights.buffers * size, variation.length
+    if not resolution.tolerance > 0.0:
+        return 0.0
+    for d in range(variation.directions):
+        rates, of_step = variation.rates[d * span : (d + 1) * span], slice(d * size, (d + 1) * size)
+        largest_of(blocks, variation.changes[of_step], length, resolution.largest, KINDS * d, True)
+        largest_of(blocks, variation.changes_new[of_step], length, resolution.largest, KINDS * d, True)
+        combine_error(weights, 0, rates, h, variation.stage)
+        largest_of(blocks, variation.stage, length, resolution.error, KINDS * d, False)
+        if weights.errors > 1:
+            combine_error(weights, 1, rates, h, variation.stage)
+            largest_of(blocks, variation.stage, length, resolution.second, KINDS * d, False)
+            weigh_estimates(resolution, KINDS * d)
+    return worst_error(resolution, variation.directions, h, h_before)
+
+
+@kernel
+def close_part(mechanism: Mechanism, tangents: Tangents, variation: Variation, part: np.ndarray) -> None:
+    """Keep what is asked for in a part of a step, whose end is the start of the next."""
+    weights, size = variation.weights, variation.stage.shape[0]
+    stages, span = weights.stages, weights.buffers * variation.stage.shape[0]
+    refer(mechanism.forces, at(part, STEP_END))
+    turn_on_slip(mechanism)
+    write_changes(mechanism, tangents, weights, variation, part)
+    copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])
+    for d in range(variation.directions):
+        rates = variation.rates[d * span : (d + 1) * span]
+        copy(rates[stages * size : (stages + 1) * size], rates[:size])
+    copy(variation.changes_new, variation.changes)
+
+
+@kernel
+def go_through(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    variation: Variation,
+    step: int,
+    part: np.ndarray,
+    end: float,
+    y_end: np.ndarray,
+) -> None:
+    """Take the changes from the start of `part`, a step, to its end with state y_end, in as many parts as they need."""
+    whole, exponent, resolution = end - at(part, STEP_START), variation.weights.exponent, variation.resolution
+    begin_attempts(resolution)
+    tried, reached = np.inf, at(part, STEP_START)
+    while reached < end:
+        part_end = end_of_part(resolution, reached, end, tried < np.inf)
+        put(part, STEP_END, part_end)
+        ends, h = part_end >= end, part_end - reached
+        y_new = y_end if ends else variation.y_new
+        take_part(mechanism, tangents, variation, part, y_new, ends)
+        if variation.stop[0] != 0:
+            return
+        error = error_of_part(mechanism, variation, h, tried)
+        if not resolved(resolution, error, exponent, reached, h, whole):
+            tried = h
+            continue
+        note_extents(mechanism, variation, step)
+        close_part(mechanism, tangents, variation, part)
+        copy(y_new, part[STEP_HEAD : part.shape[0]])
+        put(part, STEP_START, part_end)
+        tried, reached = np.inf, part_end
+
+
+@entry(notice="compiling what sensitivities need, usually for 20 to 40 s")
+def vary_along(mechanism: Mechanism, tangents: Tangents, variation: Variation, first: int, last: int) -> None:
     """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
 
     Step 0 begins with the changes brought onto the constraints.
     """
-    weights, size = variation.weights, variation.stage.shape[0]
-    stages, width = weights.stages, STEP_HEAD + variation.stage.shape[0]
-    span = weights.buffers * size
+    part, width = variation.part, STEP_HEAD + variation.stage.shape[0]
     for n in range(first, last):
-        step = variation.trail[n * width : (n + 1) * width]
-        start, low, high = at(step, STEP_START), at(step, STEP_LOW), at(step, STEP_HIGH)
-        h, y = at(step, STEP_END) - start, step[STEP_HEAD : step.shape[0]]
-        y_new = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
-        begin = min(max(start, low), high)
+        copy(variation.trail[n * width : (n + 1) * width], part)
+        y_end = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
+        start, end = at(part, STEP_START), at(part, STEP_END)
+        begin, y = min(max(start, at(part, STEP_LOW)), at(part, STEP_HIGH)), part[STEP_HEAD:width]
         if n == first or begin != variation.clock[0]:
             vary(mechanism, tangents, variation, begin, y, 0, variation.changes, n == 0 and variation.projects)
         if n == 0:
             write_start(variation, start)
-        for stage in range(1, stages):
-            combine(weights, stage, variation.slopes, h, y, variation.stage)
-            combine_changes(variation, stage, h, variation.changes_at)
-            when = min(max(start + weights.c[stage] * h, low), high)
-            vary(mechanism, tangents, variation, when, variation.stage, stage, variation.changes_at, False)
-            if stop[0] != 0:
-                return
-        combine_changes(variation, stages, h, variation.changes_new)
-        end = min(max(start + weights.c[stages] * h, low), high)
-        vary(mechanism, tangents, variation, end, y_new, stages, variation.changes_new, variation.projects)
-        if stop[0] != 0:
+        go_through(mechanism, tangents, variation, n, part, end, y_end)
+        if variation.stop[0] != 0:
             return
-        note_extents(mechanism, variation, n)
-        refer(mechanism.forces, at(step, STEP_END))
-        turn_on_slip(mechanism)
-        write_changes(mechanism, tangents, weights, variation, step)
-        put(variation.clock, 0, end)
-        copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])
-        for d in range(variation.directions):
-            rates = variation.rates[d * span : (d + 1) * span]
-            copy(rates[stages * size : (stages + 1) * size], rates[:size])
-        copy(variation.changes_new, variation.changes)

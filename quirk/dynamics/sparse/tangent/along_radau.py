@@ -19,8 +19,9 @@ from quirk.lanes import at, load, put, store
 from quirk.motion_table import MotionTable
 from quirk.record import record
 
+from ..implicit.solve import solve
 from ..kernels.applied import refer
-from ..kernels.bodies import CON
+from ..kernels.bodies import CON, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
 from ..march.axes import TURNED, let_turn, see, show, turn_axes
@@ -28,6 +29,7 @@ from ..march.control import in_piece
 from ..march.radau import (
     CENTRE,
     PAST_STEP,
+    STRICT,
     Radau,
     add_all,
     begin,
@@ -44,6 +46,18 @@ from ..march.radau import (
 from ..march.run import HIGH, LOW, PIECE, PIECE_SIZE, STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START, Settings, T
 from .along import find_changes, note_extents, write_start, writer_of
 from .changes import change_of_rates, extent, keep_units
+from .resolved import (
+    KINDS,
+    SHORTEST,
+    Resolution,
+    begin_attempts,
+    begin_pivots,
+    end_of_part,
+    largest_of,
+    note_pivot,
+    resolved,
+    worst_error,
+)
 from .tables import Tangents
 
 # Iterations at most.
@@ -68,10 +82,10 @@ class ImplicitVariation(NamedTuple):
     """Changes of a state along D of eight directions, and where they are in a run of s points.
 
     directions, alpha, beta, projects, rank, length, extents, pivots, trail, asked, states, written, motions, moved,
-    taylor, changes, changes_new, changes_at, found : as in `Variation` · stop (1,): not zero to end · failed (1,): time
-    of a step at which no changes were found, or not a number · y, y_new (size,), clock, counts, pieces: of the step, as
-    in `Run` · slope, stage, seen (size,): scratch · base (D size,): changes at the start as the axes see them · z, f
-    (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how far axes
+    taylor, changes, changes_new, changes_at, found, stop, part, y_new, resolution : as in `Variation` · failed (1,):
+    time from which on no changes were found, or not a number · y (size,), clock, counts, pieces: of the step, as in
+    `Run` · slope, stage, seen (size,): scratch · base, rates (D size,): changes at the start and their rates, as the
+    axes see them · z, f (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how far axes
     have turned at a time between
     """
 
@@ -95,9 +109,11 @@ class ImplicitVariation(NamedTuple):
     changes_at: np.ndarray
     found: np.ndarray
     stop: np.ndarray
+    part: np.ndarray
+    y_new: np.ndarray
+    resolution: Resolution
     failed: np.ndarray
     y: np.ndarray
-    y_new: np.ndarray
     clock: np.ndarray
     counts: np.ndarray
     pieces: np.ndarray
@@ -105,6 +121,7 @@ class ImplicitVariation(NamedTuple):
     stage: np.ndarray
     seen: np.ndarray
     base: np.ndarray
+    rates: np.ndarray
     z: np.ndarray
     f: np.ndarray
     judged: np.ndarray
@@ -117,6 +134,7 @@ def slopes_of_changes(
 ) -> None:
     """Evaluate at all points, with what changes make of the slopes there."""
     size, s, blocks = variation.y.shape[0], stepper.points, mechanism.constants.shape[0] // CON
+    begin_pivots(variation.resolution)
     for i in range(s):
         turned = (i + 1) * TURNED * blocks
         t = in_piece(variation, variation.clock[T] + stepper.nodes[i] * h)
@@ -125,6 +143,7 @@ def slopes_of_changes(
             show(stepper.turned, turned, blocks, variation.seen, variation.changes_at[d * size : (d + 1) * size])
         show_at(mechanism, stepper, i, variation.stage)
         find_changes(mechanism, tangents, variation, t, variation.stage, variation.slope, variation.changes_at, False)
+        note_pivot(mechanism, variation.resolution)
         see_slope(mechanism, stepper, variation.slope, i + 1, stepper.f[i * size : (i + 1) * size])
         for d in range(variation.directions):
             change = variation.changes_at[d * size : (d + 1) * size]
@@ -274,6 +293,125 @@ def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: 
             store(last, o, load(last, o) - load(variation.base, d * size + o))
 
 
+@kernel
+def begin_changes(
+    mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, lands: bool
+) -> None:
+    """Let the axes see the changes at the start of a part of a step, and their rates."""
+    size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
+    t = in_piece(variation, variation.clock[T])
+    find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, lands)
+    for d in range(variation.directions):
+        change, base = variation.changes[d * size : (d + 1) * size], variation.base[d * size : (d + 1) * size]
+        rates = variation.rates[d * size : (d + 1) * size]
+        see(stepper.turned, 0, blocks, change, base)
+        change_of_rates(mechanism, tangents, variation.y, change, d, variation.slope)
+        see(stepper.turned, 0, blocks, variation.slope, rates)
+        let_turn(stepper.implicit.axes, base, rates)
+
+
+@kernel
+def error_of_changes(
+    mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float, h_before: float
+) -> float:
+    """The error of the changes in a part of a step, over the tolerance; as that of the state in `march.radau`."""
+    s, size, e, resolution = stepper.points, variation.y.shape[0], h * stepper.inverse[0], variation.resolution
+    blocks, length = mechanism.constants.shape[0] // CON, variation.length
+    if not resolution.tolerance > 0.0:
+        return 0.0
+    right, found, matrix = stepper.w[:size], stepper.u[:size], stepper.matrices[: stepper.implicit.size]
+    for d in range(variation.directions):
+        largest_of(blocks, variation.base[d * size : (d + 1) * size], length, resolution.largest, KINDS * d, True)
+        seen_at(variation, s, d, s - 1)
+        largest_of(blocks, variation.seen, length, resolution.largest, KINDS * d, True)
+        clear(right)
+        add_all(stepper.e, 0, s, variation.z[d * s * size : (d + 1) * s * size], 1.0, right)
+        for o in range(0, size, 8):
+            store(right, o, load(right, o) + e * load(variation.rates, d * size + o))
+        solve(stepper.implicit, mechanism.constants, stepper.centre, (e,), (matrix,), (right,), (found,))
+        show(stepper.turned, s * TURNED * blocks, blocks, found, variation.seen)
+        largest_of(blocks, variation.seen, length, resolution.error, KINDS * d, False)
+        for k in range(KINDS * d, KINDS * (d + 1)):
+            # The estimate is of order s, the method of order 2 s - 1.
+            largest, error = at(resolution.largest, k), at(resolution.error, k)
+            if largest > 0.0:
+                put(resolution.error, k, largest * (error / (STRICT * largest)) ** (2.0 * s / (s + 1.0)))
+    return worst_error(resolution, variation.directions, h, h_before)
+
+
+@kernel
+def take_part(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    begins: bool,
+    ends: bool,
+    h_before: float,
+) -> float:
+    """Take the changes through a part of a step; returns their error over the tolerance, inf if they are lost."""
+    s, h = stepper.points, at(variation.part, STEP_END) - at(variation.part, STEP_START)
+    learn(mechanism, stepper, settings, variation, h)
+    begin(mechanism, stepper, variation, h)
+    factorise(mechanism, stepper, h)
+    begin_changes(mechanism, tangents, stepper, variation, begins and variation.projects)
+    if begins:
+        write_start(variation, variation.clock[T])
+    if not solve_step(mechanism, tangents, stepper, settings, variation, h):
+        return np.inf
+    if not ends:
+        show_at(mechanism, stepper, s - 1, variation.y_new)
+        normalise(mechanism.constants, variation.y_new)
+    return error_of_changes(mechanism, stepper, settings, variation, h, h_before)
+
+
+@kernel
+def go_through(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    step: int,
+    end: float,
+    y_end: np.ndarray,
+) -> None:
+    """Take the changes through a step to its end with state y_end, in as many parts as they need."""
+    part, clock, resolution = variation.part, variation.clock, variation.resolution
+    whole, exponent = end - at(part, STEP_START), 0.5 / stepper.points
+    begin_attempts(resolution)
+    tried, reached = np.inf, at(part, STEP_START)
+    begins = step == 0
+    while reached < end:
+        part_end = end_of_part(resolution, reached, end, tried < np.inf)
+        put(part, STEP_END, part_end)
+        ends, h = part_end >= end, part_end - reached
+        copy(part[STEP_HEAD : part.shape[0]], variation.y)
+        if ends:
+            copy(y_end, variation.y_new)
+        clock[T] = reached
+        error = take_part(mechanism, tangents, stepper, settings, variation, begins, ends, tried)
+        if variation.stop[0] != 0:
+            return
+        begins = False
+        if error == np.inf and h <= SHORTEST * whole:
+            put(variation.failed, 0, reached)
+            return
+        if not resolved(resolution, error, exponent, reached, h, whole):
+            tried = h
+            continue
+        arrive(mechanism, tangents, stepper, variation, in_piece(variation, part_end))
+        remember(mechanism, stepper, variation, h)
+        note_extents(mechanism, variation, step)
+        refer(mechanism.forces, part_end)
+        write_changes(mechanism, tangents, stepper, variation, part)
+        copy(variation.changes_new, variation.changes)
+        copy(variation.y_new, part[STEP_HEAD : part.shape[0]])
+        put(part, STEP_START, part_end)
+        tried, reached = np.inf, part_end
+
+
 @entry(notice="compiling what sensitivities of stiff runs need, usually for 30 to 60 s")
 def vary_along_radau(
     mechanism: Mechanism,
@@ -288,38 +426,14 @@ def vary_along_radau(
 
     Step 0 begins with the changes brought onto the constraints.
     """
-    size, blocks, clock = variation.y.shape[0], mechanism.constants.shape[0] // CON, variation.clock
-    width, piece = STEP_HEAD + size, PIECE_SIZE * variation.counts[PIECE]
+    part, width, piece = variation.part, STEP_HEAD + variation.y.shape[0], PIECE_SIZE * variation.counts[PIECE]
     for n in range(first, last):
-        step = variation.trail[n * width : (n + 1) * width]
-        start, h = at(step, STEP_START), at(step, STEP_END) - at(step, STEP_START)
-        put(variation.pieces, piece + LOW, at(step, STEP_LOW))
-        put(variation.pieces, piece + HIGH, at(step, STEP_HIGH))
-        copy(step[STEP_HEAD:width], variation.y)
-        copy(variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width], variation.y_new)
-        clock[T] = start
+        copy(variation.trail[n * width : (n + 1) * width], part)
+        put(variation.pieces, piece + LOW, at(part, STEP_LOW))
+        put(variation.pieces, piece + HIGH, at(part, STEP_HIGH))
         if n == 0:
-            if variation.projects:
-                t = in_piece(variation, start)
-                find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, True)
-            write_start(variation, start)
             stepper.known[PAST_STEP] = 0.0
-        learn(mechanism, stepper, settings, variation, h)
-        begin(mechanism, stepper, variation, h)
-        factorise(mechanism, stepper, h)
-        for d in range(variation.directions):
-            change = variation.changes[d * size : (d + 1) * size]
-            see(stepper.turned, 0, blocks, change, variation.base[d * size : (d + 1) * size])
-        solved = solve_step(mechanism, tangents, stepper, settings, variation, h)
-        if variation.stop[0] != 0:
+        y_end = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
+        go_through(mechanism, tangents, stepper, settings, variation, n, at(part, STEP_END), y_end)
+        if variation.stop[0] != 0 or variation.failed[0] < np.inf:
             return
-        if not solved:
-            put(variation.failed, 0, start)
-            return
-        end = in_piece(variation, at(step, STEP_END))
-        arrive(mechanism, tangents, stepper, variation, end)
-        remember(mechanism, stepper, variation, h)
-        note_extents(mechanism, variation, n)
-        refer(mechanism.forces, at(step, STEP_END))
-        write_changes(mechanism, tangents, stepper, variation, step)
-        copy(variation.changes_new, variation.changes)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from quirk.dynamics.directions import FREEDOMS, SHIFT, VELOCITY
 from quirk.dynamics.sparse.host.adjoint import Reversed
 from quirk.dynamics.sparse.host.variation import Steps, Varied
-from quirk.errors import InputError
+from quirk.errors import InputError, SensitivityWarning
 from quirk.integrators import TABLEAUX, Taylor
 from quirk.objective import Objective
 from quirk.phases import Phases
@@ -28,6 +30,8 @@ OWNER = "simulate: objective"
 AT_JUMPS = (
     "leave out objective=, place an Event whose quantity crosses its level right there, and take result.sensitivity"
 )
+# Error of a change in a step, of its size, that shows in a gradient.
+NOTICED = 1e-3
 
 
 class Gradient:
@@ -95,6 +99,7 @@ def gradient_of(
     if not stretch.steps:
         return Gradient(value, parameters, found + start @ sources.sum(axis=0))
     warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, plant.model, back.solver.slots)
+    _warn_of_long_steps(stretch, phases)
     steps, rows = _up_to_last(stretch.steps[0], segment.time, segment.flat[-1])
     by_start, along = back.along(steps, rows, sources, directions, motions, segment.angles[-1])
     return Gradient(value, parameters, found + along + start @ by_start)
@@ -114,6 +119,24 @@ def _one(stretches: Sequence[Stretch]) -> Stretch:
     last = stretches[-1]
     parts = [part for one in stretches for part in one.parts]
     return replace(first, end=last.end, reached=last.reached, parts=parts)
+
+
+def _warn_of_long_steps(stretch: Stretch, phases: Phases) -> None:
+    """Warn if steps are too long for what changes: seen of a change of the start in any direction."""
+    model, course = stretch.plant.model, Varied(stretch.plant.solver(), phases.settings)
+    moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
+    moved[:, SHIFT] *= model.length
+    moved[:, VELOCITY] *= model.length
+    start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
+    asked = np.zeros(0), np.zeros((0, start.shape[1]))
+    course.along(stretch.steps[0], start, directions_of(model, [Change()]), [], asked, np.zeros(1))
+    if course.worst > NOTICED:
+        warnings.warn(
+            f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate: the gradient is "
+            "not exact; give max_step=, or leave out objective= and take result.sensitivity",
+            SensitivityWarning,
+            stacklevel=5,  # where `simulate` was called
+        )
 
 
 def _up_to_last(steps: Steps, times: np.ndarray, last: np.ndarray) -> tuple[Steps, np.ndarray]:

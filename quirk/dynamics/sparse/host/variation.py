@@ -18,7 +18,7 @@ from ...directions import Directions
 from ..march.run import BEST_RANK, STEP_HEAD, Settings
 from ..tangent.along import Variation, vary_along
 from ..tangent.elements import OF_LAWS, OF_RELATIONS
-from ..tangent.resolved import COARSE, resolution_of
+from ..tangent.resolved import COARSE, WORST, resolution_of
 from ..tangent.tables import ELEMENT, INPUT, INPUTS
 from .implicit_variation import ImplicitCourse
 from .motion_functions import place_functions
@@ -110,13 +110,15 @@ class Varied:
     extents : (D, steps) how large the changes of poses are at the end of each step, see `extent`
     pivots : (steps,) the least pivot of the rows there
     coarse : from what time on changes were faster than any part of a step that was tried, s
+    worst : the largest error of changes in a step, of their size, by its order had no step been cut
     """
 
     def __init__(self, solver: Solver, settings: Settings) -> None:
         self.solver, self.differential, self._settings = solver, Differential(solver), settings
         self._projects = settings.interval > 0 and len(solver.tables.nodes.rows) > 0
         self._implicit: ImplicitCourse | None = None
-        self.rank, self.extents, self.pivots, self.coarse = 0, np.zeros((0, 0)), np.zeros(0), np.inf
+        self.rank, self.extents, self.pivots = 0, np.zeros((0, 0)), np.zeros(0)
+        self.coarse, self.worst = np.inf, 0.0
 
     def _course(self, method: Method) -> ExplicitCourse | ImplicitCourse:
         if isinstance(method, Tableau):
@@ -216,6 +218,7 @@ class Varied:
                 course.go(variation, begin, min(begin + at_once, steps_taken))
             solver.applied.check(t)
         self.coarse = min(self.coarse, float(variation.resolution.clock[COARSE]))
+        self.worst = max(self.worst, float(variation.resolution.tolerance * variation.resolution.clock[WORST]))
         del kept  # functions of motions were needed until here
         found = self._from_lanes(variation.found.reshape(count, nt, size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots

@@ -42,16 +42,15 @@ FAR_BELOW, FORGOTTEN = 1e-5, 0.9
 # enough, steps are no longer cut.
 SHORTEST = 1e-4
 # The length of the next part, s; from what time on parts were too long, s; the least pivot of the rows at the stages of
-# a part and the greatest of these.
-LENGTH, COARSE, LEAST, GREATEST = range(4)
-CLOCK = 4
+# a part and the greatest of these; the largest error over the tolerance of a step, by its order, had it not been cut.
+LENGTH, COARSE, LEAST, GREATEST, WORST = range(5)
 
 
 @record
 class Resolution(NamedTuple):
     """How well steps resolve changes along eight directions, of each of KINDS.
 
-    tolerance: of an error over the largest change, 0 for no look · clock: LENGTH to GREATEST · least (8,): errors of
+    tolerance: of an error over the largest change, 0 for no look · clock: LENGTH to WORST · least (8,): errors of
     poses, over the length of the system and in rad, that do not show · largest, error, second, before, floor
     (8 KINDS,): the largest change so far, the error of the step, its other estimate, and per time the error of the last
     attempt and what counts as none · stalled (8 KINDS,): how many attempts hardly lessened an error
@@ -76,7 +75,7 @@ def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
     least = np.zeros(WIDTH)
     least[: len(sizes)] = np.divide(UNSEEN, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-    return Resolution(tolerance, np.full(CLOCK, np.inf), least, *(aligned(WIDTH * KINDS) for _ in range(6)))
+    return Resolution(tolerance, np.array([np.inf] * WORST + [0.0]), least, *(aligned(WIDTH * KINDS) for _ in range(6)))
 
 
 @kernel
@@ -190,6 +189,7 @@ def resolved(resolution: Resolution, error: float, exponent: float, begin: float
     """
     if holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf:
         error = 0.0
+    put(resolution.clock, WORST, max(error * (whole / h) ** (1.0 / exponent), at(resolution.clock, WORST)))
     if error > 1.0 and h > SHORTEST * whole:
         put(resolution.clock, LENGTH, h * factor_after_rejection(error, exponent))
         return False

@@ -14,11 +14,8 @@ PROPORTIONAL, INTEGRAL = 0.7, 0.4
 # Steps settle where the error is SAFETY^(order of the estimate / 0.3) of the tolerance, 0.013 for order 8: so
 # few are rejected, and the errors of many steps stay below what the tolerance says of one.
 SAFETY = 0.85
-# Errors of the step before that are below this count as this; it must lie below the settled error.
+# Errors below this count as this, for the step to grow from; it must lie below the settled error.
 SMALLEST_ERROR = 1e-4
-# Nor do errors of the present step count that are so small that any step grows by MAX_FACTOR: a first step, chosen
-# short, leads to the settled length within few steps.
-LEAST_ERROR = 1e-14
 # A step that the projection has to move by more than this, in rad or lengths of the system, is too long: where all
 # is driven no error along the constraints tells, and the nearest of many solutions need not be the right one.
 LARGEST_CORRECTION = 5e-3
@@ -39,6 +36,6 @@ def factor_after_rejection(error: float, exponent: float) -> float:
 @shared
 def factor_after_acceptance(error: float, previous: float, was_rejected: bool, exponent: float) -> float:
     """By what to multiply an accepted step; `previous` is the error of the one before."""
-    error = max(error, LEAST_ERROR)
+    error = max(error, SMALLEST_ERROR)
     factor = SAFETY * error ** (-PROPORTIONAL * exponent) * previous ** (INTEGRAL * exponent)
     return min(1.0 if was_rejected else MAX_FACTOR, max(MIN_FACTOR, factor))

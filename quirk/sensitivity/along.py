@@ -10,6 +10,7 @@ import numpy as np
 
 from quirk.dynamics.directions import Directions
 from quirk.dynamics.sparse.host.variation import Varied
+from quirk.dynamics.sparse.march.run import STEP_START
 from quirk.dynamics.tangents import Tangent
 from quirk.errors import InputError, SensitivityWarning
 from quirk.frictions import head
@@ -89,7 +90,9 @@ def _along(
         at[:, done:end], now = course.along(own, now, directions, motions, asked, sizes)
         if first and done == 0:
             check_rows(stretch, course, at[:, 0], directions, changes)
-        _warn_of_fast_changes(course.coarse)
+        # The direction of a slip that comes to its end changes without bound.
+        if not (stretch.resting.rubbing and own is steps[-1] and course.coarse >= own.trail[-1, STEP_START]):
+            _warn_of_fast_changes(course.coarse)
         warn_of_splits(own, course, directions, motions, names)
         done = end
     warn_of_jumps(OWNER, AT_JUMPS, steps, model, course.solver.slots)

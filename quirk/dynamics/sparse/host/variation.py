@@ -146,7 +146,7 @@ class Varied:
         directions : of parameters alone
         motions : those that change beside them
         asked : (nt,) times when changes are asked for, and the states (nt, 13 n + k) there
-        sizes : (D,) changes of this multiple that do not show are none; 0 for no such multiple
+        sizes : (D,) of the numbers that change, see `resolution_of`
         """
         inputs, parts = self.solver.applied.table.inputs, []
         begin = inputs.copy()

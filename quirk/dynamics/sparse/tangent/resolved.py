@@ -27,7 +27,7 @@ KINDS = 3
 # The error of a step may be so many times `rtol` of the largest change. Along steps that resolve the changes it is
 # hardly ever more than ten times as large.
 OVER_RTOL = 100.0
-# Digits that no shorter step gives.
+# Nor is it held below this, which round-off leaves.
 LEAST_TOLERANCE = 1e-11
 # What would move poses by less than so many lengths of the system and rad if a number were doubled does not show.
 UNSEEN = 1e-13
@@ -36,8 +36,6 @@ UNSEEN = 1e-13
 # each step whose error is less than this part of that.
 LEAST_ORDER, STALLED, ROUGHLY = 2.0, 2, 1000.0
 FAR_BELOW, FORGOTTEN = 1e-5, 0.9
-
-
 # A step that is too long for the changes is cut into parts that are not shorter than this part of it. Where that is not
 # enough, steps are no longer cut.
 SHORTEST = 1e-4
@@ -70,12 +68,19 @@ class Resolution(NamedTuple):
 def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
     """Return the record for a run with some tolerance, 0 where no errors are looked at.
 
-    `sizes` (D,) are those of the numbers that change: as many times a change is what leaves them out altogether.
+    `sizes` (D,) are those of the numbers that change, 0 where not known: what does not show if one is doubled is not
+    looked at.
     """
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
     least = np.zeros(WIDTH)
     least[: len(sizes)] = np.divide(UNSEEN, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     return Resolution(tolerance, np.array([np.inf] * WORST + [0.0]), least, *(aligned(WIDTH * KINDS) for _ in range(6)))
+
+
+@kernel
+def larger(a: float, b: float) -> float:
+    """The larger of two sizes; infinite if the second is not a number."""
+    return max(a, b) if b == b else np.inf
 
 
 @kernel
@@ -88,13 +93,13 @@ def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, 
     for slot in range(8 * blocks):
         s = slot // 8 * STATE + slot % 8
         for c in range(3):
-            poses = max(poses, abs(at(change, s + 8 * (POSITION + c))) / length)
-            velocities = max(velocities, abs(at(change, s + 8 * (VELOCITY + c))) / length)
-            velocities = max(velocities, abs(at(change, s + 8 * (OMEGA + c))))
+            poses = larger(poses, abs(at(change, s + 8 * (POSITION + c))) / length)
+            velocities = larger(velocities, abs(at(change, s + 8 * (VELOCITY + c))) / length)
+            velocities = larger(velocities, abs(at(change, s + 8 * (OMEGA + c))))
         for c in range(4):
-            poses = max(poses, abs(at(change, s + 8 * (ORIENTATION + c))))
+            poses = larger(poses, abs(at(change, s + 8 * (ORIENTATION + c))))
     for n in range(blocks * STATE, change.shape[0]):
-        variables = max(variables, abs(at(change, n)))
+        variables = larger(variables, abs(at(change, n)))
     put(out, o, max(poses, at(out, o)) if grows else poses)
     put(out, o + 1, max(velocities, at(out, o + 1)) if grows else velocities)
     put(out, o + 2, max(variables, at(out, o + 2)) if grows else variables)

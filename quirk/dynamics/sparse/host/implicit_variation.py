@@ -11,7 +11,8 @@ from quirk.lanes import WIDTH, aligned
 
 from ..march.axes import TURNED
 from ..march.run import CLOCK, COUNTS, PIECE_SIZE, Settings
-from ..tangent.along_radau import JUDGED, ImplicitVariation, vary_along_radau
+from ..tangent.along_radau import vary_along_radau
+from ..tangent.collocation import JUDGED, ImplicitVariation
 from .solver import Solver
 from .steppers import RadauStepper
 from .tangent import Differential

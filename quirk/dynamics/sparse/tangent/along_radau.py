@@ -42,6 +42,7 @@ from .resolved import (
     begin_attempts,
     end_of_part,
     largest_of,
+    left_whole,
     resolved,
     worst_error,
 )
@@ -197,7 +198,7 @@ def go_through(
         if variation.stop[0] != 0:
             return
         begins = False
-        if error == np.inf and h <= SHORTEST * whole:
+        if error == np.inf and (h <= SHORTEST * whole or left_whole(resolution)):
             put(variation.failed, 0, reached)
             return
         if not resolved(resolution, error, exponent, reached, h, whole):

@@ -187,12 +187,18 @@ def holds_singular(resolution: Resolution) -> bool:
 
 
 @kernel
+def left_whole(resolution: Resolution) -> bool:
+    """Whether a part is not to be cut further, whatever its error."""
+    return holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf
+
+
+@kernel
 def resolved(resolution: Resolution, error: float, exponent: float, begin: float, h: float, whole: float) -> bool:
     """Whether a part of a step of some `whole` length stands, by its error over the tolerance; chooses the next length.
 
     The error grows as the length to the power 1 / `exponent`.
     """
-    if holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf:
+    if left_whole(resolution):
         error = 0.0
     put(resolution.clock, WORST, max(error * (whole / h) ** (1.0 / exponent), at(resolution.clock, WORST)))
     if error > 1.0 and h > SHORTEST * whole:

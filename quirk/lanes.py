@@ -1,13 +1,14 @@
 """Eight doubles as one value, `Lanes`: the vector registers of the processor inside compiled kernels.
 
 A kernel reads `load(array, at)`, computes with + - * / and writes `store(array, at, lanes)`; the same source
-runs as plain Python, where lanes are arrays of eight. The last four functions need constants and serve traced
+runs as plain Python, where lanes are arrays of eight. The last five functions need constants and serve traced
 functions alone. Arrays are flat and C-contiguous; an index counts
 elements, is never negative and is not checked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,11 @@ def greater(a: Any, b: Any) -> Any:
 def spread(lanes: Any, lane: int) -> Any:
     """One lane, a constant, in all lanes."""
     return lanes.spread(lane) if isinstance(lanes, Traced) else np.full(WIDTH, lanes[lane])
+
+
+def permuted(lanes: Any, order: Sequence[int]) -> Any:
+    """The first lanes in another order, a constant, and the others as they are."""
+    return lanes.permuted(order) if isinstance(lanes, Traced) else lanes[[*order, *range(len(order), len(lanes))]]
 
 
 def lane_of(lanes: Any, lane: int) -> Any:

@@ -194,6 +194,10 @@ class Traced(Scalar):
         """Return one lane in all lanes."""
         return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
+    def permuted(self, order: Sequence[int]) -> Traced:
+        """Return these lanes with the first ones in another order."""
+        return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
+
     def replaced(self, lane: int, other: Any) -> Traced:
         """Return these lanes with one taken from `other`."""
         width = self.kind.width

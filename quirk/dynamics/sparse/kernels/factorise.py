@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quirk.compiled import inlined, kernel
-from quirk.lanes import at, halved, lane_of, load, reciprocal_above, replaced, splat, spread, store, zero_of
+from quirk.lanes import at, halved, load, splat, store, zero_of
 from quirk.record import record
 from quirk.traced import traced
 
+from .invert import inversion
 from .rows import UNITS
 
 # Number of nodes for which rows, factorisation and forward substitution are done before the next ones: their blocks
@@ -78,176 +79,137 @@ def factorise(
     has more than four rows, four lanes will do.
     """
     for n in range(begin, end):
-        if pattern.rows[n] == 0:
+        rows = at(pattern.rows, n)
+        if rows == 0:
             continue
-        if pattern.narrow[n] != 0:
-            _few_rows(pattern, n, halved(G), floor, halved(B), halved(Q))
+        if at(pattern.narrow, n) != 0:
+            _eliminate_few(rows, pattern, n, halved(G), floor, halved(B), halved(Q), halved(UNITS))
+        elif rows < 5:
+            _eliminate_few(rows, pattern, n, G, floor, B, Q, UNITS)
+        elif rows == 5:
+            _eliminate_5(pattern, n, G, floor, B, Q, UNITS)
         else:
-            _many_rows(pattern, n, G, floor, B, Q)
+            _eliminate_6(pattern, n, G, floor, B, Q, UNITS)
 
 
 @inlined
-def _few_rows(pattern: Pattern, n: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
-    m, sign, diagonal, following = pattern.rows[n], pattern.sign[n], pattern.first[n], pattern.first[n + 1]
-    for block in range(diagonal, following):
-        _form(pattern, block, m, G, B, Q, halved(UNITS))
-    d = pattern.start[diagonal]
-    if m == 1:
-        _invert_1(sign, 8 * n, d, floor, B)
-    elif m == 2:
-        _invert_2(sign, 8 * n, d, floor, B)
-    elif m == 3:
-        _invert_3(sign, 8 * n, d, floor, B)
+def _eliminate_few(
+    rows: int,
+    pattern: Pattern,
+    n: int,
+    G: np.ndarray,
+    floor: np.ndarray,
+    B: np.ndarray,
+    Q: np.ndarray,
+    units: np.ndarray,
+) -> None:
+    if rows == 1:
+        _eliminate_1(pattern, n, G, floor, B, Q, units)
+    elif rows == 2:
+        _eliminate_2(pattern, n, G, floor, B, Q, units)
+    elif rows == 3:
+        _eliminate_3(pattern, n, G, floor, B, Q, units)
     else:
-        _invert_4(sign, 8 * n, d, floor, B)
-    for block in range(diagonal + 1, following):
-        o, q = pattern.start[block], pattern.turned[block]
-        other = pattern.rows[pattern.column[block]]
-        if m == 3 and other == 3:
-            _multiply_3(o, q, d, B, Q)
+        _eliminate_4(pattern, n, G, floor, B, Q, units)
+
+
+def _elimination(m: int) -> Any:
+    """Return the elimination of a node of m rows, a constant in machine code: rows stay in registers."""
+    invert = inversion(m)
+    zeros = traced(lambda array: (zero_of(array),) * m)
+
+    @inlined
+    def eliminate(
+        pattern: Pattern,
+        n: int,
+        G: np.ndarray,
+        floor: np.ndarray,
+        B: np.ndarray,
+        Q: np.ndarray,
+        units: np.ndarray,
+    ) -> None:
+        diagonal, following = at(pattern.first, n), at(pattern.first, n + 1)
+        inverse = zeros(B)
+        for block in range(diagonal, following):
+            rows = _form(pattern, block, zeros(B), G, B, Q, units)
+            if block == diagonal:
+                inverse = invert(rows, at(pattern.sign, n), 8 * n, floor)
+                store_rows(B, at(pattern.start, block), inverse)
+            else:
+                o, q = at(pattern.start, block), at(pattern.turned, block)
+                store_rows(B, o, rows)
+                # Q = B^T D^-
+                for row in range(at(pattern.rows, at(pattern.column, block))):
+                    store(Q, q + 8 * row, column_times(B, o + row, inverse))
+
+    return eliminate
+
+
+@inlined
+def _form(pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray) -> Any:
+    """Add to the rows of a block its products, and take what earlier nodes take from it."""
+    for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
+        r, weight = at(pattern.right, t), at(pattern.weight, t)
+        rows = plus_product(rows, G, at(pattern.left, t), load(G, r), load(G, r + 8), load(G, r + 16))
+        if at(pattern.kind, t) == CONSTANT:
+            rows = plus_diagonal(rows, weight, units)
         else:
-            _multiply(o, q, d, m, other, B, Q)
-
-
-@inlined
-def _many_rows(pattern: Pattern, n: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
-    m, sign, diagonal, following = pattern.rows[n], pattern.sign[n], pattern.first[n], pattern.first[n + 1]
-    for block in range(diagonal, following):
-        _form(pattern, block, m, G, B, Q, UNITS)
-    d = pattern.start[diagonal]
-    if m == 1:
-        _invert_1(sign, 8 * n, d, floor, B)
-    elif m == 2:
-        _invert_2(sign, 8 * n, d, floor, B)
-    elif m == 3:
-        _invert_3(sign, 8 * n, d, floor, B)
-    elif m == 4:
-        _invert_4(sign, 8 * n, d, floor, B)
-    elif m == 5:
-        _invert_5(sign, 8 * n, d, floor, B)
-    else:
-        _invert_6(sign, 8 * n, d, floor, B)
-    for block in range(diagonal + 1, following):
-        o, q = pattern.start[block], pattern.turned[block]
-        other = pattern.rows[pattern.column[block]]
-        if m == 5 and other == 5:
-            _multiply_5(o, q, d, B, Q)
-        else:
-            _multiply(o, q, d, m, other, B, Q)
-
-
-@inlined
-def _multiply(o: int, q: int, d: int, m: int, other: int, B: np.ndarray, Q: np.ndarray) -> None:
-    """Fill Q = B^T D^- for a block of m rows and so many columns."""
-    for row in range(other):
-        lanes = zero_of(B)
-        for r in range(m):
-            lanes = lanes + at(B, o + row + 8 * r) * load(B, d + 8 * r)
-        store(Q, q + 8 * row, lanes)
-
-
-def _inversion(m: int) -> Any:
-    """Return the inversion of a diagonal block of m rows, written out."""
-
-    def invert(sign: Any, h: Any, d: Any, floor: Any, B: Any) -> None:
-        """Exchange steps; rows whose pivot is not above the floor become zero."""
-        rows = [load(B, d + 8 * p) for p in range(m)]
-        for r in range(m):
-            # Zero leaves the row out: all that follows multiplies with it.
-            pivot = lane_of(rows[r], r)
-            inverse = reciprocal_above(pivot * sign, at(floor, h + r), pivot)
-            mine = replaced(rows[r], r, 1.0) * inverse
-            rows = [row if p == r else replaced(row, r, 0.0) - spread(row, r) * mine for p, row in enumerate(rows)]
-            rows[r] = mine
-        for p in range(m):
-            store(B, d + 8 * p, rows[p])
-
-    return traced(invert)
-
-
-def _multiplication(m: int) -> Any:
-    """Return the product Q = B^T D^- of a square block of m rows, written out."""
-
-    def multiply(o: Any, q: Any, d: Any, B: Any, Q: Any) -> None:
-        inverse = [load(B, d + 8 * r) for r in range(m)]
-        for row in range(m):
-            lanes = at(B, o + row) * inverse[0]
-            for r in range(1, m):
-                lanes = lanes + at(B, o + row + 8 * r) * inverse[r]
-            store(Q, q + 8 * row, lanes)
-
-    return traced(multiply)
-
-
-_invert_1, _invert_2, _invert_3, _invert_4, _invert_5, _invert_6 = (_inversion(m) for m in range(1, 7))
-# Joints of the commonest kinds meeting their like; others take loops.
-_multiply_3, _multiply_5 = _multiplication(3), _multiplication(5)
-
-
-@inlined
-def _plus_product(
-    r0: Any, r1: Any, r2: Any, r3: Any, r4: Any, r5: Any, m: int, G: np.ndarray, l: int, x: Any, y: Any, z: Any
-) -> Any:
-    """Add to row p of m the lanes x, y and z times elements p of the three rows of G from `l` on."""
-    r0 = r0 + at(G, l) * x + at(G, l + 8) * y + at(G, l + 16) * z
-    if m > 1:
-        r1 = r1 + at(G, l + 1) * x + at(G, l + 9) * y + at(G, l + 17) * z
-    if m > 2:
-        r2 = r2 + at(G, l + 2) * x + at(G, l + 10) * y + at(G, l + 18) * z
-    if m > 3:
-        r3 = r3 + at(G, l + 3) * x + at(G, l + 11) * y + at(G, l + 19) * z
-    if m > 4:
-        r4 = r4 + at(G, l + 4) * x + at(G, l + 12) * y + at(G, l + 20) * z
-    if m > 5:
-        r5 = r5 + at(G, l + 5) * x + at(G, l + 13) * y + at(G, l + 21) * z
-    return r0, r1, r2, r3, r4, r5
-
-
-@inlined
-def _form(pattern: Pattern, block: int, m: int, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray) -> None:
-    """Sum up a block row by row: its products, less what earlier nodes take. Written out to stay in registers."""
-    r0 = r1 = r2 = r3 = r4 = r5 = zero_of(B)
-    for t in range(pattern.term[block], pattern.term[block + 1]):
-        l, r, weight = pattern.left[t], pattern.right[t], pattern.weight[t]
-        x, y, z = load(G, r), load(G, r + 8), load(G, r + 16)
-        r0, r1, r2, r3, r4, r5 = _plus_product(r0, r1, r2, r3, r4, r5, m, G, l, x, y, z)
-        if pattern.kind[t] == CONSTANT:
-            r0 = r0 + weight * load(units, 0)
-            r1 = r1 + weight * load(units, 8)
-            r2 = r2 + weight * load(units, 16)
-        else:
-            l, r = pattern.left_force[t], pattern.right_force[t]
+            r = at(pattern.right_force, t)
             x, y, z = weight * load(G, r), weight * load(G, r + 8), weight * load(G, r + 16)
-            r0, r1, r2, r3, r4, r5 = _plus_product(r0, r1, r2, r3, r4, r5, m, G, l, x, y, z)
-    for u in range(pattern.update[block], pattern.update[block + 1]):
-        l, r = pattern.Q[u], pattern.B[u]
-        for _ in range(pattern.source[u]):
-            x = load(B, r)
-            r0 = r0 - at(Q, l) * x
-            if m > 1:
-                r1 = r1 - at(Q, l + 8) * x
-            if m > 2:
-                r2 = r2 - at(Q, l + 16) * x
-            if m > 3:
-                r3 = r3 - at(Q, l + 24) * x
-            if m > 4:
-                r4 = r4 - at(Q, l + 32) * x
-            if m > 5:
-                r5 = r5 - at(Q, l + 40) * x
-            l += 1
-            r += 8
-    o = pattern.start[block]
-    store(B, o, r0)
-    if m > 1:
-        store(B, o + 8, r1)
-    if m > 2:
-        store(B, o + 16, r2)
-    if m > 3:
-        store(B, o + 24, r3)
-    if m > 4:
-        store(B, o + 32, r4)
-    if m > 5:
-        store(B, o + 40, r5)
+            rows = plus_product(rows, G, at(pattern.left_force, t), x, y, z)
+    for u in range(at(pattern.update, block), at(pattern.update, block + 1)):
+        q, b = at(pattern.Q, u), at(pattern.B, u)
+        if at(pattern.source, u) == len(rows):
+            rows = less_square(rows, Q, q, B, b)
+        else:
+            for r in range(at(pattern.source, u)):
+                rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
+    return rows
+
+
+@traced
+def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
+    """Add to row p the lanes x, y and z times elements p of the three rows of G from l on."""
+    return tuple(
+        row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows)
+    )
+
+
+@traced
+def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
+    """Add a weight to the first three diagonal elements."""
+    return tuple(row + weight * load(units, 8 * p) if p < 3 else row for p, row in enumerate(rows))
+
+
+@traced
+def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
+    """Take from row p lanes times element 8 p of Q, from q on."""
+    return tuple(row - at(Q, q + 8 * p) * x for p, row in enumerate(rows))
+
+
+@traced
+def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
+    """Take from row p the sum of as many rows of B, from b on, each times its element of Q, from q + 8 p on."""
+    for r in range(len(rows)):
+        rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
+    return rows
+
+
+@traced
+def column_times(B: Any, o: Any, rows: Any) -> Any:
+    """Return the sum of rows, row r times element 8 r of B from o on."""
+    products = [at(B, o + 8 * r) * row for r, row in enumerate(rows)]
+    return sum(products[1:], products[0])
+
+
+@traced
+def store_rows(array: Any, o: Any, rows: Any) -> None:
+    """Write rows of lanes one after the other, from element o on."""
+    for p, row in enumerate(rows):
+        store(array, o + 8 * p, row)
+
+
+_eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate_6 = map(_elimination, range(1, 7))
 
 
 @kernel

@@ -1,0 +1,137 @@
+"""Inverses of diagonal blocks in the factorisation of S: symmetric, of as many rows as a joint has, in lanes.
+
+Any block is inverted by exchange steps, one row after the other, each of which waits for the division of the one
+before. Blocks of three and five rows, those of most joints, are inverted by cofactors where these lose no digits, with
+one division for three rows and one for the other two: no rows are left out then, and the result is the same to
+round-off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.compiled import inlined
+from quirk.lanes import at, lane_of, permuted, reciprocal_above, replaced, spread
+from quirk.traced import traced
+
+# Cofactors are trusted where the determinant is above this share of the product of diagonal elements, which bounds it
+# (Hadamard). Their round-off is that of the product, so four binary digits may be lost.
+SHARE = 1.0 / 16.0
+
+# Products of three elements of less than this are not exact.
+LEAST = 1e-290
+
+
+def inversion(m: int) -> Callable[..., Any]:
+    """Return the inversion of blocks of m rows for kernels.
+
+    It takes the rows, a tuple of lanes, the sign of their pivots, 1 or -1, and where `floor` begins for them, and
+    returns the rows of the inverse. Rows whose pivot is not above their floor become zero: they depend on rows before
+    them.
+    """
+    return {3: _invert_3, 5: _invert_5}.get(m, _exchange)
+
+
+@inlined
+def _invert_3(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
+    inverse, minors = _cofactors_of_3(rows)
+    if _three_pivots(minors, h, floor):
+        return inverse
+    return _exchange(rows, sign, h, floor)
+
+
+@inlined
+def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
+    inverse, minors, of_rest = _cofactors_of_5(rows)
+    if _three_pivots(minors, h, floor) and _two_pivots(of_rest, h + 3, floor):
+        return inverse
+    return _exchange(rows, sign, h, floor)
+
+
+@inlined
+def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
+    """Whether three pivots are above their floors and the determinant is exact; its bound is Hadamard's."""
+    first, second, determinant, bound = minors
+    # All in one branch, which is taken the same way nearly always.
+    above = (first > at(floor, h)) & (second > at(floor, h + 1) * first) & (determinant > at(floor, h + 2) * second)
+    return above & (determinant > SHARE * bound) & (bound > LEAST)
+
+
+@inlined
+def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
+    """Whether two pivots are above their floors and the determinant is exact."""
+    first, determinant, bound = minors
+    above = (first > at(floor, h)) & (determinant > at(floor, h + 1) * first)
+    return above & (determinant > SHARE * bound) & (bound > LEAST)
+
+
+@traced
+def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
+    """Invert by exchange steps."""
+    rows = list(rows)
+    for r in range(len(rows)):
+        # Zero leaves the row out: all that follows multiplies with it.
+        pivot = lane_of(rows[r], r)
+        inverse = reciprocal_above(pivot * sign, at(floor, h + r), pivot)
+        mine = replaced(rows[r], r, 1.0) * inverse
+        rows = [row if p == r else replaced(row, r, 0.0) - spread(row, r) * mine for p, row in enumerate(rows)]
+        rows[r] = mine
+    return tuple(rows)
+
+
+@traced
+def _cofactors_of_3(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the inverse of three rows, and what `_three_pivots` judges it by."""
+    cofactors, inverse, minors = _cofactors(rows)
+    return tuple(row * inverse for row in cofactors), minors
+
+
+@traced
+def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """Return the inverse of five rows, and what `_three_pivots` and `_two_pivots` judge it by.
+
+    Three rows are exchanged at once, and then, in what that leaves, the other two.
+    """
+    cofactors, inverse, minors = _cofactors(rows)
+    own = [_with(rows[p] * inverse, [inverse if c == p else 0.0 for c in range(3)]) for p in range(3)]
+    upper = [_combined(cofactor, own) for cofactor in cofactors]
+    fourth, fifth = (_with(row, [0.0] * 3) - _combined(row, upper) for row in rows[3:])
+    a, b, c = lane_of(fourth, 3), lane_of(fourth, 4), lane_of(fifth, 4)
+    bound = a * c
+    determinant = bound - b * b
+    inverse = reciprocal_above(determinant, 0.0, determinant)
+    fourth, fifth = _with(fourth, [1.0, 0.0], 3), _with(fifth, [0.0, 1.0], 3)
+    lower = [(c * inverse) * fourth - (b * inverse) * fifth, (a * inverse) * fifth - (b * inverse) * fourth]
+    upper = [_with(row, [0.0] * 2, 3) - _combined(row, lower, 3) for row in upper]
+    return (*upper, *lower), minors, (a, determinant, bound)
+
+
+def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any, Any]]:
+    """Return the cofactors of the leading three rows and columns, as lanes, and the inverse of their determinant.
+
+    Then the leading minors of one, two and three rows, and the product of the diagonal.
+    """
+    following, other = ([permuted(row, order) for row in rows[:3]] for order in ((1, 2, 0), (2, 0, 1)))
+    # Each row is the cross product of the other two.
+    cofactors = [following[p - 2] * other[p - 1] - other[p - 2] * following[p - 1] for p in range(3)]
+    terms = rows[0] * cofactors[0]
+    determinant = lane_of(terms, 0) + (lane_of(terms, 1) + lane_of(terms, 2))
+    first, second = lane_of(rows[0], 0), lane_of(cofactors[2], 2)
+    bound = first * (lane_of(rows[1], 1) * lane_of(rows[2], 2))
+    return cofactors, reciprocal_above(determinant, 0.0, determinant), (first, second, determinant, bound)
+
+
+def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
+    """Return lanes in which those from `begin` on are replaced by numbers."""
+    for lane, x in enumerate(numbers, begin):
+        row = replaced(row, lane, x)
+    return row
+
+
+def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
+    """Return the sum of rows, each times a lane of `factors`, from lane `begin` on."""
+    products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
+    return sum(products[1:], products[0])

@@ -216,13 +216,13 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Fill x (8 K,) for the nodes from `begin` to `end` with D^- rhs, and take what follows from it from later ones."""
     for n in range(begin, end):
-        m, d = pattern.rows[n], pattern.start[pattern.first[n]]
+        m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
         row = splat(0.0)
         for r in range(m):
             row = row + at(rhs, 8 * n + r) * load(B, d + 8 * r)
         store(x, 8 * n, row)
-        for block in range(pattern.first[n] + 1, pattern.first[n + 1]):
-            o, c = pattern.start[block], 8 * pattern.column[block]
+        for block in range(at(pattern.first, n) + 1, at(pattern.first, n + 1)):
+            o, c = at(pattern.start, block), 8 * at(pattern.column, block)
             row = load(rhs, c)
             for r in range(m):
                 row = row - at(x, 8 * n + r) * load(B, o + 8 * r)
@@ -236,9 +236,9 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
     for k in range(count):
         n = count - 1 - k
         row = load(x, 8 * n)
-        for block in range(pattern.first[n] + 1, pattern.first[n + 1]):
-            q, c = pattern.turned[block], pattern.column[block]
-            for r in range(pattern.rows[c]):
+        for block in range(at(pattern.first, n) + 1, at(pattern.first, n + 1)):
+            q, c = at(pattern.turned, block), at(pattern.column, block)
+            for r in range(at(pattern.rows, c)):
                 row = row - at(x, 8 * c + r) * load(Q, q + 8 * r)
         store(x, 8 * n, row)
 

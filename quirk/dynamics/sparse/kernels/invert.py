@@ -96,17 +96,19 @@ def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[
     Three rows are exchanged at once, and then, in what that leaves, the other two.
     """
     cofactors, inverse, minors = _cofactors(rows)
-    own = [_with(rows[p] * inverse, [inverse if c == p else 0.0 for c in range(3)]) for p in range(3)]
+    own = [_with(row, [float(c == p) for c in range(3)]) for p, row in enumerate(rows[:3])]
+    # Multiplied by determinants up to where their inverses are known, which takes longer.
     upper = [_combined(cofactor, own) for cofactor in cofactors]
-    fourth, fifth = (_with(row, [0.0] * 3) - _combined(row, upper) for row in rows[3:])
+    fourth, fifth = (_with(row, [0.0] * 3) - inverse * _combined(row, upper) for row in rows[3:])
+    upper = [row * inverse for row in upper]
     a, b, c = lane_of(fourth, 3), lane_of(fourth, 4), lane_of(fifth, 4)
     bound = a * c
     determinant = bound - b * b
     inverse = reciprocal_above(determinant, 0.0, determinant)
     fourth, fifth = _with(fourth, [1.0, 0.0], 3), _with(fifth, [0.0, 1.0], 3)
-    lower = [(c * inverse) * fourth - (b * inverse) * fifth, (a * inverse) * fifth - (b * inverse) * fourth]
-    upper = [_with(row, [0.0] * 2, 3) - _combined(row, lower, 3) for row in upper]
-    return (*upper, *lower), minors, (a, determinant, bound)
+    lower = [c * fourth - b * fifth, a * fifth - b * fourth]
+    upper = [_with(row, [0.0] * 2, 3) - inverse * _combined(row, lower, 3) for row in upper]
+    return (*upper, *(row * inverse for row in lower)), minors, (a, determinant, bound)
 
 
 def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any, Any]]:

@@ -195,3 +195,26 @@ def test_a_run_goes_on_from_where_an_event_has_stopped_it(stops):
     assert second.active("latch").all()
     again = quirk.simulate(one, 2.0 - stops, start=stops, initial_state=state.copy(), **options)
     np.testing.assert_array_equal(second.state.position, again.state.position)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("method", ["Vern9", "Taylor"])
+def test_a_joint_that_has_closed_does_not_close_again(seed, method):
+    """Though what is left of the rate of its gap is round-off of either sign."""
+    rng = np.random.default_rng(seed)
+    speed, masses, distance = rng.uniform(1, 5), rng.uniform(1, 500, 2), 10.0 ** rng.uniform(-6, -3)
+    place = rng.normal(size=3)
+    first = quirk.Body.box("first", mass=masses[0], size=[1, 0.5, 0.4], position=place, velocity=[speed, 0, 0])
+    second = quirk.Body.box("second", mass=masses[1], size=[1, 0.5, 0.4], position=place + 3.0 * np.eye(3)[0])
+    tracks = [
+        quirk.Prismatic(f"track {body.name}", quirk.GROUND, body, point=place, axis=[1, 0, 0])
+        for body in (first, second)
+    ]
+    forward = [np.sqrt(0.5), 0, np.sqrt(0.5), 0]  # turns z into x
+    hook, eye = quirk.Frame([0.5, 0, 0], forward), quirk.Frame([-0.5, 0, 0], forward)
+    coupling = quirk.PointOnPlane("coupling", first, second, frame_i=hook, frame_j=eye, active=False)
+    brakes = [quirk.Friction(f"brake {track.name}", track, 0.02) for track in tracks]
+    latch = quirk.Latch("latch", coupling, distance=distance)
+    train = quirk.System([first, second, *tracks, coupling, latch, *brakes], gravity=[0, 0, -9.81])
+    result = quirk.simulate(train, 4.0 / speed, output=0.1, method=method)
+    assert [event.name for event in result.events if event.name == "latch"] == ["latch"], (speed, masses, distance)

@@ -79,10 +79,11 @@ class Crossings:
             if self._watch.guards[e].positive:
                 self._side[e] = 1.0
                 continue
-            before, way = self._side[e], np.sign(rate) if np.isfinite(rate) else 0.0
+            before = self._side[e]
             still = abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)])
             if still or (self._at_zero[e] and abs(g) <= AT_ZERO_STILL * self._scale[e]):
-                self._side[e] = way or before
+                # The rate of what is held where it is, such as a joint that has just closed, is round-off.
+                self._side[e] = np.sign(rate) if abs(rate) * span > self._noise(e) else before
                 continue
             self._side[e] = np.sign(g)
             if not self._at_zero[e] and before * g < 0 and self._direction(e) * g >= 0:

@@ -146,7 +146,9 @@ def _elimination(m: int) -> Any:
 
 
 @inlined
-def _form(pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray) -> Any:
+def _form(
+    pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
+) -> Any:
     """Add to the rows of a block its products, and take what earlier nodes take from it."""
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
@@ -170,9 +172,7 @@ def _form(pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray,
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
     """Add to row p the lanes x, y and z times elements p of the three rows of G from l on."""
-    return tuple(
-        row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows)
-    )
+    return tuple(row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows))
 
 
 @traced

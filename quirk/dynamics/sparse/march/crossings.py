@@ -175,7 +175,9 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
         still = abs(g) <= max(abs(rate) * AT_ONCE * (settings.end - settings.start), noise(watched, e))
         own, watched.at_zero[e] = watched.at_zero[e] != 0, 0
         if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
-            watched.side[e] = sign(rate) if sign(rate) != 0.0 else before
+            # The rate of what is held where it is, such as a joint that has just closed, is round-off and says nothing.
+            moves = abs(rate) * (settings.end - settings.start) > noise(watched, e)
+            watched.side[e] = sign(rate) if moves else before
             continue
         watched.side[e] = sign(g)
         if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:

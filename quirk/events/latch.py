@@ -56,7 +56,8 @@ class Latch(Event):
     joint : Joint
         The joint that closes, with active=False.
     distance : float
-        m, between the origins of its frames, at which it closes.
+        m, between the origins of its frames, at which it closes; not below 1e-6 of how far they have been apart, as
+        what is so short is not told from round-off.
     angle : float, optional
         rad, by which the frames may be turned against each other then.
     speed : float, optional

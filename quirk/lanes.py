@@ -2,8 +2,7 @@
 
 A kernel reads `load(array, at)`, computes with + - * / and writes `store(array, at, lanes)`; the same source
 runs as plain Python, where lanes are arrays of eight. The last five functions need constants and serve traced
-functions alone. Arrays are flat and C-contiguous; an index counts
-elements, is never negative and is not checked.
+functions alone. Arrays are flat and C-contiguous; an index counts elements, is never negative and is not checked.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Inverses of diagonal blocks in the factorisation of S: symmetric, of as many rows as a joint has, in lanes.
 
 Any block is inverted by exchange steps, one row after the other, each of which waits for the division of the one
-before. Blocks of three and five rows, those of most joints, are inverted by cofactors where these lose no digits, with
-one division for three rows and one for the other two: no rows are left out then, and the result is the same to
-round-off.
+before. Blocks of three and five rows, those of most joints, are inverted by cofactors, with one division for three rows
+and one for the other two, where no row is to be left out and at most four binary digits are lost.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from quirk.traced import WIDTH, Traced, traced
 ALIGNMENT = 64
 
 
-def aligned(size: int) -> np.ndarray:
-    """A flat array of zeros whose first element is at the start of a cache line."""
-    raw = np.zeros(size + ALIGNMENT // 8)
+def aligned(size: int, fill: bool = True) -> np.ndarray:
+    """A flat array whose first element is at the start of a cache line: of zeros, or not set if `fill` is False."""
+    raw = (np.zeros if fill else np.empty)(size + ALIGNMENT // 8)
     first = (-raw.ctypes.data % ALIGNMENT) // 8
     return raw[first : first + size]
 

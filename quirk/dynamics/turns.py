@@ -131,7 +131,7 @@ class CountedJoints:
             spare=np.zeros(2 * count),
             blind=blind,
             clock=clock,
-            kept=np.zeros(2 * count * room, dtype=np.int64),
+            kept=np.empty(2 * count * room, dtype=np.int64),
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -196,9 +196,10 @@ class CompiledRun:
         self._passing: Any = None
         self.watch = Watch(guards, solver)
         self._pacing = Pacing(solver, method, settings, switch)
-        self._states = aligned(self._room * solver.size)
+        # Not set, since to set so many at once takes as long as a short run.
+        self._states = aligned(self._room * solver.size, fill=False)
         steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
-        self._trail = aligned((steps + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0)
+        self._trail = aligned((steps + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0, fill=False)
         self._entry_steps = FIRST_ENTRY_STEPS
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
@@ -216,7 +217,7 @@ class CompiledRun:
             clock=np.zeros(CLOCK),
             counts=counts,
             asked=np.zeros(0) if self._asked is None else self._asked,
-            times=np.zeros(self._room),
+            times=np.empty(self._room),
             states=self._states,
             stop=solver.applied.stop,
             pieces=np.array(self._breaks.pieces(t)).ravel(),

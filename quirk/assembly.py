@@ -54,9 +54,14 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
     Amounts are lengths in m or angles in rad, rates are those per second.
     """
-    model = system.model
     solver = system.plant.for_residuals
-    phi, phi_dot = solver.residuals(solver.slots.state_to_lanes(state.pack()), t).T
+    found = solver.residuals(solver.slots.state_to_lanes(state.pack()), t)
+    return (*missing(system.model, found), system.model.row_torque)
+
+
+def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far rows are from satisfied, amounts and rates (..., m), from Phi and its rate (..., m, 2)."""
+    phi, phi_dot = np.moveaxis(found, -1, 0)
     # A number behind the last one for rows without a primitive.
     kind = np.append(model.table.kind, -1)[model.row_primitive]
     offset = np.append(model.table.offset, 0.0)[model.row_primitive]
@@ -66,9 +71,9 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
     amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - np.sqrt(offset), phi))
     rate = np.where(squared, phi_dot / (length + np.sqrt(offset)), phi_dot)
     for placed in model.relations:
-        amount[placed.rows] /= placed.relation.scale
-        rate[placed.rows] /= placed.relation.scale
-    return np.abs(amount), np.abs(rate), model.row_torque
+        amount[..., placed.rows] /= placed.relation.scale
+        rate[..., placed.rows] /= placed.relation.scale
+    return np.abs(amount), np.abs(rate)
 
 
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:

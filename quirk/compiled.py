@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numba
+import numpy as np
 from llvmlite.binding import Linkage, parse_assembly
 from numba import types
 from numba.core.codegen import JITCodeLibrary
@@ -257,10 +258,46 @@ def entry(function: Callable[..., Any] | None = None, *, notice: str = "") -> Ca
     if function is None:
         return functools.partial(entry, notice=notice)
     compiled = numba.njit(pipeline_class=EntryCompiler, **ENTRY_OPTIONS)(function)
-    if not plain_python():
-        compiled._cache = MachineCode(function, notice)
-        compiled.compile = compiled._cache.one_at_a_time(compiled.compile)
-    return compiled
+    if plain_python():
+        return compiled
+    compiled._cache = MachineCode(function, notice)
+    compiled.compile = compiled._cache.one_at_a_time(compiled.compile)
+    return Entry(compiled)
+
+
+class Entry:
+    """A compiled function that Python calls, with positional arguments.
+
+    numba looks at all members of all records at each call to tell their types, which takes ten times as long as to hand
+    them over. Here their classes do, so all records of a class have members of the same types.
+
+    Attributes
+    ----------
+    compiled : numba's function
+    """
+
+    def __init__(self, compiled: Any) -> None:
+        functools.update_wrapper(self, compiled.py_func)
+        self.compiled, self.py_func = compiled, compiled.py_func
+        self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    def __call__(self, *given: Any) -> Any:
+        """Call the machine code for arguments of these kinds, which is found or made at the first call."""
+        kinds = tuple(map(kind_of, given))
+        found = self._found.get(kinds)
+        if found is not None:
+            return found(*given)
+        result = self.compiled(*given)
+        signature = tuple(map(self.compiled.typeof_pyval, given))
+        self._found[kinds] = self.compiled.overloads[signature].entry_point
+        return result
+
+
+def kind_of(given: Any) -> Any:
+    """What tells apart arguments of entries that need machine code of their own."""
+    if isinstance(given, np.ndarray):
+        return given.dtype, given.ndim, given.flags.c_contiguous, given.flags.writeable
+    return type(given)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

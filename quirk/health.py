@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .assembly import FAR, constraint_of, violations
+from .assembly import FAR, constraint_of, missing, violations
 from .contradiction import others, tautness
 from .dynamics.applied import summed
 from .dynamics.dense.projection import factorise
 from .dynamics.dense.rows import tangent_rows
 from .dynamics.metric import Metric
+from .dynamics.sparse.host.along import residuals_along
 from .errors import SimulationError
 from .mobility import nearly_dependent, said_nearly
 from .segment import Segment, joined
+from .state import State
 
 if TYPE_CHECKING:
     from .result import Result
@@ -117,22 +119,37 @@ def _along(segment: Segment) -> Health:
 
 def check_kept(result: Result, owner: str) -> None:
     """Raise SimulationError where constraints contradict each other: of redundant rows some are left out."""
-    for row in np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int)):
-        state, t = result.state_at(row), float(result.time[row])
-        segment, _ = result.segment_at(int(row))
-        system = result.system.as_computed_by(segment.plant)
-        if not system.model.rows:
+    rows = np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int))
+    first = 0
+    for segment in result.segments:
+        here = rows[(first <= rows) & (rows < first + len(segment.time))] - first
+        first += len(segment.time)
+        if not here.size or not segment.model.rows:
             continue
-        amount, _, angular = violations(system, state, t)
-        miss = amount / np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
-        worst = int(np.argmax(miss))
-        if not miss[worst] <= CONTRADICTION * system.model.rank_tolerance:
-            unit = "rad" if angular[worst] else "m"
-            raise SimulationError(
-                f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} {unit} "
-                f"(row {system.model.labels[worst]}): {others(system, state, t, worst)}"
-                f"{tautness(system, segment.state_at(0), float(segment.time[0]))}; "
-                "the result is in this error's .result",
-                time=t,
-                result=result,
-            )
+        miss = _missed(segment, here)
+        wrong = ~(miss.max(axis=1) <= CONTRADICTION * segment.model.rank_tolerance)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            _contradiction(result, owner, segment, int(here[row]), int(np.argmax(miss[row])))
+
+
+def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
+    """How far each row is from satisfied at some of the times, (k, m), angles in rad and lengths over the size."""
+    state, model = State(*(part[here] for part in segment.state.parts)), segment.model
+    amount, _ = missing(model, residuals_along(segment.plant.for_residuals, segment.time[here], state))
+    reach = np.abs(state.position).max(axis=(1, 2))
+    return np.asarray(amount / np.where(model.row_torque, 1.0, model.length + FAR * reach[:, None]))
+
+
+def _contradiction(result: Result, owner: str, segment: Segment, row: int, worst: int) -> None:
+    """Raise the error of the row that is violated the most at one of the times."""
+    state, t = segment.state_at(row), float(segment.time[row])
+    system = result.system.as_computed_by(segment.plant)
+    amount, _, angular = violations(system, state, t)
+    raise SimulationError(
+        f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} "
+        f"{'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}): {others(system, state, t, worst)}"
+        f"{tautness(system, segment.state_at(0), float(segment.time[0]))}; the result is in this error's .result",
+        time=t,
+        result=result,
+    )

@@ -126,7 +126,7 @@ import numpy as np
 from quirk.constraints.primitives import PrimitiveTable, constraint_tower as tower
 table = PrimitiveTable(*(np.zeros(0, int) for _ in range(2)), np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros((0, 2, 3)), np.zeros(0))
 tower(table, np.zeros((1, 3, 3)), np.zeros((1, 2, 3)), np.zeros((1, 1, 3)), np.zeros((3, 2, 3)), np.zeros((0, 2)))
-print(sum(tower.stats.cache_hits.values()), sum(tower.stats.cache_misses.values()))
+print(sum(tower.compiled.stats.cache_hits.values()), sum(tower.compiled.stats.cache_misses.values()))
 """
 
 

@@ -65,11 +65,12 @@ def files(module):
 
 def load(entry, argument):
     """Return the function that is found in the files, or None."""
-    return entry._cache.load_overload((numba.typeof(argument),), entry.targetctx)
+    return entry.compiled._cache.load_overload((numba.typeof(argument),), entry.compiled.targetctx)
 
 
 def save(entry, argument):
-    entry._cache.save_overload((numba.typeof(argument),), entry.overloads[(numba.typeof(argument),)])
+    compiled, kinds = entry.compiled, (numba.typeof(argument),)
+    compiled._cache.save_overload(kinds, compiled.overloads[kinds])
 
 
 def harms(rng, path, others):
@@ -207,7 +208,7 @@ def test_a_line_that_cannot_be_said_ends_nothing(monkeypatch):
 
 def started(folder, before="", **variables):
     """Start a process that calls an entry of a module in a folder."""
-    script = f"{before}\nimport entries\nprint(entries.double(2.0), entries.double._cache_hits.total())"
+    script = f"{before}\nimport entries\nprint(entries.double(2.0), entries.double.compiled._cache_hits.total())"
     environment = {**os.environ, "PYTHONPATH": str(folder), **variables}
     return subprocess.Popen(
         [sys.executable, "-c", script], stdout=-1, stderr=-1, text=True, cwd=folder, env=environment

@@ -116,21 +116,19 @@ def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
 
 
 @traced
-def plus_cross(c: Any, a: Any, b: Any) -> Any:
-    """C + a x b, each product added to the sum so far, as one instruction of the processor does."""
-    return c[0] + a[1] * b[2] - a[2] * b[1], c[1] + a[2] * b[0] - a[0] * b[2], c[2] + a[0] * b[1] - a[1] * b[0]
+def cyclic(a: Any, b: Any) -> Any:
+    """The products that a x b adds: a x b = cyclic(a, b) - cyclic(b, a)."""
+    return a[1] * b[2], a[2] * b[0], a[0] * b[1]
 
 
 @traced
-def plus_rows(c: Any, array: np.ndarray, o: int, a: Any) -> Any:
-    """C + M a, added up like `plus_cross`, with the matrices of `rows_times`."""
-    rows = load3(array, o), load3(array, o + 24), load3(array, o + 48)
-    return tuple(x + row[0] * a[0] + row[1] * a[1] + row[2] * a[2] for x, row in zip(c, rows, strict=True))
+def each(a: Any, b: Any) -> Any:
+    """The products that a . b adds, component by component."""
+    return a[0] * b[0], a[1] * b[1], a[2] * b[2]
 
 
 @traced
-def plus_columns(c: Any, array: np.ndarray, o: int, a: Any) -> Any:
-    """C + M^T a, added up like `plus_cross`, with the matrices of `rows_times`."""
-    for row in range(3):
-        c = plus(c, times(load3(array, o + 24 * row), a[row]))
-    return c
+def column(array: np.ndarray, o: int, c: int) -> Any:
+    """Column c of the matrices of `rows_times`."""
+    o = o + 8 * c
+    return load(array, o), load(array, o + 24), load(array, o + 48)

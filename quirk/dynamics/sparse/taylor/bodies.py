@@ -3,6 +3,7 @@
 Coefficients of a block of bodies lie together, one order after the other: sums over orders read memory in a row.
 The recurrences are those of r'' = F / m + g, J omega' = R^T T + J omega x omega in body axes, q' = q omega / 2, with R
 made of products of q. What a load of the highest order adds, it adds in proportion: nothing is computed twice.
+Sums over orders are held in several parts, so that no product waits for the one before.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ from ...layout import (
     VELOCITY,
 )
 from ...vectors import (
+    column,
     columns_times,
     cross,
+    cyclic,
     dot,
+    each,
     load3,
+    minus,
     plus,
-    plus_columns,
-    plus_cross,
-    plus_rows,
     rows_times,
     store3,
     times,
@@ -105,13 +107,16 @@ def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order:
     store3(bodies, here + 8 * MOMENTUM, rows_times(constants, c + 8 * UNLIKE, omega))
     linear = times(load3(bodies, here + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(bodies, here + 2 * KIN + 8 * POSITION_TERM, times(linear, 1.0 / ((order + 1) * (order + 2))))
-    # Two sums, neither of which waits for the other.
-    torque = gyroscopic = zero, zero, zero
+    x = y = z = ahead = back = zero, zero, zero
     for m in range(order + 1):
         one, other = k + m * KIN, here - m * KIN
-        torque = plus_columns(torque, bodies, one + 8 * ROTATION, load3(bodies, other + 8 * TORQUE))
-        gyroscopic = plus_cross(gyroscopic, load3(bodies, one + 8 * MOMENTUM), load3(bodies, other + 8 * OMEGA_TERM))
-    moment = columns_times(constants, c + 8 * FACTOR, plus(torque, gyroscopic))
+        rows, torque = one + 8 * ROTATION, load3(bodies, other + 8 * TORQUE)
+        x = plus(x, times(load3(bodies, rows), torque[0]))
+        y = plus(y, times(load3(bodies, rows + 24), torque[1]))
+        z = plus(z, times(load3(bodies, rows + 48), torque[2]))
+        momentum, omega = load3(bodies, one + 8 * MOMENTUM), load3(bodies, other + 8 * OMEGA_TERM)
+        ahead, back = plus(ahead, cyclic(momentum, omega)), plus(back, cyclic(omega, momentum))
+    moment = columns_times(constants, c + 8 * FACTOR, plus(plus(plus(x, y), z), minus(ahead, back)))
     alpha = rows_times(constants, c + 8 * FACTOR, moment)
     store3(bodies, here + KIN + 8 * OMEGA_TERM, times(alpha, 1.0 / (order + 1)))
 
@@ -120,17 +125,17 @@ def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order:
 def turn(bodies: np.ndarray, k: int, order: int) -> None:
     """Fill coefficient `order` > 0 of quaternions and rotations of the block at k from what is below."""
     zero = zero_of(bodies)
-    w, v = zero, (zero, zero, zero)
+    w = v = ahead = back = zero, zero, zero
     o = k + order * KIN
     for m in range(order):
         q = k + m * KIN + 8 * QUATERNION
         omega = load3(bodies, o - (m + 1) * KIN + 8 * OMEGA_TERM)
         real, imaginary = load(bodies, q), load3(bodies, q + 8)
-        w = w - imaginary[0] * omega[0] - imaginary[1] * omega[1] - imaginary[2] * omega[2]
-        v = plus_cross(plus(v, times(omega, real)), imaginary, omega)
+        w, v = plus(w, each(imaginary, omega)), plus(v, times(omega, real))
+        ahead, back = plus(ahead, cyclic(imaginary, omega)), plus(back, cyclic(omega, imaginary))
     scale = 0.5 / order
-    store(bodies, o + 8 * QUATERNION, scale * w)
-    store3(bodies, o + 8 * (QUATERNION + 1), times(v, scale))
+    store(bodies, o + 8 * QUATERNION, -scale * (w[0] + w[1] + w[2]))
+    store3(bodies, o + 8 * (QUATERNION + 1), times(plus(v, minus(ahead, back)), scale))
     rotate(bodies, k, order)
 
 
@@ -156,11 +161,13 @@ def rotate(bodies: np.ndarray, k: int, order: int) -> None:
 def spin(bodies: np.ndarray, k: int, order: int) -> None:
     """Fill coefficient `order` of the angular velocities in N, R omega, of the block at k."""
     zero = zero_of(bodies)
-    found = zero, zero, zero
+    x = y = z = zero, zero, zero
     for m in range(order + 1):
-        omega = load3(bodies, k + (order - m) * KIN + 8 * OMEGA_TERM)
-        found = plus_rows(found, bodies, k + m * KIN + 8 * ROTATION, omega)
-    store3(bodies, k + order * KIN + 8 * SPIN, found)
+        rows, omega = k + m * KIN + 8 * ROTATION, load3(bodies, k + (order - m) * KIN + 8 * OMEGA_TERM)
+        x = plus(x, times(column(bodies, rows, 0), omega[0]))
+        y = plus(y, times(column(bodies, rows, 1), omega[1]))
+        z = plus(z, times(column(bodies, rows, 2), omega[2]))
+    store3(bodies, k + order * KIN + 8 * SPIN, plus(plus(x, y), z))
 
 
 @kernel

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.compiled import inlined, kernel
 from quirk.lanes import at, load, splat, store
 from quirk.record import record
 
 from .tableau import Tableau
+
+# Elements of four blocks of eight.
+FOUR = 32
 
 
 @record
@@ -59,25 +62,50 @@ def weights_of(tableau: Tableau) -> Weights:
 def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
     """Fill `out` with y + h times the sum of slopes `k` that a row asks for."""
     size = out.shape[0]
-    first, last = weights.first[row], weights.first[row + 1]
-    for o in range(0, size, 8):
-        sum_of_slopes = splat(0.0)
-        for e in range(first, last):
-            sum_of_slopes = sum_of_slopes + at(weights.weight, e) * load(k, weights.slope[e] * size + o)
-        store(out, o, load(y, o) + h * sum_of_slopes)
+    whole = size - size % FOUR
+    for o in range(0, whole, FOUR):
+        p, q, r, s = four_sums(weights, row, k, size, o)
+        store(out, o, load(y, o) + h * p)
+        store(out, o + 8, load(y, o + 8) + h * q)
+        store(out, o + 16, load(y, o + 16) + h * r)
+        store(out, o + 24, load(y, o + 24) + h * s)
+    for o in range(whole, size, 8):
+        store(out, o, load(y, o) + h * one_sum(weights, row, k, size, o))
 
 
 @kernel
 def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out: np.ndarray) -> None:
     """Fill `out` with h times the sum of slopes of an error estimate."""
-    size = out.shape[0]
-    row = weights.buffers + estimate
-    first, last = weights.first[row], weights.first[row + 1]
-    for o in range(0, size, 8):
-        sum_of_slopes = splat(0.0)
-        for e in range(first, last):
-            sum_of_slopes = sum_of_slopes + at(weights.weight, e) * load(k, weights.slope[e] * size + o)
-        store(out, o, h * sum_of_slopes)
+    size, row = out.shape[0], weights.buffers + estimate
+    whole = size - size % FOUR
+    for o in range(0, whole, FOUR):
+        p, q, r, s = four_sums(weights, row, k, size, o)
+        store(out, o, h * p)
+        store(out, o + 8, h * q)
+        store(out, o + 16, h * r)
+        store(out, o + 24, h * s)
+    for o in range(whole, size, 8):
+        store(out, o, h * one_sum(weights, row, k, size, o))
+
+
+@inlined
+def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
+    """The sums of slopes in four neighbouring blocks from element o on: none waits for another."""
+    p = q = r = s = splat(0.0)
+    for e in range(weights.first[row], weights.first[row + 1]):
+        weight, place = at(weights.weight, e), weights.slope[e] * size + o
+        p, q = p + weight * load(k, place), q + weight * load(k, place + 8)
+        r, s = r + weight * load(k, place + 16), s + weight * load(k, place + 24)
+    return p, q, r, s
+
+
+@inlined
+def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
+    """The sum of slopes in the block at element o."""
+    p = splat(0.0)
+    for e in range(weights.first[row], weights.first[row + 1]):
+        p = p + at(weights.weight, e) * load(k, weights.slope[e] * size + o)
+    return p
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import comb
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ class Weights(NamedTuple):
     binomial: np.ndarray
 
 
+@cache
 def weights_of(tableau: Tableau) -> Weights:
     """Return the weights of a tableau that are not zero."""
     rows = [*tableau.a, tableau.b, *tableau.extra_a, *tableau.errors]

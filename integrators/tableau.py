@@ -37,7 +37,7 @@ def _binomials(degree: int) -> np.ndarray:
     return np.array([comb(degree, j) for j in range(1, degree + 1)], dtype=float)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tableau:
     """An explicit method of s stages, with error estimates and a continuous extension.
 

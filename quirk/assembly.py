@@ -93,17 +93,19 @@ def check_consistent(system: System, state: State, t: float) -> None:
     """Raise InconsistentStateError if poses or velocities violate a constraint."""
     if not system.model.rows:
         return
-    check_poses(system, state, t, "initial poses")
+    _, rate, angular = check_poses(system, state, t, "initial poses")
     length, reach, spin = system.model.length, np.abs(state.position).max(), np.abs(state.angular_velocity).max()
-    _, rate, angular = violations(system, state, t)
     # Positions far from the origin carry that much more round-off.
     speed = np.abs(state.velocity).max() + length * spin
     speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
     _check(system, "initial velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s"))
 
 
-def check_poses(system: System, state: State, t: float, poses: str) -> None:
-    """Raise InconsistentStateError if poses violate a constraint; `poses` is what messages call them."""
+def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Raise InconsistentStateError if poses violate a constraint; `poses` is what messages call them.
+
+    Returns what `violations` does.
+    """
     undefined = without_value(system.model, state, t)
     if undefined is not None:
         raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
@@ -113,9 +115,10 @@ def check_poses(system: System, state: State, t: float, poses: str) -> None:
             f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point against each other: "
             f"correct the {poses} or the frames, {CURE}"
         )
-    amount, _, angular = violations(system, state, t)
+    amount, rate, angular = violations(system, state, t)
     size = system.model.length + FAR * np.abs(state.position).max()
     _check(system, poses, amount, np.where(angular, 1.0, size), ("m", "rad"))
+    return amount, rate, angular
 
 
 def _check(system: System, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:

@@ -69,12 +69,12 @@ class CountedJoints:
 
     def first_quadrants(self, orientation: np.ndarray) -> np.ndarray:
         """Quadrants (K, 2) of the vectors at orientations (n, 4), from -2 to 1, from which counting starts."""
-        x, y = np.moveaxis(self.plane_vectors(orientation), -1, 0)
-        return np.where(y >= 0, np.where(x > 0, 0, 1), np.where(x < 0, -2, -1))
+        return quadrants_of(self.plane_vectors(orientation))
 
     def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Whole turns (K, 3), rad, made before counting starts at orientations (n, 4), where angles are (K, 3)."""
-        counted = self.angles(self.plane_vectors(orientation), self.first_quadrants(orientation))
+        vectors = self.plane_vectors(orientation)
+        counted = self.angles(vectors, quadrants_of(vectors))
         return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
 
     def angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
@@ -205,6 +205,12 @@ def _known(joints: CountedJoints, state: State) -> np.ndarray:
         if name in joints.number:
             near[joints.number[name]] = angles
     return near
+
+
+def quadrants_of(vectors: np.ndarray) -> np.ndarray:
+    """The quadrants (...), from -2 to 1, of plane vectors (..., 2)."""
+    x, y = np.moveaxis(vectors, -1, 0)
+    return np.where(y >= 0, np.where(x > 0, 0, 1), np.where(x < 0, -2, -1))
 
 
 def _pure(omega: np.ndarray) -> np.ndarray:

@@ -19,6 +19,8 @@ AHEAD = np.geomspace(1e-7, 1e-2, 11)
 
 def without_value(model: Model, state: State, t: float) -> str | None:
     """Return which constraint has no value at a state, and what that means; None if all have one."""
+    if not model.relations:
+        return None
     motion = MotionTower.of(Kinematics.of(state), 1)
     for placed in model.relations:
         phi, _ = relation_rows(placed, motion, t)

@@ -65,24 +65,24 @@ def test_lanes_of_which_four_matter():
         np.testing.assert_allclose(compiled[part], plain[part], rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["plus_cross", "plus_rows", "plus_columns"])
-def test_sums_of_products_of_lanes(name):
-    function = getattr(vectors, name)
-    M, a, c = (np.random.default_rng(3).normal(size=shape) for shape in ((3, 3, 8), (3, 8), (3, 8)))
-    want = {"plus_cross": np.cross(M[0], a, axis=0), "plus_rows": np.einsum("ijn,jn->in", M, a)}
-    want["plus_columns"] = np.einsum("jin,jn->in", M, a)
+def test_products_of_lanes():
+    """The terms of a cross product, of a scalar product and of a matrix times a vector."""
+    M, a = (np.random.default_rng(3).normal(size=shape) for shape in ((3, 3, 8), (3, 8)))
 
-    def of_vectors(c, M, a, out):
-        vectors.store3(out, 0, function(vectors.load3(c, 0), vectors.load3(M, 0), vectors.load3(a, 0)))
+    def work(M, a, out):
+        v, row = vectors.load3(a, 0), vectors.load3(M, 0)
+        vectors.store3(out, 0, vectors.minus(vectors.cyclic(row, v), vectors.cyclic(v, row)))
+        vectors.store3(out, 24, vectors.each(row, v))
+        x, y, z = vectors.column(M, 0, 0), vectors.column(M, 0, 1), vectors.column(M, 0, 2)
+        product = vectors.plus(vectors.times(x, v[0]), vectors.times(y, v[1]))
+        vectors.store3(out, 48, vectors.plus(product, vectors.times(z, v[2])))
 
-    def of_matrix(c, M, a, out):
-        vectors.store3(out, 0, function(vectors.load3(c, 0), M, 0, vectors.load3(a, 0)))
-
-    work, out = of_vectors if name == "plus_cross" else of_matrix, np.zeros((2, 24))
-    numba.njit(work)(c.ravel(), M.ravel(), a.ravel(), out[0])
-    work(c.ravel(), M.ravel(), a.ravel(), out[1])
+    want = np.stack([np.cross(M[0], a, axis=0), M[0] * a, np.einsum("ijn,jn->in", M, a)])
+    out = np.zeros((2, 72))
+    numba.njit(work)(M.ravel(), a.ravel(), out[0])
+    work(M.ravel(), a.ravel(), out[1])
     for found in out:
-        np.testing.assert_allclose(found.reshape(3, 8), c + want[name], rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(found.reshape(3, 3, 8), want, rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["plus", "minus", "cross"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import put
+from quirk.lanes import at, put
 
 from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
 from .evaluate import copy, factorise_at
@@ -17,7 +17,7 @@ from .impose import clear, impose, push
 from .mechanism import Mechanism
 from .redundancy import EPSILON
 from .rows import along, residuals
-from .work import CORRECTION, PASSES
+from .work import CORRECTION, LEAST, PASSES
 
 # Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
 # in the last place of the largest position.
@@ -26,6 +26,14 @@ ROUND_OFF_ULPS = 4.0
 
 # Steps that shrink less than this from one to the next ask for new rows.
 SLOW = 0.05
+
+# A step with rows of a state nearby leaves at most this, times how far that state is in rad or lengths of the system,
+# over the least pivot, of itself: the size of second derivatives of rows, with room. At least LEFT, by round-off.
+CURVATURE, LEFT = 100.0, 1e-8
+
+# How far from a state the rows in `work` may be found: at it; at a stage of the step that ends there, which leaves a
+# step to be judged by the next; or where the step began, whose rows are renewed if one step with them is not enough.
+HERE, NEARBY, AWAY = 0.0, 1.0, np.inf
 
 # A step below this that no longer shrinks is round-off, enlarged by nearly dependent rows.
 STAGNANT = 1e-8
@@ -37,18 +45,18 @@ CORRECTIONS, FACTORISATIONS = range(2)
 
 
 @kernel
-def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray) -> bool:
+def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, apart: float) -> bool:
     """Move y onto the constraints; False if it is too far from them.
 
-    The factorisation in `work` is of a state nearby, or is replaced. Numbers of steps and factorisations are added to
-    the first entries of `counts`.
+    The factorisation in `work` is of a state that is `apart` from y, HERE, NEARBY or AWAY, or is replaced. Numbers of
+    steps and factorisations are added to the first entries of `counts`.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
     for level in range(2):
         if level == VELOCITIES:
             round_off = (round_off + ROUND_OFF) * speed(constants, y, length)
-        previous, rate, renewed, done = np.inf, 1.0, False, False
+        previous, renewed, done = np.inf, False, False
         for _ in range(MOST_STEPS):
             rotations(y, work.kin)
             residuals(nodes, t, y, work.kin, level, work.rhs)
@@ -59,19 +67,22 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
                 put(work.summary, CORRECTION, size)
             if not size < np.inf:
                 return False
+            if level == POSES:
+                apart += size
             if previous < np.inf:
                 rate = size / previous
+            else:
+                rate = max(CURVATURE * apart / max(at(work.summary, LEAST), EPSILON), LEFT)
             if size * min(rate, 1.0) <= round_off:
                 done = True
                 break
-            if rate > SLOW and previous < np.inf:
+            if rate > SLOW and (previous < np.inf or (apart == AWAY and not renewed)):
                 if renewed and rate >= 0.5:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
                 factorise_at(mechanism, t, y)
                 counts[FACTORISATIONS] += 1
-                renewed = True
-                size = np.inf
+                renewed, apart, size = True, HERE, np.inf
             previous = size
         if not done:
             return False

@@ -77,6 +77,7 @@ class Statistics:
     factorisations : those that projections needed beyond the one of each evaluation
     wall_time : s
     in_python : of each function that compiled code called in Python its calls, and the time that they took, s
+    methods : methods that took over on the way, as with "auto" or where a series ends: from which time on, s, and names
     """
 
     steps: int = 0
@@ -86,6 +87,7 @@ class Statistics:
     factorisations: int = 0
     wall_time: float = 0.0
     in_python: dict[str, tuple[int, float]] = field(default_factory=dict)
+    methods: list[tuple[float, str]] = field(default_factory=list)
 
 
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:

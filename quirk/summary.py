@@ -36,6 +36,12 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
+def _said(remarks: Sequence[str]) -> str:
+    """Remarks in a line, of which there may be many."""
+    more = [f"and {len(remarks) - MOST_NAMED} more"] if len(remarks) > MOST_NAMED else []
+    return "; ".join([*remarks[:MOST_NAMED], *more])
+
+
 def _segments(result: Result) -> list[str]:
     """A line on the constraint rows along a run of which different parts were active, one after the other."""
     if len(result.segments) < 2:
@@ -142,12 +148,13 @@ def summary(result: Result) -> str:
         lines += _loads(result)
         if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
             lines.append(f"not unique, shared by least squares: {_listed(result.mobility.shared)}")
+    if result.statistics.methods:
+        changes = [f"{name} at t = {t:.6g} s" for t, name in result.statistics.methods]
+        lines.append(f"methods that took over: {_said(changes)}")
     called = result.statistics.in_python
     if called:
         listed = [f"{who}: {calls} calls, {spent:.2g} s" for who, (calls, spent) in called.items()]
-        more = [f"and {len(listed) - MOST_NAMED} more"] if len(listed) > MOST_NAMED else []
-        said = "; ".join(listed[:MOST_NAMED] + more)
-        lines.append(f"functions that ran in Python, not as machine code: {said}")
+        lines.append(f"functions that ran in Python, not as machine code: {_said(listed)}")
     near = nearly_dependent(result.model, result.verdict)
     if near:
         lines.append(said_nearly(near))

@@ -157,6 +157,7 @@ def test_where_a_series_ends_the_run_goes_on():
     """A rotation vector of its arguments jumps."""
     with pytest.warns(quirk.SeriesWarning, match="reaches no further"):
         series, pairs = both(system_with("Interaction", 0))
+    assert [name for _, name in series.statistics.methods] == ["Vern9"]
     assert farthest(series, pairs) < 1e-10
 
 

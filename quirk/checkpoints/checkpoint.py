@@ -141,6 +141,7 @@ class Written:
                 self.statistics.in_python = {
                     who: (int(calls), float(spent)) for who, (calls, spent) in self.statistics.in_python.items()
                 }
+                self.statistics.methods = [(float(t), str(name)) for t, name in self.statistics.methods]
                 self.leg = None if last["leg"] is None else _leg(last["leg"], system, events)
                 self.status = last["status"]
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError, QuirkError) as error:

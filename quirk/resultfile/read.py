@@ -229,9 +229,11 @@ def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = T
 def _statistics(given: Mapping[str, Any]) -> Statistics:
     made = Statistics()
     for part in fields(Statistics):
-        if part.name != "in_python":
+        if part.name not in ("in_python", "methods"):
             setattr(made, part.name, type(getattr(made, part.name))(given[part.name]))
     made.in_python = {str(name): (int(calls), float(spent)) for name, (calls, spent) in given["in_python"].items()}
+    # Files of earlier versions have none.
+    made.methods = [(float(t), str(name)) for t, name in given.get("methods", [])]
     return made
 
 

@@ -398,7 +398,7 @@ class CompiledRun:
         """Where steps are limited by stability go on with the other method, or say so."""
         other = self._pacing.other(self.run.y, self.reached, self._tried)
         if other is not None:
-            self._change_to(other)
+            self._take_over(other)
 
     def _go_on_without_series(self) -> None:
         """Where a series reaches nowhere, as at a jump or a pole of a force, go on with a Runge-Kutta method."""
@@ -409,7 +409,7 @@ class CompiledRun:
             SeriesWarning,
             stacklevel=6,  # where `simulate` was called
         )
-        self._change_to(self._method.instead)
+        self._take_over(self._method.instead)
         if self._functions.count:
             self.settings = self.settings._replace(gap=self._gap)
         self.run.clock[H] = AFRESH * (self.settings.end - self.settings.start)
@@ -430,6 +430,11 @@ class CompiledRun:
         assert across is not None
         self._change_to(across.method, across.stepper)
         self.run.clock[H] = across.h
+
+    def _take_over(self, method: Method) -> None:
+        """Go on with another method to the end, and note that."""
+        self.statistics.methods.append((self.reached, method.name))
+        self._change_to(method)
 
     def _change_to(self, method: Method, stepper: Any = None) -> None:
         """Go on with another method, and its stepper if there is one already."""

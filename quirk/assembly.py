@@ -106,7 +106,9 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
 
     Returns what `violations` does.
     """
-    undefined = without_value(system.model, state, t)
+    amount, rate, angular = violations(system, state, t)
+    # What is compiled finds this at once, and the reference why.
+    undefined = None if np.isfinite(amount + rate).all() else without_value(system.model, state, t)
     if undefined is not None:
         raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
     over = turned_over(system, state)
@@ -115,7 +117,6 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
             f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point against each other: "
             f"correct the {poses} or the frames, {CURE}"
         )
-    amount, rate, angular = violations(system, state, t)
     size = system.model.length + FAR * np.abs(state.position).max()
     _check(system, poses, amount, np.where(angular, 1.0, size), ("m", "rad"))
     return amount, rate, angular

@@ -229,3 +229,28 @@ def test_what_comes_and_goes_within_a_step_is_found():
     push = quirk.Force("push", ball, lambda t, p, q, v, w: [100 * np.exp(-(((t - 1.2) / 0.005) ** 2)), 0, 0])
     result = quirk.simulate(quirk.System([ball, push]), 2.0, method="Taylor")
     assert result["ball"].velocity[-1, 0] == pytest.approx(0.5 * np.sqrt(np.pi), rel=1e-6)
+
+
+SMOOTH = {
+    "spring": lambda a, hinge: quirk.Spring(
+        "f", quirk.GROUND, a, [0.2, 1.0, 3.0], [0.1, 0, 0], stiffness=40.0, damping=0.2
+    ),
+    "damper": lambda a, hinge: quirk.Damper("f", quirk.GROUND, a, [0.2, 1.0, 3.0], [0.1, 0, 0], damping=0.3),
+    "bushing": lambda a, hinge: quirk.Bushing(
+        "f", quirk.GROUND, a, point=[1, 0, 0], stiffness=[9.0] * 6, damping=[0.1] * 6
+    ),
+    "controller": lambda a, hinge: quirk.Controller("f", hinge, 0.5, kp=20.0, ki=3.0, kd=1.0),
+    "torsion spring": lambda a, hinge: quirk.TorsionSpring("f", hinge, stiffness=5.0, damping=0.1),
+}
+
+
+@pytest.mark.parametrize("kind", SMOOTH)
+def test_laws_whose_cases_are_one_smooth_function_take_long_steps(kind):
+    """A formula that has no value at a single point does not make loads that come and go."""
+    rod = quirk.Body("rod", 1.0, [0.1, 0.1, 0.02], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0.2, 1, 0])
+    series, pairs = both(
+        quirk.System([rod, hinge, SMOOTH[kind](rod, hinge)], gravity=[0, 0, -9.81]), 5.0, rtol=1e-10, atol=1e-12
+    )
+    assert farthest(series, pairs) < 1e-9
+    assert series.statistics.steps < 200

@@ -177,6 +177,15 @@ class ForceElement(Sealed):
         """Whether all its work is taken from the energy that it stores."""
         return not (self.has("along") or self.has("load"))
 
+    @property
+    def wakes(self) -> bool:
+        """Whether its load may come and go within a moment, if its law chooses between cases (`quirk.where`).
+
+        So does that of a spring that only pulls: Taylor series do not see it coming, and take short steps. It is False
+        where all cases are one smooth function, as where a formula has no value at a single point.
+        """
+        return True
+
     def has(self, form: str) -> bool:
         """Whether its class writes its law in this form."""
         return getattr(type(self), form) is not getattr(ForceElement, form)

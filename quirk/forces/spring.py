@@ -84,6 +84,11 @@ class Damper(_BetweenPoints):
         """Return c dL/dt at both ends."""
         return _damped(i, j, self.damping)
 
+    @property
+    def wakes(self) -> bool:
+        """Never: that the points meet is one case, all else the other."""
+        return False
+
 
 class Spring(_BetweenPoints):
     """A massless spring with a parallel damper: tension k (L - L0) + c dL/dt along its line.
@@ -193,6 +198,11 @@ class Spring(_BetweenPoints):
     def conservative(self) -> bool:
         """Whether there is no damper, and no function."""
         return self.damping <= 0 and self.law is None
+
+    @property
+    def wakes(self) -> bool:
+        """Whether it acts on one side only, or is given by a table, which may be zero here and not there."""
+        return self.one_sided is not None or self.pieces is not None
 
 
 def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:

@@ -16,7 +16,7 @@ from quirk.jets import BranchingError
 from quirk.lanes import WIDTH, aligned
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
-from quirk.tape import CHOOSE, STEPWISE
+from quirk.tape import CHOOSE
 
 from ...as_relations import as_relations
 from ...layout import KINEMATICS_SIZE, SPIN, Slots
@@ -86,7 +86,8 @@ def may_wake(model: Model) -> bool:
     So may those that choose between cases, as springs that only pull do, and functions of a user, of constraints too.
     """
     laws = [law_form(element, element.layout(), False) for element, _ in model.forces]
-    if any(line[0] == CHOOSE or line[0] in STEPWISE for form in laws for line in form.tape.lines):
+    waking = (form for form, (element, _) in zip(laws, model.forces, strict=True) if element.wakes)
+    if any(line[0] == CHOOSE for form in waking for line in form.tape.lines):
         return True
     return any(form.of_user for form in (*laws, *(_form_of(placed, False) for placed in model.relations)))
 

@@ -15,7 +15,7 @@ from .factorisation import factorise_rows
 from .impose import impose
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
-from .project import HERE, project
+from .project import project
 from .redundancy import choose, judge, uniform_rows, watch, weighed_rows
 from .rows import residuals
 from .work import RANK, TOLERANCE
@@ -65,7 +65,7 @@ def at_state(task: int, mechanism: Mechanism, t: float, desk: Desk) -> bool:
         normalise(mechanism.constants, y)
         if constrained and task == PROJECT:
             factorise_at(mechanism, t, y)
-            return project(mechanism, t, y, desk.length, desk.counts, HERE)
+            return project(mechanism, t, y, desk.length, desk.counts, False)
     elif task == COUNT:
         uniform_rows(mechanism, t, y)
         judge(work, work.summary[TOLERANCE])

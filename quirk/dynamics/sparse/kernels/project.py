@@ -27,13 +27,10 @@ ROUND_OFF_ULPS = 4.0
 # Steps that shrink less than this from one to the next ask for new rows.
 SLOW = 0.05
 
-# A step with rows of a state nearby leaves at most this, times how far that state is in rad or lengths of the system,
-# over the least pivot, of itself: the size of second derivatives of rows, with room. At least LEFT, by round-off.
+# A step with renewed rows leaves at most this, times how far poses have moved since, in rad or lengths of the system,
+# over the least pivot, of itself: the size of second derivatives of rows, of which 2 was the most in ten mechanisms.
+# At least LEFT, by round-off.
 CURVATURE, LEFT = 100.0, 1e-8
-
-# How far from a state the rows in `work` may be found: at it; at a stage of the step that ends there, which leaves a
-# step to be judged by the next; or where the step began, whose rows are renewed if one step with them is not enough.
-HERE, NEARBY, AWAY = 0.0, 1.0, np.inf
 
 # A step below this that no longer shrinks is round-off, enlarged by nearly dependent rows.
 STAGNANT = 1e-8
@@ -45,14 +42,16 @@ CORRECTIONS, FACTORISATIONS = range(2)
 
 
 @kernel
-def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, apart: float) -> bool:
+def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
     """Move y onto the constraints; False if it is too far from them.
 
-    The factorisation in `work` is of a state that is `apart` from y, HERE, NEARBY or AWAY, or is replaced. Numbers of
-    steps and factorisations are added to the first entries of `counts`.
+    The factorisation in `work` is of a state nearby, or is replaced. If it is of one further `away`, as where a long
+    step began, it is replaced unless one step with it is enough, and what the new one leaves is foreseen, not tried.
+    Numbers of steps and factorisations are added to the first entries of `counts`.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
+    moved = np.inf
     for level in range(2):
         if level == VELOCITIES:
             round_off = (round_off + ROUND_OFF) * speed(constants, y, length)
@@ -68,21 +67,23 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
             if not size < np.inf:
                 return False
             if level == POSES:
-                apart += size
+                moved += size
             if previous < np.inf:
                 rate = size / previous
             else:
-                rate = max(CURVATURE * apart / max(at(work.summary, LEAST), EPSILON), LEFT)
+                rate = max(CURVATURE * moved / max(at(work.summary, LEAST), EPSILON), LEFT)
             if size * min(rate, 1.0) <= round_off:
                 done = True
                 break
-            if rate > SLOW and (previous < np.inf or (apart == AWAY and not renewed)):
+            if rate > SLOW and (previous < np.inf or (away and moved == np.inf)):
                 if renewed and rate >= 0.5:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
                 factorise_at(mechanism, t, y)
                 counts[FACTORISATIONS] += 1
-                renewed, apart, size = True, HERE, np.inf
+                renewed, size = True, np.inf
+                if away:
+                    moved = 0.0
             previous = size
         if not done:
             return False

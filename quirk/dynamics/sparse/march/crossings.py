@@ -16,7 +16,7 @@ from quirk.compiled import kernel
 from quirk.lanes import at, put
 
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import NEARBY, project
+from ..kernels.project import project
 from .control import keeps_to_constraints, shortest
 from .run import (
     BETWEEN,
@@ -87,7 +87,7 @@ AS_GOOD_AS_ZERO = 1e-6
 def onto_constraints(mechanism: Mechanism, settings: Settings, run: Run, t: float) -> None:
     """Bring a state within the step to where one that is kept would be: where drivers say, for instance."""
     if keeps_to_constraints(mechanism, settings):
-        project(mechanism, t, run.watched.state, settings.length, run.counts, NEARBY)
+        project(mechanism, t, run.watched.state, settings.length, run.counts, False)
 
 
 @kernel

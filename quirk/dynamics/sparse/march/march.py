@@ -34,7 +34,7 @@ from ..kernels.bodies import finite, normalise
 from ..kernels.evaluate import copy, evaluate
 from ..kernels.friction import turn_on_slip
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import NEARBY, project
+from ..kernels.project import project
 from ..kernels.redundancy import watch
 from ..kernels.work import CORRECTION
 from .control import accepted, choose_end, keeps_to_constraints, passed_on, shortest, stalled
@@ -110,15 +110,15 @@ def projects(mechanism: Mechanism, settings: Settings, run: Run) -> bool:
 
 
 @kernel
-def land(mechanism: Mechanism, settings: Settings, run: Run, apart: float) -> bool:
+def land(mechanism: Mechanism, settings: Settings, run: Run, away: bool) -> bool:
     """Bring run.y_new to unit quaternions and, where it is to be, onto the constraints; False if that is too far.
 
-    The factorisation in `work` is of a state that is `apart` from it, NEARBY or AWAY.
+    The factorisation in `work` is of a state nearby, or of one further `away`.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
     if arrived and projects(mechanism, settings, run):
-        arrived = project(mechanism, run.clock[T_NEW], y, settings.length, run.counts, apart)
+        arrived = project(mechanism, run.clock[T_NEW], y, settings.length, run.counts, away)
         farthest = FARTHEST_CORRECTION if settings.fixed > 0 else LARGEST_CORRECTION
         arrived = arrived and not at(mechanism.work.summary, CORRECTION) > farthest
     return arrived
@@ -241,7 +241,7 @@ def march_of(
             else:
                 copy(run.y_new, state)
             astray = keeps_to_constraints(mechanism, settings) and (within or counts[STEPS] % settings.interval != 0)
-            if astray and not project(mechanism, t, state, settings.length, counts, NEARBY):
+            if astray and not project(mechanism, t, state, settings.length, counts, False):
                 return OFF_BETWEEN
             note_turns(run.counter, counts[KEPT], run.y, state, t - clock[T])
             run.times[counts[KEPT]] = t
@@ -269,7 +269,7 @@ def march_of(
             else:
                 found = between(mechanism, stepper, settings, run, t, state)
                 if found and keeps_to_constraints(mechanism, settings):
-                    found = project(mechanism, t, state, settings.length, run.counts, NEARBY)
+                    found = project(mechanism, t, state, settings.length, run.counts, False)
                 if not found:
                     return False
             run.counts[TRAILED] += 1

@@ -26,7 +26,7 @@ from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite,
 from ..kernels.evaluate import copy
 from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import NEARBY, project, tangential
+from ..kernels.project import project, tangential
 from .axes import TURNED, choose_axes, let_turn, places, see, show, turn_axes
 from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
@@ -176,7 +176,7 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h:
     t = in_piece(run, t)
     # The matrix is of use near singular configurations only if it is that of a state on the constraints.
     if keeps_to_constraints(mechanism, settings) and known[PAST_STEP] > 0.0:
-        project(mechanism, t, stepper.centre, settings.length, run.counts, NEARBY)
+        project(mechanism, t, stepper.centre, settings.length, run.counts, False)
     slope_at(mechanism, settings, run, t, stepper.centre, stepper.change, False)
     differentiate(mechanism, stepper.implicit, t, stepper.centre, stepper.change)
     choose_axes(mechanism.constants, stepper.centre, mechanism.work.kin, stepper.change, stepper.implicit.axes)
@@ -365,7 +365,7 @@ def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, h
     show_at(mechanism, stepper, s - 1, run.y_new)
     clear(stepper.w[:size])
     add_all(stepper.e, 0, s, stepper.z, 1.0, stepper.w[:size])
-    if not land(mechanism, settings, run, NEARBY):
+    if not land(mechanism, settings, run, False):
         return np.inf
     remember(mechanism, stepper, run, h)
     slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope_new,

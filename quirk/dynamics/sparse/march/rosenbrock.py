@@ -18,7 +18,7 @@ from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import NEARBY, tangential
+from ..kernels.project import tangential
 from ..tangent.find import time_derivative
 from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
@@ -89,7 +89,7 @@ def take(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h:
         return np.inf
     copy(run.y, run.y_new)
     add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
-    if not land(mechanism, settings, run, NEARBY):
+    if not land(mechanism, settings, run, False):
         return np.inf
     begin_work(mechanism, stepper, settings, run)
     slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope,

@@ -14,7 +14,7 @@ from quirk.record import record
 from ..kernels.applied import variables_error
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import NEARBY, tangential
+from ..kernels.project import tangential
 from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
 from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
@@ -45,7 +45,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
         t = in_piece(run, run.clock[T] + weights.c[stage] * h)
         if stage > 0:
             combine(weights, stage, stepper.k, h, run.y, y)
-        if stage == stages and not land(mechanism, settings, run, NEARBY):
+        if stage == stages and not land(mechanism, settings, run, False):
             run.counts[FRESH] = 0
             return np.inf
         on_rows = stage == stages and projects(mechanism, settings, run)

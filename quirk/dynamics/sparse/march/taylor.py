@@ -17,7 +17,7 @@ from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, KIN, POSES, STATE, VELOCITIES, error_ratio, finite, motion_of, normalise
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import AWAY, tangential
+from ..kernels.project import tangential
 from ..kernels.work import LEAST
 from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair, expand
@@ -224,7 +224,7 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
 def arrive(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float) -> bool:
     """Fill the state at the end of a step, its rates and its series; returns whether there is such a state."""
     sum_up(stepper, run, h, run.y_new)
-    if not land(mechanism, settings, run, AWAY):
+    if not land(mechanism, settings, run, True):
         return False
     t = in_piece(run, run.clock[T_NEW])
     slope_at(mechanism, settings, run, t, run.y_new, stepper.ahead, projects(mechanism, settings, run))

@@ -21,7 +21,7 @@ from ...vectors import cross, dot, load3, minus, plus, store3, times
 from ..kernels.bodies import CON, KIN, STATE, speed
 from ..kernels.evaluate import copy, factorise_at
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import HERE, NEARBY, project
+from ..kernels.project import project
 from ..kernels.work import CORRECTION, RANK
 from .coefficients import find_series
 from .rows import Series
@@ -125,13 +125,13 @@ def approach(mechanism: Mechanism, series: Series, path: Path, end: float) -> in
     h = t - clock[REACHED]
     arrived = predict(series, path, work.kin.shape[0], h)
     copy(path.trial, path.guess)
-    arrived = arrived and project(mechanism, t, path.trial, length, path.counts, NEARBY)
+    arrived = arrived and project(mechanism, t, path.trial, length, path.counts, False)
     arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
     arrived = arrived and expected(constants, path, h)
     if arrived:
         # Once more with the rows of the very place, which are more to the point than those from where it started.
         factorise_at(mechanism, t, path.trial)
-        arrived = project(mechanism, t, path.trial, length, path.counts, HERE)
+        arrived = project(mechanism, t, path.trial, length, path.counts, False)
     if not arrived:
         clock[AHEAD] = 0.5 * h
         # Half of what the times can resolve may be rounded up to the whole of it.

@@ -117,7 +117,7 @@ class Phases:
             if name == TAYLOR:
                 method: Any = self._series(plant)
                 if isinstance(method, Taylor) and may_wake(plant.model):
-                    settings = settings._replace(max_step=min(settings.max_step, settings.gap))
+                    settings = settings._replace(look=settings.gap)
             else:
                 method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             return CompiledRun(

@@ -61,6 +61,23 @@ class TestHiddenLoads:
         begin = np.random.default_rng(seed).uniform(0, 99.9)
         assert pushed(pulse(begin, begin + 0.1, 10.0), 100.0)[0] == pytest.approx(1.0, abs=1e-9)
 
+    @pytest.mark.parametrize("method", ["Vern9", "DOP853", "Tsit5", "RadauIIA9", "Rodas5P", "Taylor"])
+    @pytest.mark.parametrize("kind", ["built in", "compiled", "in Python"])
+    def test_of_stops(self, kind, method):
+        """Steps of free fall are long; a stop may be felt by early stages alone, which it throws beyond it."""
+        given = {"stiffness": 1e5, "rest_length": 0.2, "one_sided": "compression"}
+        if kind == "compiled":
+            given = {"law": lambda length, rate: np.where(length < 0.2, 1e5 * (length - 0.2), 0.0)}
+        elif kind == "in Python":
+            given = {"law": lambda length, rate: 1e5 * (length - 0.2) if length < 0.2 else 0.0}
+            method = "Vern9" if method == "Taylor" else method
+        for height in np.linspace(1.0, 3.5, 11):
+            ball = quirk.Body.sphere("ball", mass=2.0, radius=0.05, position=[0, 0, 0.2 + height])
+            stop = quirk.Spring("stop", GROUND, ball, [0, 0, 0], [0, 0, 0], **given)
+            fall = np.sqrt(2 * height / 9.81)
+            result = quirk.simulate(quirk.System([ball, stop], gravity=[0, 0, -9.81]), 1.9 * fall, method=method)
+            assert result["ball"].position[:, 2].min() > 0.0, height
+
     def test_several(self):
         pulses = [pulse(1.0, 1.01), pulse(2.0, 2.02, -50.0), pulse(2.5, 2.51)]
         assert pushed(lambda *a: sum(p(*a) for p in pulses), 6.0)[0] == pytest.approx(1.0, abs=1e-9)

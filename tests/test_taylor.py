@@ -1,5 +1,7 @@
 """Taylor series as a method of integration, and the tapes that give them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from mechanisms import random_system
@@ -254,3 +256,23 @@ def test_laws_whose_cases_are_one_smooth_function_take_long_steps(kind):
     )
     assert farthest(series, pairs) < 1e-9
     assert series.statistics.steps < 200
+
+
+@pytest.mark.parametrize(("start", "end"), [(2.1, 1.7279858796), (2.02, 0.7952022696)])
+def test_a_spring_whose_ends_pass_each_other_and_come_back_within_a_step(start, end):
+    """Its force turns over at once, of which the series at both ends of the step know nothing."""
+    ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1], position=[start, 0, 0])
+    spring = quirk.Spring("spring", quirk.GROUND, ball, [0, 0, 0], [0, 0, 0], stiffness=1.0, rest_length=1.0)
+    series, pairs = both(quirk.System([ball, spring]), 10.0, rtol=1e-9, atol=1e-12)
+    for result in (series, pairs):
+        assert result["ball"].position[-1, 0] == pytest.approx(end, abs=1e-7)
+
+
+def test_a_bushing_that_passes_half_a_turn_and_comes_back_within_a_step():
+    body = quirk.Body("body", 1.0, [1.0, 1.0, 1.0], angular_velocity=[0, 0, 3.143])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, body, point=[0, 0, 0], axis=[0, 0, 1])
+    bushing = quirk.Bushing("bushing", quirk.GROUND, body, point=[0, 0, 0], stiffness=[1.0] * 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", quirk.SeriesWarning)  # the series ends where the bushing turns over
+        result = quirk.simulate(quirk.System([body, hinge, bushing]), 4.0, method="Taylor", rtol=1e-9, atol=1e-12)
+    assert result["hinge"].angle[-1] == pytest.approx(8.780445899417803, abs=1e-7)  # piece by piece, by SciPy to 1e-12

@@ -44,6 +44,11 @@ class Actuator(Actuated):
         """Return the effort within its limits."""
         return limited(super().along(t, x, rate), self.limits)
 
+    @property
+    def wakes(self) -> bool:
+        """Whether it has limits, or follows a function."""
+        return self.limits is not None or self.of_user
+
 
 class Controller(OfJoint):
     """A controller (PID) that lets a joint follow a target: effort kp e + ki z + kd e', within limits.
@@ -122,6 +127,11 @@ class Controller(OfJoint):
         target: Any = self.target
         effort = self.kp * (target - x) + self.kd * (target.rate - rate)
         return effort + self.ki * self.integral if self.internal else effort
+
+    @property
+    def wakes(self) -> bool:
+        """Whether it has limits."""
+        return self.limits is not None
 
 
 def limited(effort: Any, limits: Any) -> Any:

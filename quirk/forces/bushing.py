@@ -107,11 +107,6 @@ class Bushing(ForceElement):
         """Whether it has a symmetric stiffness and no damping."""
         return not (self.circulates or self.damps)
 
-    @property
-    def wakes(self) -> bool:
-        """Never: the cases are small and large turns."""
-        return False
-
 
 def _matrix(owner: str, argument: str, value: Any) -> np.ndarray:
     """Return a matrix (6, 6) given by itself or by its diagonal."""

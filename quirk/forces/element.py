@@ -179,12 +179,11 @@ class ForceElement(Sealed):
 
     @property
     def wakes(self) -> bool:
-        """Whether its load may come and go within a moment, if its law chooses between cases (`quirk.where`).
+        """Whether its load may come and go within a moment, as that of a spring that only pushes, or a user's function.
 
-        So does that of a spring that only pulls: Taylor series do not see it coming, and take short steps. It is False
-        where all cases are one smooth function, as where a formula has no value at a single point.
+        A step may pass over that: runs look for it between the stages of steps, and steps by Taylor series are short.
         """
-        return True
+        return self.of_user
 
     def has(self, form: str) -> bool:
         """Whether its class writes its law in this form."""

@@ -97,11 +97,6 @@ class FluxPinning(ForceElement):
         mobile = (moment @ moment + moment[2] ** 2) / 16.0
         return PERMEABILITY * (frozen / (square * np.sqrt(square)) + mobile / height**3)
 
-    @property
-    def wakes(self) -> bool:
-        """Never: behind the surface it has no value."""
-        return False
-
 
 def _relative(body_i: Body | Ground, body_j: Body | Ground) -> Frame:
     """The initial pose of body j in the coordinates of body i."""

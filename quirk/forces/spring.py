@@ -84,11 +84,6 @@ class Damper(_BetweenPoints):
         """Return c dL/dt at both ends."""
         return _damped(i, j, self.damping)
 
-    @property
-    def wakes(self) -> bool:
-        """Never: that the points meet is one case, all else the other."""
-        return False
-
 
 class Spring(_BetweenPoints):
     """A massless spring with a parallel damper: tension k (L - L0) + c dL/dt along its line.
@@ -201,8 +196,8 @@ class Spring(_BetweenPoints):
 
     @property
     def wakes(self) -> bool:
-        """Whether it acts on one side only, or is given by a table, which may be zero here and not there."""
-        return self.one_sided is not None or self.pieces is not None
+        """Whether it acts on one side only, or by a table or a function, which may be zero here and not there."""
+        return self.one_sided is not None or self.pieces is not None or self.of_user
 
 
 def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:

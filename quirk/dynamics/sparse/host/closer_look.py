@@ -59,6 +59,9 @@ def closer_look(functions: Functions, p: int, step: Stretch, seen: float) -> lis
     changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
     shown = np.flatnonzero(changes > COMPARABLE * changes.max())
     intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in shown]
+    if seen < np.inf and not functions.fixed and functions.astray(p, step.part(seen)):
+        near = max(nodes[np.searchsorted(nodes, seen) - 1], seen - step.gap)
+        return [Found(near if near > step.t else step.t + step.gap, step.gap)]
     if seen < np.inf:
         off, k = float(np.abs(beyond(seen)).max()), int(np.searchsorted(nodes, seen))
         if not off > limit[2 * p] * change:

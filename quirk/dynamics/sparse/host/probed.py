@@ -23,6 +23,7 @@ from ..kernels.relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
 from ..march.probe import (
     ADDRESS,
     ASKED_SIZE,
+    ASTRAY,
     FIRST_IN,
     FIRST_OUT,
     INS,
@@ -35,6 +36,7 @@ from ..march.probe import (
     PLACE_IN,
     PLACE_OUT,
     READS,
+    ROUND_OFF,
     STRIDE,
     WRITES,
     Asked,
@@ -50,10 +52,10 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver) -> list[list[int]]:
-    """Entries for laws with functions of a user: their loads and rates of internal variables are looked at."""
+    """Entries for laws that may come and go: their loads and rates of internal variables are looked at."""
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
-        if element.of_user:
+        if element.wakes:
             o, layout = ELEMENT_SIZE * e, applied.layouts[e]
             address, first, out, changing, rates = (
                 applied.table.entries[o + which]
@@ -131,12 +133,15 @@ class Functions:
         self.table = table.reshape(-1, ASKED_SIZE)
         self._stages = tableau.stages + 1
         stages, fractions = nodes_of(tableau)
+        weightless = np.setdiff1d(np.arange(tableau.stages), stages)
         self.asked = Asked(
             entries=self.table.ravel(),
             limit=np.full(2 * self.count, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT),
             changes=np.full(2 * self.count, np.inf),
             stages=stages,
             fractions=fractions,
+            weightless=weightless,
+            apart=np.asarray(tableau.c)[weightless],
             basis=np.zeros(len(stages)),
             inputs=np.zeros(self._stages * self.sizes[0]),
             outputs=np.zeros(self._stages * self.sizes[1]),
@@ -157,6 +162,20 @@ class Functions:
         """Return the outputs of function p at the nodes, (n, OUTS)."""
         e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+
+    def astray(self, p: int, theta: float) -> bool:
+        """Whether function p returned at a stage without weight, a part theta of the step, what no other one tells.
+
+        As `quirk.dynamics.sparse.march.probe.astray`.
+        """
+        e, returned = self.table[p], self.returned(p)
+        low, high = returned.min(axis=0), returned.max(axis=0)
+        stages = self.asked.weightless[np.abs(self.asked.apart - theta) < AT_NODE]
+        outputs = self.asked.outputs.reshape(self._stages, self.sizes[1])
+        values = outputs[stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+        largest = np.maximum(np.abs(returned).max(), np.abs(values))
+        beyond = np.maximum(values - high, low - values)
+        return bool((beyond > ASTRAY * (high - low).max() + ROUND_OFF * largest).any())
 
     def inputs(self, p: int, theta: float) -> np.ndarray:
         """Return the inputs of function p, interpolated at a part theta of the step."""

@@ -81,13 +81,13 @@ def require_series(model: Model, orders: int) -> None:
 
 
 def may_wake(model: Model) -> bool:
-    """Whether a load may come and go within a step without a trace in its series at both ends.
+    """Whether a load may come and go, or turn over and back, within a step without a trace in its series at both ends.
 
-    So may those that choose between cases, as springs that only pull do, and functions of a user, of constraints too.
+    So may those of laws that choose between cases, as springs do where their ends meet, and functions of a user, of
+    constraints too.
     """
     laws = [law_form(element, element.layout(), False) for element, _ in model.forces]
-    waking = (form for form, (element, _) in zip(laws, model.forces, strict=True) if element.wakes)
-    if any(line[0] == CHOOSE for form in waking for line in form.tape.lines):
+    if any(line[0] == CHOOSE for form in laws for line in form.tape.lines):
         return True
     return any(form.of_user for form in (*laws, *(_form_of(placed, False) for placed in model.relations)))
 

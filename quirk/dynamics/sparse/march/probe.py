@@ -2,7 +2,9 @@
 
 Stages are few and may lie far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
 function at the stages are interpolated by polynomials in time. Where a function, called between the stages with
-interpolated inputs, differs from its interpolated outputs, the step has missed something.
+interpolated inputs, differs from its interpolated outputs, the step has missed something. So it has where a function
+returned something quite different at a stage that has no weight in the step: as a stop that throws the stages that
+follow, and with them all that have weight, to where it is not felt.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ RELAXED = 0.8
 # Between the nodes of a fixed step a function changes by no more than so many times what it does in the two steps
 # before, unless it jumps.
 CHANGE_GROWTH = 4.0
+# At stages without weight a function is outside the range of those with weight by so many times that range at most.
+ASTRAY = 0.5
 
 
 @record
@@ -43,8 +47,8 @@ class Asked(NamedTuple):
     entries: integers as above · limit (2 P,): by what part of its change in a step each function may differ from the
     interpolation, infinite for those not looked at; and the least such part, to which the first returns ·
     changes (2 P,): how much each changed in the last two steps · stages, fractions (n,): stages that are nodes of the
-    interpolation, in the order of time, and where in the step they are · basis (n,) · inputs, outputs: the records,
-    one after the other
+    interpolation, in the order of time, and where in the step they are · weightless, apart (w,): those that are not,
+    and where in the step they are · basis (n,) · inputs, outputs: the records, one after the other
     """
 
     entries: np.ndarray
@@ -52,6 +56,8 @@ class Asked(NamedTuple):
     changes: np.ndarray
     stages: np.ndarray
     fractions: np.ndarray
+    weightless: np.ndarray
+    apart: np.ndarray
     basis: np.ndarray
     inputs: np.ndarray
     outputs: np.ndarray
@@ -60,7 +66,7 @@ class Asked(NamedTuple):
 def no_functions() -> Asked:
     """Return a table of no functions."""
     whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
-    return Asked(whole, real, real, whole, real, real, real, real)
+    return Asked(whole, real, real, whole, real, whole, real, real, real, real)
 
 
 @kernel
@@ -146,7 +152,7 @@ def jumped(asked: Asked) -> bool:
 
 @kernel
 def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float, float, float]) -> float:
-    """Return the first time between stages at which a function differs from its interpolation; infinity if none does.
+    """Return a time at which a function differs from what stages with weight tell of it; infinity if there is none.
 
     `when` is the start of the step, its size, the longest time between two calls, and the time up to which the step has
     been searched before. A function that fails there does not count: the run may never call it there.
@@ -155,6 +161,11 @@ def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float
     count = asked.limit.shape[0] // 2
     if count == 0:
         return math.inf
+    for w in range(asked.weightless.shape[0]):
+        time = t + asked.apart[w] * h
+        for p in range(count):
+            if time > cleared and asked.limit[2 * p] < math.inf and astray(asked, p, asked.weightless[w]):
+                return time
     for m in range(asked.stages.shape[0] - 1):
         left, right = asked.fractions[m], asked.fractions[m + 1]
         between = int((right - left) * h / gap)
@@ -166,6 +177,21 @@ def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float
                 if time > cleared and asked.limit[2 * p] < math.inf and differs(asked, ins, outs, p, time):
                     return time
     return math.inf
+
+
+@kernel
+def astray(asked: Asked, p: int, stage: int) -> bool:
+    """Whether function p returned at a stage without weight what is far outside the range of those with weight."""
+    e, found = ASKED_SIZE * p, False
+    change, largest = spread(asked, p)
+    for c in range(asked.entries[e + OUTS]):
+        place = asked.entries[e + PLACE_OUT] + c
+        value, low, high = at(asked.outputs, record_out(asked, stage) + place), math.inf, -math.inf
+        for m in range(asked.stages.shape[0]):
+            other = at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+            low, high = min(low, other), max(high, other)
+        found = found or max(value - high, low - value) > ASTRAY * change + ROUND_OFF * max(largest, abs(value))
+    return found
 
 
 @kernel

@@ -20,7 +20,8 @@ class Settings(NamedTuple):
     start, end: s · step: s, of so many `fixed` steps, or 0 of as many as the tolerances ask for · rtol, atol ·
     interval: every how many steps the state is projected, 0 for never · alpha, beta: Baumgarte's rates, 1/s ·
     length: size of the system, m · every: whether to keep all steps, or the states at the asked times ·
-    max_step: s · gap: s, at most so far apart functions are asked
+    max_step: s · gap: s, at most so far apart functions are asked · look: s, at most so far apart steps by series
+    compare the rates within them
     """
 
     start: float
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
     every: bool
     max_step: float
     gap: float
+    look: float = np.inf
 
 
 @record

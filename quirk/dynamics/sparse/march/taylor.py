@@ -207,6 +207,11 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         h = clock[T_NEW] - clock[T]
         if not h > 0.0:
             return np.inf
+    if h > settings.look and settings.fixed == 0:
+        clock[T_NEW] = clock[T] + agreed(mechanism, stepper, settings, run, h)
+        h = clock[T_NEW] - clock[T]
+        if run.stop[0] != 0:
+            return np.inf
     if not arrive(mechanism, stepper, settings, run, h):
         return np.inf
     if settings.fixed > 0:
@@ -217,7 +222,25 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         h = choose_end(settings, run)
         if not arrive(mechanism, stepper, settings, run, h):
             return np.inf
-    return defect(mechanism, stepper, settings, run, h) / ASTRAY
+    return defect(mechanism, stepper, settings, run, h, h, run.y_new) / ASTRAY
+
+
+@kernel
+def agreed(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float) -> float:
+    """Return how far into a step of size h its series is right where it is looked at; h if everywhere.
+
+    At least to where it is looked at first: what the end of so short a step tells is enough. A load may come and go, or
+    turn over and back, without a trace in the series at both ends.
+    """
+    count = math.ceil(h / settings.look)
+    for n in range(1, count):
+        within, y = h * n / count, run.y_new
+        sum_up(stepper, run, within, y)
+        normalise(mechanism.constants, y)
+        slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + within), y, stepper.ahead, False)
+        if run.stop[0] != 0 or not defect(mechanism, stepper, settings, run, within, h, y) <= ASTRAY:
+            return h * max(n - 1, 1) / count
+    return h
 
 
 @kernel
@@ -236,14 +259,21 @@ def arrive(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, 
 
 
 @kernel
-def defect(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float) -> float:
-    """How far the rates at the end of a step are from those of the series, over what the last term adds there.
+def defect(
+    mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float, whole: float, y: np.ndarray
+) -> float:
+    """How far the rates of the state y, a time h after the start of a step, are from those of the series.
 
-    That is the order over h, times the tolerance of velocities.
+    Over what the last term adds at the end of a step of `whole` size: the order over that, times the tolerance of
+    velocities. Where loads may come and go, the last term is taken as it is at y: what else differs has another cause,
+    which may act during the whole step.
     """
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     first, length = half(stepper, stepper.known[HALF], True), stepper.bodies.shape[0] // 2
     bodies, orders = stepper.bodies[first : first + length], stepper.elements.orders
+    weight = whole / last
+    if settings.look < np.inf:
+        weight = whole / max(1.0, last * (h / stepper.known[LONGEST]) ** last)
     for block in range(length // (orders * KIN)):
         k, s, zero = block * orders * KIN, block * STATE, splat(0.0)
         linear = angular = zero, zero, zero
@@ -253,9 +283,8 @@ def defect(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, 
                 linear = plus(times(linear, h), times(r, m * (m - 1.0)))
             if m < last:
                 angular = plus(times(angular, h), times(omega, 1.0 * m))
-        store3(change, s + 8 * VELOCITY, times(minus(load3(ahead, s + 8 * VELOCITY), linear), h / last))
-        store3(change, s + 8 * OMEGA, times(minus(load3(ahead, s + 8 * OMEGA), angular), h / last))
-    y = run.y_new
+        store3(change, s + 8 * VELOCITY, times(minus(load3(ahead, s + 8 * VELOCITY), linear), weight))
+        store3(change, s + 8 * OMEGA, times(minus(load3(ahead, s + 8 * OMEGA), angular), weight))
     tangential(mechanism, y, change, VELOCITIES, keeps_to_constraints(mechanism, settings))
     motion = mechanism.work.motion
     ratio = error_ratio(mechanism.constants, motion, y, y, VELOCITIES, settings.rtol, settings.atol)

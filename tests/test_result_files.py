@@ -396,3 +396,17 @@ def test_sensitivities_without_events_are_kept(tmp_path):
     result.save(tmp_path / "run.nc")
     back = Result.load(tmp_path / "run.nc")
     np.testing.assert_array_equal(back.sensitivity.states, result.sensitivity.states)
+
+
+def test_efforts_found_are_kept(tmp_path):
+    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    drive = quirk.Drive("drive", hinge, Motion.sinusoid(0.4, 2.0))
+    system = quirk.System([rod, hinge, drive, quirk.Actuator("motor", hinge, 0.0)], gravity=[0, 0, -9.81])
+    found = quirk.inverse_dynamics(system, np.linspace(0, 1, 11), ["motor"])
+    found.save(tmp_path / "efforts.nc")
+    back = Result.load(tmp_path / "efforts.nc")
+    assert type(back) is type(found)
+    assert list(back.effort) == ["motor"]
+    np.testing.assert_array_equal(back.effort["motor"], found.effort["motor"])
+    np.testing.assert_array_equal(back["rod"].acceleration, found["rod"].acceleration)

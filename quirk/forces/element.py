@@ -181,7 +181,7 @@ class ForceElement(Sealed):
     def wakes(self) -> bool:
         """Whether its load may come and go within a moment, as that of a spring that only pushes, or a user's function.
 
-        A step may pass over that: runs look for it between the stages of steps, and steps by Taylor series are short.
+        A step may pass over that, so runs that choose their steps look for it between the stages of each.
         """
         return self.of_user
 

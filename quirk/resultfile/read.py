@@ -18,6 +18,7 @@ from quirk.errors import InputError, QuirkError
 from quirk.events import Event
 from quirk.happenings import Happening
 from quirk.integrators import Statistics
+from quirk.inverse_dynamics import InverseDynamicsResult
 from quirk.kinematics import KinematicResult
 from quirk.likeness import differences, likeness, said
 from quirk.rebuilt import LostPartError, rebuilt
@@ -164,8 +165,15 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
     statistics = _statistics(details["statistics"])
     kind, happened = KINDS[details["kind"]], _events(root)
     options = [_options(given, events) for given in details["options"]]
-    made = kind(system, segments, statistics, str(details["status"]), happened, options)
-    if kind is KinematicResult:
+    made: Result
+    # Files of earlier versions name no actuators.
+    if actuators := details.get("actuators", []):
+        efforts = _array(run, "effort", (None, len(actuators)))
+        effort = {str(name): values.copy() for name, values in zip(actuators, efforts.T, strict=True)}
+        made = InverseDynamicsResult(system, segments, statistics, str(details["status"]), effort)
+    else:
+        made = kind(system, segments, statistics, str(details["status"]), happened, options)
+    if isinstance(made, KinematicResult):
         _add_derivatives(made, run)
     add_to_result(made, root, run, details, _array)
     return made

@@ -15,6 +15,7 @@ import numpy as np
 from quirk import files, modelfile, validate
 from quirk.errors import InputError, SaveWarning
 from quirk.instants import Instants
+from quirk.inverse_dynamics import InverseDynamicsResult
 from quirk.join import run_events
 from quirk.kinematics import KinematicResult
 from quirk.likeness import likeness
@@ -104,6 +105,8 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Ta
             table.add(
                 f"{name}_derivatives", "row order body axis", values, f"{name} accelerations and their derivatives"
             )
+    if isinstance(result, InverseDynamicsResult):
+        table.add("effort", "row actuator", np.stack([*result.effort.values()], axis=1), "what each actuator exerts")
     add_to_run(table, result)
     table.add("details", "", np.array(json.dumps(told)), "versions, options, statistics and what is active, as JSON")
     table.add("model", "", np.array(text), "the system as a model file, or nothing where it could not be written")
@@ -148,6 +151,7 @@ def _told(result: Result) -> dict[str, Any]:
         "format": FORMAT,
         "kind": "kinematics" if isinstance(result, KinematicResult) else "simulation",
         "versions": versions(),
+        "actuators": [*result.effort] if isinstance(result, InverseDynamicsResult) else [],
         "status": result.status,
         "statistics": asdict(result.statistics),
         "options": [{key: _plain(value) for key, value in given.items()} for given in result.options],

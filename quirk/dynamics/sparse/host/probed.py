@@ -1,4 +1,4 @@
-"""Users' functions of a compiled run, with their values at the stages of the present step: to find jumps in them."""
+"""Users' functions of a compiled run, and laws that come and go, at the stages of the present step: to find jumps."""
 
 from __future__ import annotations
 
@@ -51,11 +51,14 @@ ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
 AT_NODE = 1e-13
 
 
-def _of_forces(solver: Solver) -> list[list[int]]:
-    """Entries for laws that may come and go: their loads and rates of internal variables are looked at."""
+def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
+    """Entries for laws that may come and go: their loads and rates of internal variables are looked at.
+
+    In steps of a `fixed` size those with functions of a user alone, which may jump in time.
+    """
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
-        if element.wakes:
+        if element.of_user if fixed else element.wakes:
             o, layout = ELEMENT_SIZE * e, applied.layouts[e]
             address, first, out, changing, rates = (
                 applied.table.entries[o + which]
@@ -105,7 +108,7 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 class Functions:
-    """Users' functions of a run, with their inputs and outputs at each stage of the present step.
+    """Users' functions of a run, and laws that come and go, with their inputs and outputs at the stages of a step.
 
     Parameters
     ----------
@@ -124,7 +127,8 @@ class Functions:
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
         self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
         self.fixed = fixed
-        entries = [e for of in (_of_forces, _of_profiles, _of_relations, _of_motions) for e in of(solver)]
+        entries = _of_forces(solver, fixed)
+        entries += [e for of in (_of_profiles, _of_relations, _of_motions) for e in of(solver)]
         self.count = len(entries)
         sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
         self.sizes, self.strikes = sizes.sum(axis=0), [0] * self.count

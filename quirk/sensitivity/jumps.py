@@ -157,7 +157,10 @@ class Jump:
     def _of_guard(self, at: Changes, guard: Guard) -> np.ndarray:
         quantity = guard.quantity
         if not isinstance(quantity, Quantity | Gap):
-            raise InputError(f"{OWNER}: {guard.title}: events of loads and energies are not differentiated")
+            raise InputError(
+                f"{OWNER}: {guard.title}: events of loads, energies and coordinates of force elements are not "
+                "differentiated: let the event watch positions, of a body or by a function"
+            )
         seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
         terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
         if isinstance(quantity, Gap):

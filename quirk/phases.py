@@ -151,7 +151,7 @@ class Phases:
         """Yield steps from (t, y) to the end of the run."""
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
-        values = asked_values(flow.model, flow.angles)
+        values = asked_values(flow.model, flow.angles, settings.fixed > 0)
         look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
         steps: Iterator[Sampled]
         if method in STIFF_METHODS:

@@ -1,4 +1,4 @@
-"""Detection of jumps in users' functions that a step has passed over, in runs that Python takes step by step.
+"""Detection of what a step has passed over of users' functions, and of laws that come and go, in runs by Python.
 
 The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.host.probed` does so for
 compiled runs.
@@ -37,14 +37,14 @@ DIFFERENCE = 1e-4
 
 
 def asked_values(
-    model: Model, angles: Callable[[float], Mapping[str, np.ndarray]]
+    model: Model, angles: Callable[[float], Mapping[str, np.ndarray]], fixed: bool
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
     """Return a function of (t, y) for the values of all users' functions in one array; None if there are none.
 
-    Their values are loads, derivatives of motions, and entries of b; nan where a function fails. `angles` gives the
-    approximate angles of joints at a time, with whole turns.
+    Of laws that come and go, too, but in steps of a `fixed` size. Their values are loads, derivatives of motions, and
+    entries of b; nan where a function fails. `angles` gives about what joints' angles are at a time, all turns counted.
     """
-    elements = [(element, rows) for element, rows in model.forces if _asks(element)]
+    elements = [(element, rows) for element, rows in model.forces if _asks(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
     relations = [placed.rows for placed in model.relations if placed.relation.of_user]
     if not elements and not motions and not relations:
@@ -70,9 +70,10 @@ def asked_values(
     return values
 
 
-def _asks(element: ForceElement) -> bool:
-    """Whether a force element has a function of a user, or follows one."""
-    return element.of_user or any(element.motion(name).kind == FUNCTION for name in element.motions)
+def _asks(element: ForceElement, fixed: bool) -> bool:
+    """Whether a force element has a function of a user, or follows one; or may come and go."""
+    found = element.of_user if fixed else element.wakes
+    return found or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
 
 class Watch:

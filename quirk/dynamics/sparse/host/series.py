@@ -16,7 +16,6 @@ from quirk.jets import BranchingError
 from quirk.lanes import WIDTH, aligned
 from quirk.motion import Motion
 from quirk.motion_table import MotionTable
-from quirk.tape import CHOOSE
 
 from ...as_relations import as_relations
 from ...layout import KINEMATICS_SIZE, SPIN, Slots
@@ -86,10 +85,13 @@ def may_wake(model: Model) -> bool:
     So may those of laws that choose between cases, as springs do where their ends meet, and functions of a user, of
     constraints too.
     """
-    laws = [law_form(element, element.layout(), False) for element, _ in model.forces]
-    if any(line[0] == CHOOSE for form in laws for line in form.tape.lines):
-        return True
-    return any(form.of_user for form in (*laws, *(_form_of(placed, False) for placed in model.relations)))
+    laws = (law_form(element, element.layout(), False) for element, _ in model.forces)
+    return chosen_by_user(model) or any(form.guards for form in laws)
+
+
+def chosen_by_user(model: Model) -> bool:
+    """Whether functions of a user take part, which may choose between cases where no guard tells."""
+    return any(element.of_user for element, _ in model.forces) or any(p.relation.of_user for p in model.relations)
 
 
 def _require_motion(owner: str, motion: Motion, orders: int) -> None:
@@ -137,6 +139,7 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     constraints = len(groups)
     groups += _grouped(laws)
     entries, used, kept = [], 0, []
+    guards: list[tuple[int, int, int]] = []
     places: list[int] = []
     for group in groups:
         form = group[0].form
@@ -146,6 +149,7 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         filled = list(group) + [group[0]] * (WIDTH - len(group))
         places += [member.places[k] for k in range(len(group[0].places)) for member in filled]
         places.append(len(group))
+        guards += [(used + start, width, len(group)) for start in programs.starts_of_guards(orders, width)]
         used += programs.size(orders, width)
         kept.append(code)
     numbers, taylor = aligned(used), np.zeros(orders * len(motions))
@@ -174,6 +178,8 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         first_bodies=bodies.ctypes.data,
         first_carried=carried.ctypes.data,
         whole=_whole_blocks(solver.slots),
+        guards=np.array([] if chosen_by_user(solver.model) else guards, dtype=np.int64).ravel(),
+        polynomial=np.zeros(orders),
         orders=orders,
     )
     return ElementTables(table, bodies, carried, (kept, fixed, solver.applied.table.inputs, solver.work))

@@ -20,6 +20,7 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from ..kernels.work import LEAST
 from ..taylor.bodies import QUATERNION, state_at
+from ..taylor.cases import same_cases
 from ..taylor.expand import Pair, expand
 from ..taylor.tables import Elements
 from .control import choose_end, in_piece, keeps_to_constraints
@@ -46,10 +47,10 @@ class Series(NamedTuple):
     known: np.ndarray
 
 
-# Entries of Series.known: time at which the present step starts, which half is its own, how long it may be and with
-# which last order; then the same of the next step.
-SINCE, HALF, LONGEST, LAST, NEXT_LONGEST, NEXT_LAST = range(6)
-KNOWN = 6
+# Entries of Series.known: time at which the present step starts, which half is its own, how long it may be, with which
+# last order, and how far no law changes over to another case; then the same of the next step.
+SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE = range(8)
+KNOWN = 8
 
 # Steps are so long that the last terms are this part of the tolerance, so that the errors of many steps stay below it.
 LAST_TERMS = 0.1
@@ -97,10 +98,12 @@ def find(
         if last < orders - 1 and not both > FARTHER * longest:
             break
         best, longest, farthest, last = last, both, below, last - 1
+    # What is behind the end of the run does not matter.
+    sure = same_cases(stepper.elements, min(longest, settings.end - t), settings.look)
     if ahead:
-        known[NEXT_LONGEST], known[NEXT_LAST] = longest, 1.0 * best
+        known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE] = longest, 1.0 * best, sure
     else:
-        known[LONGEST], known[LAST] = longest, 1.0 * best
+        known[LONGEST], known[LAST], known[SURE] = longest, 1.0 * best, sure
 
 
 @kernel
@@ -207,7 +210,7 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         h = clock[T_NEW] - clock[T]
         if not h > 0.0:
             return np.inf
-    if h > settings.look and settings.fixed == 0:
+    if h > max(settings.look, known[SURE]) and settings.fixed == 0:
         clock[T_NEW] = clock[T] + agreed(mechanism, stepper, settings, run, h)
         h = clock[T_NEW] - clock[T]
         if run.stop[0] != 0:
@@ -230,10 +233,10 @@ def agreed(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, 
     """Return how far into a step of size h its series is right where it is looked at; h if everywhere.
 
     At least to where it is looked at first: what the end of so short a step tells is enough. A load may come and go, or
-    turn over and back, without a trace in the series at both ends.
+    turn over and back, without a trace in the series at both ends; not as long as no law changes over to another case.
     """
     count = math.ceil(h / settings.look)
-    for n in range(1, count):
+    for n in range(1 + int(stepper.known[SURE] / h * count), count):
         within, y = h * n / count, run.y_new
         sum_up(stepper, run, within, y)
         normalise(mechanism.constants, y)
@@ -265,16 +268,30 @@ def defect(
     """How far the rates of the state y, a time h after the start of a step, are from those of the series.
 
     Over what the last term adds at the end of a step of `whole` size: the order over that, times the tolerance of
-    velocities. Where loads may come and go, the last term is taken as it is at y: what else differs has another cause,
-    which may act during the whole step.
+    velocities, or of internal variables. Where laws may change cases in the step, the last term is taken as it is at y:
+    what else differs has another cause, which may act during the whole step.
     """
+    last, known = int(stepper.known[LAST]), stepper.known
+    weight = whole / last
+    if settings.look < np.inf and whole > known[SURE]:
+        weight = whole / max(1.0, last * (h / known[LONGEST]) ** last)
+    rates_apart(stepper, h, weight)
+    tangential(mechanism, y, stepper.change, VELOCITIES, keeps_to_constraints(mechanism, settings))
+    motion, rtol, atol = mechanism.work.motion, settings.rtol, settings.atol
+    ratio = error_ratio(mechanism.constants, motion, y, y, VELOCITIES, rtol, atol)
+    if not ratio < np.inf:
+        return np.inf
+    return max(ratio, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
+
+
+@kernel
+def rates_apart(stepper: Series, h: float, weight: float) -> None:
+    """Fill `change` with the rates in `ahead` without those of the series a time h after its start, times a weight."""
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     first, length = half(stepper, stepper.known[HALF], True), stepper.bodies.shape[0] // 2
     bodies, orders = stepper.bodies[first : first + length], stepper.elements.orders
-    weight = whole / last
-    if settings.look < np.inf:
-        weight = whole / max(1.0, last * (h / stepper.known[LONGEST]) ** last)
-    for block in range(length // (orders * KIN)):
+    blocks = length // (orders * KIN)
+    for block in range(blocks):
         k, s, zero = block * orders * KIN, block * STATE, splat(0.0)
         linear = angular = zero, zero, zero
         for m in range(last, 0, -1):
@@ -285,10 +302,12 @@ def defect(
                 angular = plus(times(angular, h), times(omega, 1.0 * m))
         store3(change, s + 8 * VELOCITY, times(minus(load3(ahead, s + 8 * VELOCITY), linear), weight))
         store3(change, s + 8 * OMEGA, times(minus(load3(ahead, s + 8 * OMEGA), angular), weight))
-    tangential(mechanism, y, change, VELOCITIES, keeps_to_constraints(mechanism, settings))
-    motion = mechanism.work.motion
-    ratio = error_ratio(mechanism.constants, motion, y, y, VELOCITIES, settings.rtol, settings.atol)
-    return ratio if ratio == ratio else np.inf
+    first, count = half(stepper, stepper.known[HALF], False), stepper.carried.shape[0] // 2 // orders
+    for o in range(0, count, 8):
+        rate = splat(0.0)
+        for m in range(last - 1, 0, -1):
+            rate = rate * h + load(stepper.carried, first + m * count + o) * (1.0 * m)
+        store(change, blocks * STATE + o, (load(ahead, blocks * STATE + o) - rate) * weight)
 
 
 @kernel
@@ -310,7 +329,7 @@ def close(stepper: Series, settings: Settings, run: Run) -> None:
     """Let the series at the end of a step be that of the next, which tells how long this may be."""
     known = stepper.known
     known[SINCE], known[HALF] = run.clock[T_NEW], 1.0 - known[HALF]
-    known[LONGEST], known[LAST] = known[NEXT_LONGEST], known[NEXT_LAST]
+    known[LONGEST], known[LAST], known[SURE] = known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE]
     copy(stepper.ahead, stepper.slope)
     if settings.fixed == 0:
         run.clock[H] = known[LONGEST]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,19 @@ from quirk.forces.place import PLACEMENT
 from quirk.forces.value import Value
 from quirk.jets import BranchingError, Jet
 from quirk.native import MOST_COMPILED
-from quirk.tape import CHOOSE, NEAREST, Recorded, RecordedArray, Tape, is_nothing
+from quirk.tape import (
+    ANGLE,
+    CHOOSE,
+    EQUAL,
+    LESS,
+    LESS_EQUAL,
+    NEAREST,
+    ROOT,
+    Recorded,
+    RecordedArray,
+    Tape,
+    is_nothing,
+)
 
 from ...layout import POSITION_TERM, ROTATION, SPIN
 from ..taylor.bodies import QUATERNION
@@ -46,6 +59,7 @@ class Form:
     ----------
     inputs : place on the tape of each input, and what it is
     outputs : place on the tape of each output, and what it is
+    guards : places on the tape of what changes its sign where the function changes over to another case
     level : POSE_ROWS, VELOCITY_ROWS or LAW
     of_user : whether a function of a user is part of it
     """
@@ -53,6 +67,7 @@ class Form:
     tape: Tape
     inputs: dict[int, Source]
     outputs: tuple[tuple[int, Source], ...]
+    guards: tuple[int, ...]
     level: int
     frames: int
     motions: int
@@ -128,7 +143,7 @@ def _recorded_relation(
         found.append((_sum(rates) * multipliers[row], (POWER_OF_ROW, row, 0)))
     level = VELOCITY_ROWS if of_velocities else POSE_ROWS
     places = made.placed(found)
-    return Form(made.tape, made.inputs, places, level, layout.frames, layout.motions, layout.rows, of_user)
+    return Form(made.tape, made.inputs, places, (), level, layout.frames, layout.motions, layout.rows, of_user)
 
 
 def _input_of_relation(made: _Recording, layout: relations.Layout, index: int) -> Any:
@@ -204,7 +219,31 @@ def _recorded_law(element: ForceElement, layout: laws.Layout, working: bool) -> 
         power = _sum(load * made.velocity(frame)[c] for frame, c, load in loads)
         found.append((power, (POWER_OF_LOADS, 0, 0)))
     places = made.placed(found)
-    return Form(made.tape, made.inputs, places, LAW, layout.frames, layout.motions, 0, element.of_user)
+    guards = _guards(made.tape, [place for place, _ in places])
+    return Form(made.tape, made.inputs, places, guards, LAW, layout.frames, layout.motions, 0, element.of_user)
+
+
+def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
+    """Append what changes its sign where some lines of a tape change over to another case; return the places.
+
+    Cases are what comparisons tell, the sign of a root, the turns of an angle and what is rounded.
+    """
+    found: set[int] = set()
+    for place in tape.needed(places):
+        code, *operands = tape.lines[place]
+        x = [Recorded(tape, p) for p in operands]
+        signs: list[Any] = []
+        if code in (LESS, LESS_EQUAL, EQUAL):
+            signs = [x[0] - x[1]]
+        elif code == ROOT:
+            signs = [x[0]]
+        elif code == ANGLE:
+            signs = [math.pi - Recorded(tape, place), math.pi + Recorded(tape, place)]
+        elif code == NEAREST:
+            rest = x[0] - Recorded(tape, place)
+            signs = [0.5 - rest, 0.5 + rest]
+        found.update(tape.place(sign) for sign in signs)
+    return tuple(sorted(place for place in found if not tape.steady[place]))
 
 
 class _Smooth(DualCall):

@@ -42,12 +42,17 @@ class Programs:
         """Return how many numbers a group of so many elements keeps."""
         return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
 
+    def starts_of_guards(self, orders: int, width: int) -> list[int]:
+        """Return where in the numbers of a group the coefficients of guards start, one order after the other."""
+        return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
+
     def is_multiplier(self, place: int) -> bool:
         """Whether a line is the multiplier of a row."""
         return self.tape.lines[place][0] == INPUT and self.form.inputs[place][0] == MULTIPLIER
 
     def _needed(self, *kinds: int) -> list[int]:
-        return self.tape.needed([place for place, (kind, _, _) in self.form.outputs if kind in kinds])
+        places = [place for place, (kind, _, _) in self.form.outputs if kind in kinds]
+        return self.tape.needed([*places, *(self.form.guards if LOAD in kinds else ())])
 
     def _parts(self, everything: Sequence[int]) -> dict[int, list[int]]:
         loads = self._needed(LOAD, RATE, POWER_OF_LOADS)
@@ -83,8 +88,8 @@ class Programs:
         return sorted(found)
 
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Which lines keep their coefficients: those in sums over lower orders, and what another program needs."""
-        found: set[int] = set()
+        """Which lines keep their coefficients: guards, those in sums over lower orders, what another program needs."""
+        found: set[int] = set(self.form.guards)
         for lines in programs:
             here = set(lines)
             for place in lines:

@@ -27,6 +27,10 @@ LAW, VELOCITY_ROWS, POSE_ROWS = range(3)
 CODE, LEVEL, PLACES, NUMBERS = range(4)
 GROUP = 4
 
+# Entries of each guard: where its coefficients start; elements from one order to the next; how many lanes are elements.
+START, STRIDE, LANES = range(3)
+GUARD = 3
+
 # Entries of the desk, which machine code is handed: the program and the order; elements from one order to the next of
 # `bodies` and of `carried`, and how many orders; then addresses: of the places and the numbers of the group; of the
 # coefficients of bodies, of what is carried, of functions of time; of fixed numbers of relations and of laws; of
@@ -49,7 +53,9 @@ class Elements(NamedTuple):
     numbers: what groups keep · motions, taylor (motions orders,): functions of time of all elements, and their
     coefficients · desk, handed (DESK,): the same numbers, as integers and as doubles, for calls · first_places,
     first_numbers, first_bodies, first_carried: addresses of these arrays · whole: how many blocks have more than four
-    bodies; those behind them have not · orders
+    bodies; those behind them have not · guards (GUARD each): where in `numbers` the coefficients of a guard of a law
+    start, how many numbers are from one order to the next, and how many of them are of elements; none where functions
+    of a user may change cases unseen · polynomial (orders,): scratch · orders
     """
 
     groups: np.ndarray
@@ -66,4 +72,6 @@ class Elements(NamedTuple):
     first_bodies: int
     first_carried: int
     whole: int
+    guards: np.ndarray
+    polynomial: np.ndarray
     orders: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,25 +10,20 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.directions import FREEDOMS, SHIFT, VELOCITY
-from quirk.dynamics.sparse.host.adjoint import Reversed
-from quirk.dynamics.sparse.host.variation import Steps, Varied
+from quirk.dynamics.sparse.host.variation import Varied
 from quirk.errors import InputError, SensitivityWarning
-from quirk.integrators import TABLEAUX, Taylor
 from quirk.objective import Objective
 from quirk.phases import Phases
 from quirk.result import Result
 from quirk.trail import Stretch
 
 from .abrupt import warn_of_jumps
-from .along import check_rows
+from .along import AT_JUMPS, check_rows, rows_held
+from .backwards import OWNER, Backwards
 from .change import Change, as_changes, directions_of, motions_of, start_of
 from .judged import Judge
 from .parameters import Parameter
 
-OWNER = "simulate: objective"
-AT_JUMPS = (
-    "leave out objective=, place an Event whose quantity crosses its level right there, and take result.sensitivity"
-)
 # Error of a change in a step, of its size, that shows in a gradient.
 NOTICED = 1e-3
 
@@ -77,48 +71,41 @@ def gradient_of(
 
     Parameters
     ----------
-    result : of the run, all of whose times are ends of steps
+    result : of the run, all of whose times that were asked for are ends of steps
     stretches : its steps
     phases : by which it was computed
     parameters : which vary
     objective : the number
     """
-    stretch = _one(stretches)
-    segment, plant, settings = result.segments[0], stretch.plant, phases.settings
     changes = [change for parameter in parameters for change in parameter.changes]
-    directions, motions = directions_of(plant.model, changes), motions_of(plant.model, changes)
-    rates, keeps = (settings.alpha, settings.beta), settings.interval > 0
-    # Steps that sum a series are noted in parts, which their other method takes.
-    back = Reversed(plant.solver(), TABLEAUX.get(phases.method, Taylor.instead), rates, keeps)
-    start = _start(stretch, changes)
-    if stretch.steps and back.solver.redundant:
-        _check(stretch, phases, [change for change in changes if change.motions or change.reshapes])
-    judge = Judge(result.system, segment, plant, back, changes)
-    value, slopes = objective.judged(judge.values(objective.quantities))
-    sources, found = judge.pulled_back(slopes)
-    if not stretch.steps:
-        return Gradient(value, parameters, found + start @ sources.sum(axis=0))
-    warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, plant.model, back.solver.slots)
-    _warn_of_long_steps(stretch, phases)
-    steps, rows = _up_to_last(stretch.steps[0], segment.time, segment.flat[-1])
-    by_start, along = back.along(steps, rows, sources, directions, motions, segment.angles[-1])
-    return Gradient(value, parameters, found + along + start @ by_start)
-
-
-def _one(stretches: Sequence[Stretch]) -> Stretch:
-    """All stretches as one."""
-    first = stretches[0]
-    for before, after in itertools.pairwise(stretches):
-        if before.plant is not after.plant or not np.array_equal(before.end, after.start):
-            named = ", ".join(guard.title for guard in before.hit) or "what happens"
-            raise InputError(
-                f"{OWNER}: at t = {before.reached:g} s the motion jumps or the active parts change ({named}): its "
-                "gradient is found on smooth runs; leave out objective= and take derivatives along the run, "
-                "result.sensitivity"
+    first, backwards = stretches[0], Backwards(result.system, stretches, phases, changes)
+    if first.steps and backwards.course(first.plant).solver.redundant:
+        _check(first, phases, [change for change in changes if change.motions or change.reshapes])
+    counted = _rows_that_count(result, phases.asked)
+    judges = [
+        Judge(result.system, segment, rows, backwards.course(segment.plant).solver, changes)
+        for segment, rows in zip(result.segments, counted, strict=True)
+    ]
+    value, slopes = objective.judged(np.concatenate([judge.values(objective.quantities) for judge in judges]))
+    ends = np.cumsum([len(rows) for rows in counted])[:-1]
+    pulled = [judge.pulled_back(own) for judge, own in zip(judges, np.split(slopes, ends), strict=True)]
+    for stretch in stretches:
+        if stretch.steps:
+            warn_of_jumps(
+                OWNER, AT_JUMPS, stretch.steps, stretch.plant.model, backwards.course(stretch.plant).solver.slots
             )
-    last = stretches[-1]
-    parts = [part for one in stretches for part in one.parts]
-    return replace(first, end=last.end, reached=last.reached, parts=parts)
+            _warn_of_long_steps(stretch, phases)
+    by_start, found = backwards.along(result, rows_held(result, stretches), counted, [sources for sources, _ in pulled])
+    return Gradient(value, parameters, sum((own for _, own in pulled), found) + _start(first, changes) @ by_start)
+
+
+def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
+    """Of each segment the rows of times that were asked for, each once: the last, where something happens then."""
+    rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
+    if asked is not None:
+        last = {t: (t, s, row) for t, s, row in rows if t in asked}
+        rows = list(last.values())
+    return [[row for _, s, row in rows if s == number] for number in range(len(result.segments))]
 
 
 def _warn_of_long_steps(stretch: Stretch, phases: Phases) -> None:
@@ -137,23 +124,6 @@ def _warn_of_long_steps(stretch: Stretch, phases: Phases) -> None:
             SensitivityWarning,
             stacklevel=5,  # where `simulate` was called
         )
-
-
-def _up_to_last(steps: Steps, times: np.ndarray, last: np.ndarray) -> tuple[Steps, np.ndarray]:
-    """The steps up to the last time that is kept, and which kept time each starts at, and the last ends at, or -1."""
-    ends = np.concatenate([steps.trail[:1, 0], steps.trail[:, 1]])
-    places = np.searchsorted(ends, times)
-    known = places < len(ends)
-    known[known] = ends[places[known]] == times[known]
-    if not known.all() or len(np.unique(places)) < len(places):
-        raise InputError(
-            f"{OWNER}: the run keeps a state at t = {times[int(np.argmin(known))]:g} s beside those that output= asks "
-            "for, as at an event: leave out the events"
-        )
-    count = int(places[-1])
-    rows = np.full(count + 1, -1, dtype=np.int64)
-    rows[places] = np.arange(len(places))
-    return replace(steps, trail=steps.trail[:count], end=last), rows
 
 
 def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:

@@ -43,7 +43,7 @@ def sensitivities_of(
     parameters : which vary
     """
     changes = [change for parameter in parameters for change in parameter.changes]
-    kept = _rows(result, stretches)
+    kept = rows_held(result, stretches)
     found = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
     courses: dict[Any, Varied] = {}
     jumps = list[Jump]()
@@ -142,7 +142,7 @@ def check_rows(
             )
 
 
-def _rows(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
+def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
     """Which rows of its segment each stretch holds."""
     held: list[list[int]] = [[] for _ in stretches]
     for number, segment in enumerate(result.segments):

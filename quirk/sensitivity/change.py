@@ -92,6 +92,11 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
     return replace(directions, laws=laws, relations=relations)
 
 
+def directions_at(model: Model, changes: Sequence[Change], t: float) -> Directions:
+    """Return changes of parameters as directions of a model at time t, those of motions among them."""
+    return with_motions(directions_of(model, changes), motions_of(model, changes), t)
+
+
 def start_of(model: Model, changes: Sequence[Change]) -> tuple[np.ndarray, np.ndarray]:
     """Return how the start changes: motions (n, 12, D) of the bodies, and internal variables (k, D)."""
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
@@ -147,6 +152,16 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
     turn = 2.0 * multiply(np.broadcast_to(orientation, (len(changes), n, 4)), of_bodies[..., 3:7])[..., 1:]
     motion = np.concatenate([of_bodies[..., :3], turn, of_bodies[..., 7:]], axis=-1)
     return np.moveaxis(motion, 0, -1), changes[:, STATE_SIZE * n :].T
+
+
+def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
+    """Return derivatives (13 n + k,) by a state, from those by motions (n, 12) of bodies and by what is carried."""
+    n = len(orientation)
+    of_bodies = np.zeros((n, STATE_SIZE))
+    turn = np.concatenate([np.zeros((n, 1)), by_motions[:, TURN]], axis=1)
+    of_bodies[:, :3], of_bodies[:, 3:7] = by_motions[:, SHIFT], 2.0 * multiply(orientation, turn)
+    of_bodies[:, 7:10], of_bodies[:, 10:] = by_motions[:, VELOCITY], by_motions[:, OMEGA]
+    return np.concatenate([of_bodies.ravel(), by_internal])
 
 
 class _Places:

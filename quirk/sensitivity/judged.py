@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from quirk.body import Body
-from quirk.dynamics.directions import FREEDOMS, OMEGA, SHIFT, TURN, VELOCITY, Directions
-from quirk.dynamics.plant import Plant
-from quirk.dynamics.sparse.host.adjoint import Reversed
+from quirk.dynamics.directions import FREEDOMS, Directions
+from quirk.dynamics.sparse.host.solver import Solver
 from quirk.dynamics.tangents import Tangent
 from quirk.errors import InputError
 from quirk.events.names import Reading
@@ -18,44 +17,43 @@ from quirk.events.quantity import Quantity
 from quirk.linear.changes import Changes
 from quirk.linear.outputs import Named, quantities, rows_of
 from quirk.linear.point import Point, Variation
-from quirk.rotation import multiply
 from quirk.segment import Segment
-from quirk.state import STATE_SIZE
 from quirk.system import System
 
-from .change import Change, directions_of
+from .change import Change, as_weights, directions_of
 from .remade import explicit_changes
 
 OWNER, ARGUMENT = "simulate: objective", "a quantity"
 
 
 class Judge:
-    """Reads quantities along a run.
+    """Reads quantities along a segment of a run.
 
     Parameters
     ----------
     system : System
     segment : of the result
-    plant : what computed it
-    back : with a solver for states
+    rows : of its times those at which quantities count
+    solver : for states
     changes : of parameters
     """
 
     def __init__(
-        self, system: System, segment: Segment, plant: Plant, back: Reversed, changes: Sequence[Change]
+        self, system: System, segment: Segment, rows: Sequence[int], solver: Solver, changes: Sequence[Change]
     ) -> None:
-        self._changes, self._points = changes, list[Point]()
+        self._changes, self._rows, self._shape = changes, rows, segment.flat.shape
+        self._points = list[Point]()
         self._listed: list[Named] = []
-        solver = back.solver
-        for row, t in enumerate(segment.time):
-            state = segment.state_at(row)
-            if row == 0:
-                solver.settle_state(state, float(t))
-            point = Point.along(system, plant, solver, state, float(t), segment.angles[row])
-            self._points.append(point)
+        for row in rows:
+            state, t = segment.state_at(row), float(segment.time[row])
+            if not self._points:
+                solver.settle_state(state, t)
+            self._points.append(Point.along(system, segment.plant, solver, state, t, segment.angles[row]))
 
     def values(self, names: Sequence[str]) -> np.ndarray:
-        """Return the quantities (nt, q), and keep what they are."""
+        """Return the quantities (rows, q), and keep what they are."""
+        if not self._points:
+            return np.zeros((0, len(names)))
         self._listed = quantities(OWNER, ARGUMENT, self._points[0], names)
         for one in self._listed:
             self._check(one)
@@ -67,16 +65,18 @@ class Judge:
         )
 
     def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives by states (nt, 13 n + k) and by parameters (D,), from those (nt, q) by quantities."""
-        model = self._points[0].model
-        sources = np.zeros((len(self._points), STATE_SIZE * len(model.mass) + model.carried.size))
+        """Return derivatives by states (nt, 13 n + k), all of the segment, and by parameters (D,).
+
+        From those (rows, q) by quantities.
+        """
+        sources = np.zeros(self._shape)
         found = np.zeros(len(self._changes))
         for one, by_time in zip(self._listed, slopes.T, strict=True):
             varied = self._varied(one)
-            for point, slope, source in zip(self._points, by_time, sources, strict=True):
+            for point, slope, row in zip(self._points, by_time, self._rows, strict=True):
                 if slope == 0.0:
                     continue
-                self._by_state(point, one, slope, source)
+                self._by_state(point, one, slope, sources[row])
                 if varied:
                     found[varied] += slope * self._by_parameters(point, one, [self._changes[d] for d in varied])
         return sources, found
@@ -99,13 +99,9 @@ class Judge:
             directions.bodies[row, :, FREEDOMS * k : FREEDOMS * (k + 1)] = np.eye(FREEDOMS)
         directions.internal[:, FREEDOMS * len(bodies) :] = np.eye(internal)
         moved = slope * one.read(_changes(point, directions))[1]
-        for k, row in enumerate(bodies):
-            own, of_body = moved[FREEDOMS * k : FREEDOMS * (k + 1)], into[STATE_SIZE * row : STATE_SIZE * (row + 1)]
-            of_body[:3] += own[SHIFT]
-            of_body[3:7] += 2.0 * multiply(point.state.orientation[row], np.concatenate([[0.0], own[TURN]]))
-            of_body[7:10] += own[VELOCITY]
-            of_body[10:13] += own[OMEGA]
-        into[STATE_SIZE * len(model.mass) :] += moved[FREEDOMS * len(bodies) :]
+        by_motions = np.zeros((len(model.mass), FREEDOMS))
+        by_motions[bodies] = moved[: FREEDOMS * len(bodies)].reshape(-1, FREEDOMS)
+        into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
 
     def _varied(self, one: Named) -> list[int]:
         """Which changes are of numbers of the parts that a quantity reads."""

@@ -28,7 +28,7 @@ from quirk.state import STATE_SIZE
 from quirk.system import System
 from quirk.trail import Stretch
 
-from .change import FRAME, Change, as_changes, as_motions, directions_of, motions_of, with_motions
+from .change import FRAME, Change, as_changes, as_motions, directions_at
 from .impulses import after_impulse
 from .numbers import GAP
 from .remade import explicit_changes, gap_changes
@@ -68,10 +68,14 @@ class Jump:
         self._courses = courses
         self.later = np.zeros(len(changes))
 
+    def point(self) -> Point:
+        """Return the state before it."""
+        return self._point(self._before, self._before.end, self._courses[0])
+
     def across(self, now: np.ndarray) -> np.ndarray:
         """Return changes (D, 13 n + k) behind it, from those before."""
         before, after, model = self._before, self._after, self._before.plant.model
-        point = self._point(before, before.end, self._courses[0])
+        point = self.point()
         bodies, internal = as_motions(model, before.end, now)
         asked = [guard for guard in before.hit if not self._continuous(guard)]
         if asked:
@@ -141,8 +145,7 @@ class Jump:
 
     def _when(self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[Guard]) -> np.ndarray:
         """By how much later (D,) it happens."""
-        directions = directions_of(point.model, self._changes)
-        directions = with_motions(directions, motions_of(point.model, self._changes), point.t)
+        directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
         at = Changes(point, point.variation(directions))
         found = [self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in asked]

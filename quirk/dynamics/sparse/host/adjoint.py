@@ -96,6 +96,7 @@ class Reversed:
         directions: Directions,
         motions: Sequence[ChangedMotion],
         last_angles: np.ndarray,
+        behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return derivatives (13 n + k,) by the state at the start, and (D,) by parameters.
 
@@ -106,6 +107,7 @@ class Reversed:
         sources : (nt, 13 n + k) derivatives by states of what they give by themselves
         directions, motions : of parameters alone
         last_angles : (K, 3) rad, of all joints at the end
+        behind : (13 n + k,) derivatives by the state at the end of what comes behind it
         """
         solver, slots = self.solver, self.solver.slots
         count, end = len(steps.trail), float(steps.trail[-1, 1])
@@ -120,6 +122,7 @@ class Reversed:
         adjoint, kept = self._adjoint(
             trail, rows, self._to_lanes(sources), max(rank, self._best), laws, relations, motions
         )
+        adjoint.now[:] = self._to_lanes(behind[None])
         at_once = max(1, BETWEEN_LOOKS // (4 * self._weights.stages * solver.size))
         for final in range(count, 0, -at_once):
             with solver.applied.calling():

@@ -169,3 +169,23 @@ def test_units_do_not_matter(unit, mass):
     found, true = (s.acceleration(s.initial_state()) for s in (system, one))
     assert np.allclose(found.linear, unit * true.linear, rtol=1e-10, atol=1e-11 * unit)
     assert np.allclose(found.angular, true.angular, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e200, 1e300, 1e-160, 1e-300])
+def test_functions_of_a_size_whose_squares_are_no_floats_are_named(scale):
+    bead = quirk.Body("bead", 1.0, [0.1, 0.1, 0.1])
+    floor = quirk.Implicit("floor", bead, lambda t, bead: scale * bead.position[2])
+    system = quirk.System([bead, floor], gravity=[1, 0, -9.81])
+    with pytest.raises(quirk.InputError, match=r'Implicit "floor": phi\[0\] changes by up to .* multiply it by'):
+        quirk.simulate(system, 1.0)
+    for ask in (system.mobility, lambda: system.acceleration(system.initial_state())):
+        with pytest.raises(quirk.InputError, match="multiply it by"):
+            ask()
+
+
+@pytest.mark.parametrize("scale", [1e120, 1e-120])
+def test_functions_of_any_size_whose_squares_are_floats_hold(scale):
+    bead = quirk.Body("bead", 1.0, [0.1, 0.1, 0.1])
+    floor = quirk.Implicit("floor", bead, lambda t, bead: scale * bead.position[2])
+    result = quirk.simulate(quirk.System([bead, floor], gravity=[1, 0, -9.81]), 1.0, output=0.5)
+    assert np.allclose(result["bead"].position[-1], [0.5, 0, 0], atol=1e-12)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk import rotation
+from quirk.errors import InputError
 from quirk.fingerprint import changed_by
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
@@ -55,6 +56,9 @@ NEAR = 1e-2
 
 # Pivots below this part of the squared length of a row are left out on the way to the constraints.
 ALIKE_FLOOR = 1e-12
+
+# Squares of rows shorter than the first, or longer than the second, lose digits or are beyond what floats hold.
+SHORTEST, LONGEST = 1e-140, 1e140
 
 
 @dataclass(frozen=True)
@@ -183,9 +187,25 @@ class Solver:
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
-        """Return how many rows are independent at a state."""
+        """Return how many rows are independent at a state; InputError if rows are too long or too short to be told."""
         self._do(COUNT, y, t)
+        lengths = self.work.lengths[self.tables.row_lane]
+        if not ((lengths > SHORTEST**2) & (lengths < LONGEST**2)).all():
+            self._refuse_extremes(t)
         return self.rank
+
+    def _refuse_extremes(self, t: float) -> None:
+        """Raise InputError if a relation, just evaluated, has rows whose squares are beyond what floats hold."""
+        for r, placed in enumerate(self.model.relations):
+            starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(len(placed.bodies))])
+            gradients = self.related.table.outputs[starts[..., None] + np.arange(6)]
+            for row, size in enumerate(np.abs(gradients).max(axis=(0, 2))):
+                if 0.0 < size < SHORTEST or LONGEST < size < np.inf:
+                    raise InputError(
+                        f"{placed.owner}: {placed.relation.labels[row]} changes by up to {size:.3g} per m or rad at "
+                        f"t = {t:g} s, and rows are computed with between {SHORTEST:g} and {LONGEST:g}: multiply it by "
+                        f"{1 / size:.0e}, which leaves the motion as it is"
+                    )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
         """Choose as many rows as are independent almost everywhere at a state (size,); False if fewer are there."""

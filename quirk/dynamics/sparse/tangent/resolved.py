@@ -39,6 +39,8 @@ FAR_BELOW, FORGOTTEN = 1e-5, 0.9
 # A step that is too long for the changes is cut into parts that are not shorter than this part of it. Where that is not
 # enough, steps are no longer cut.
 SHORTEST = 1e-4
+# An error below this part of the tolerance may be round-off, and does not tell that of a longer part.
+SAYS_NOTHING = 1e-4
 # The length of the next part, s; from what time on parts were too long, s; the least pivot of the rows at the stages of
 # a part and the greatest of these; the largest error over the tolerance of a step, by its order, had it not been cut.
 LENGTH, COARSE, LEAST, GREATEST, WORST = range(5)
@@ -200,7 +202,8 @@ def resolved(resolution: Resolution, error: float, exponent: float, begin: float
     """
     if left_whole(resolution):
         error = 0.0
-    put(resolution.clock, WORST, max(error * (whole / h) ** (1.0 / exponent), at(resolution.clock, WORST)))
+    if error > SAYS_NOTHING:
+        put(resolution.clock, WORST, max(error * (whole / h) ** (1.0 / exponent), at(resolution.clock, WORST)))
     if error > 1.0 and h > SHORTEST * whole:
         put(resolution.clock, LENGTH, h * factor_after_rejection(error, exponent))
         return False

@@ -116,10 +116,11 @@ def bounced(speed, span=1.0, k=1e3, c=30.0, g=9.81):
     return np.array([gap + x + v * left - g * left**2 / 2])
 
 
-def test_damped_bumper_with_events():
+@pytest.mark.parametrize(("quantity", "level", "way"), [("body.position.z", 1.2, 1), ("spring.length", 1.8, -1)])
+def test_damped_bumper_with_events(quantity, level, way):
     """Its force jumps where it touches, and has a kink where it lets go, which costs derivatives digits."""
     free = bouncing(30.0)
-    touches = quirk.Event("touches", "body.position.z", level=1.2, direction=1)
+    touches = quirk.Event("touches", quantity, level=level, direction=way)
 
     def force(t, state):
         return 1e3 * (state["body"].position[2] - 1.2) + 30.0 * state["body"].velocity[2]
@@ -161,3 +162,49 @@ def test_moment_that_jumps_at_an_angle():
     got = np.concatenate([here["second"].position[-1], here["hinge"].force()[-1]])
     want = extrapolated(run, 1e-3)
     np.testing.assert_allclose(got, want, atol=1e-6 * np.abs(want).max())
+
+
+def hung(quantity, level, release, numbers):
+    """A body on springs, bushing and coil, with an event of a coordinate of one of these, which may cut a rope."""
+    body = quirk.Body("body", numbers["mass"], [0.1, 0.12, 0.13], position=[0.2, 0.1, 0.3], velocity=[3.0, 0, 0],
+                      angular_velocity=[0.3, 0.2, 0.5])  # fmt: skip
+    wheel = quirk.Body("wheel", 0.5, [0.02, 0.02, 0.02], position=[0, 2, 0], angular_velocity=[0, 0, 30.0])
+    axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[0, 2, 0], axis=[0, 0, 1])
+    parts = [
+        quirk.Spring("spring", quirk.GROUND, body, [numbers["anchor"], 0, 0], [0, 0.05, 0], stiffness=80.0,
+                     damping=5.0, rest_length=1.6),
+        quirk.Bushing("bush", quirk.GROUND, body, point=[0, 0, 0.3], stiffness=[5, 6, 7, 8, 9, 10], damping=[0.1] * 6),
+        quirk.TorsionSpring("coil", axle, stiffness=numbers["stiffness"]),
+        quirk.Spring("tie", wheel, body, [0.1, 0, 0], [0, 0, 0], stiffness=0.5),
+        quirk.Distance("rope", quirk.GROUND, body, point_i=[0.2, 50.1, 0.3]),
+    ]  # fmt: skip
+    happens = quirk.Event("passes", quantity, level=level, action=quirk.release("rope") if release else "record")
+    return quirk.System([body, wheel, axle, *parts, happens], gravity=[0, 0, -1.0])
+
+
+@pytest.mark.parametrize("release", [False, True])
+@pytest.mark.parametrize(
+    ("quantity", "level"), [("spring.length", 1.65), ("bush.x", -0.1), ("bush.about z", 0.02), ("coil.angle", 7.0)]
+)
+def test_events_of_coordinates_of_force_elements(quantity, level, release):
+    """Their times, and what is behind them, by numbers of the element itself and of others, against differences."""
+    numbers = {"mass": 1.0, "anchor": -1.5, "stiffness": 0.1}
+    keys = {"mass": ("body", "mass"), "anchor": ("spring", "point_i"), "stiffness": ("coil", "stiffness")}
+
+    def run(**more):
+        return quirk.simulate(hung(quantity, level, release, numbers | more.pop("changed", {})), 0.8, output=[0.8],
+                              rtol=1e-12, atol=1e-14, **more)  # fmt: skip
+
+    result = run(sensitivities=list(keys.values()))
+    assert len(result.events) >= 1
+
+    def shown(run):
+        return np.concatenate([run["body"].position[-1], run["wheel"].velocity[-1], [e.time for e in run.events]])
+
+    for name, key in keys.items():
+        found = result.sensitivity[key]
+        parts = [found["body"].position[-1], found["wheel"].velocity[-1], found.event_times]
+        got = np.concatenate([part if name != "anchor" else part[..., 0] for part in parts])
+        size = 0.05 if name == "stiffness" else 0.01
+        want = extrapolated(lambda x, name=name: shown(run(changed={name: numbers[name] + x})), size)
+        np.testing.assert_allclose(got, want, atol=1e-8 * np.abs(want).max())

@@ -158,22 +158,38 @@ class Jump:
         return found[0]
 
     def _of_guard(self, at: Changes, guard: Guard) -> np.ndarray:
-        quantity = guard.quantity
-        if not isinstance(quantity, Quantity | Gap):
-            raise InputError(
-                f"{OWNER}: {guard.title}: events of loads, energies and coordinates of force elements are not "
-                "differentiated: let the event watch positions, of a body or by a function"
-            )
-        seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
-        terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
-        if isinstance(quantity, Gap):
-            change = moved[0] + gap_changes(quantity, at, numbers)
-        else:
-            change = moved[0] + explicit_changes(quantity, at, self._changes)
+        rate, change = self._quantity(at, guard)
         if not np.isfinite(change).all():
             raise InputError(f"{OWNER}: {guard.title}: its function has no derivatives: write it of plain arithmetic")
         with np.errstate(divide="ignore", invalid="ignore"):  # what stands still at zero crosses by round-off
-            return np.asarray(-change / terms[1])
+            return np.asarray(-change / rate)
+
+    def _quantity(self, at: Changes, guard: Guard) -> tuple[float, np.ndarray]:
+        """How fast a quantity changes along the motion, and its changes (D,)."""
+        quantity = guard.quantity
+        if isinstance(quantity, Reading):
+            found = self._of_element(at, quantity)
+            if found is None:
+                raise InputError(
+                    f"{OWNER}: {guard.title}: events of loads, of energies and of elements that do not act are not "
+                    "differentiated: let the event watch positions, of a body or by a function"
+                )
+            return found
+        assert isinstance(quantity, Quantity | Gap)
+        seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
+        terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
+        if isinstance(quantity, Gap):
+            return terms[1], moved[0] + gap_changes(quantity, at, numbers)
+        return terms[1], moved[0] + explicit_changes(quantity, at, self._changes)
+
+    @staticmethod
+    def _of_element(at: Changes, reading: Reading) -> tuple[float, np.ndarray] | None:
+        """The same of a coordinate of a force element that acts; None of what is something else."""
+        for element, rows in at.point.model.forces:
+            if element is reading.of and reading.what in element.coordinates:
+                terms, moved = at.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
+                return terms[1], moved[0]
+        return None
 
     def _of_friction(self, at: Changes, guard: Guard) -> np.ndarray:
         """By how much later (D,) slip ends, or friction reaches its limit."""

@@ -65,7 +65,7 @@ def simulate(
         "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); "Taylor", which
         sums the series of the motion, the fastest for many digits (docs/taylor.md); for stiff systems "RadauIIA9" or
         "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
-        "auto" begins with "Vern9" and goes on with "RadauIIA9" once steps are limited by stability.
+        "auto" begins with "Vern9" and goes on with "RadauIIA9" while steps are limited by stability.
     rtol, atol : float
         Bounds on the error of a step, relative and absolute (SI units), for each body's position,
         orientation, velocity and angular velocity; default 1e-9 and 1e-12.

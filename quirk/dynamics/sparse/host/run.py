@@ -158,7 +158,7 @@ class CompiledRun:
     asked : times to keep, or None for all steps
     statistics : filled while the run goes on
     guards : what to watch
-    switch : the method to go on with where the steps of an explicit one are limited by stability
+    switch : the method to go on with while the steps of an explicit one are limited by stability
     trailing : whether to note all steps that are taken
 
     Attributes
@@ -361,7 +361,7 @@ class CompiledRun:
             outcome = AGAIN
         if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
             raise self._error(outcome)
-        if outcome == AGAIN and self.between:
+        if outcome == AGAIN and self.between and self._across is None:
             self._look_at_pace()
         table = self.watch.table
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
@@ -395,10 +395,10 @@ class CompiledRun:
         return int(outcome)
 
     def _look_at_pace(self) -> None:
-        """Where steps are limited by stability go on with the other method, or say so."""
-        other = self._pacing.other(self.run.y, self.reached, self._tried)
+        """Where steps are limited by stability, or no longer, go on with the other method, or say so."""
+        other = self._pacing.other(self.run, self._tried)
         if other is not None:
-            self._take_over(other)
+            self._take_over(*other)
 
     def _go_on_without_series(self) -> None:
         """Where a series reaches nowhere, as at a jump or a pole of a force, go on with a Runge-Kutta method."""
@@ -431,10 +431,10 @@ class CompiledRun:
         self._change_to(across.method, across.stepper)
         self.run.clock[H] = across.h
 
-    def _take_over(self, method: Method) -> None:
-        """Go on with another method to the end, and note that."""
+    def _take_over(self, method: Method, stepper: Any = None) -> None:
+        """Go on with another method, and its stepper if there is one already; and note that."""
         self.statistics.methods.append((self.reached, method.name))
-        self._change_to(method)
+        self._change_to(method, stepper)
 
     def _change_to(self, method: Method, stepper: Any = None) -> None:
         """Go on with another method, and its stepper if there is one already."""

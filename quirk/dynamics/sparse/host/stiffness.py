@@ -1,21 +1,26 @@
-"""Whether the steps of an explicit run are limited by stability: by motion that decays faster than anything changes."""
+"""What tells whether the steps of a run are shorter than its motion asks for: modes that decay, and smoothness."""
 
 from __future__ import annotations
 
 from functools import cache
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
 
 from quirk.integrators import TABLEAUX
 
+from ...layout import OMEGA, ORIENTATION, VELOCITY
 from .solver import Solver
 
 # The interval is searched up to here, in steps this fine.
 FARTHEST, FINE = 20.0, 0.01
-# Iterations of the power method at most, and by what part its last two values may differ.
-ITERATIONS, CONVERGED = 60, 0.02
+# Dimension of the Krylov space at most, and what is left of an image, over its length, where the space is complete.
+DIMENSION, COMPLETE = 30, 1e-6
 # States are moved by this part of the largest change that counts, the root of round-off.
 NEARBY = 1e-7
+# Degree of the polynomial that a motion is compared with, which is that of steps of "RadauIIA9"; how many states that
+# takes at least; and by how many tolerances they may be off: near the bound of stability they are by a few.
+DEGREE, FEWEST, NOISE = 5, 9, 10.0
 
 
 @cache
@@ -30,30 +35,53 @@ def stability_interval(name: str) -> float:
     return FARTHEST
 
 
-def fastest_decay(solver: Solver, y: np.ndarray, t: float) -> float:
-    """Return the rate, 1/s, of the fastest mode at a state (size,), or 0 if that swings or grows.
+def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues (k,), 1/s, of the fastest modes at a state (size,), and by how much each misses its equation.
 
-    By the power method with differences of y', of which a few digits are enough. Where the fastest mode swings the
-    method does not settle.
+    They change within about the time h, s. By Arnoldi's method (Saad, Numerical Methods for Large Eigenvalue Problems,
+    2011, 6.2) with differences of y', of which a few digits are enough. Velocities are measured in lengths per h: so
+    shifts and speeds of fast modes are about equal, and the modes far from parallel.
     """
     slots, n = solver.slots, solver.slots.bodies
-    length = solver.model.length
-    scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length, 1.0], [3, 4, 3, 3]), (n, 1)))
-    bodies = slice(0, slots.first_carried)
-    start = solver.rates(t, y)[bodies]
-    moved, direction = y.copy(), slots.to_lanes(np.random.default_rng(0).normal(size=(n, 13)))
-    rate, before = 0.0, np.inf
-    for _ in range(ITERATIONS):
-        size = np.linalg.norm(direction)
-        if not 0.0 < size < np.inf:
-            return 0.0
-        direction /= size
-        moved[bodies] = y[bodies] + NEARBY * scale * direction
-        image = (solver.rates(t, moved)[bodies] - start) / (NEARBY * np.where(scale > 0, scale, 1.0))
-        rate = float(direction @ image)
-        if not np.isfinite(rate):
-            return 0.0
-        if abs(rate - before) <= CONVERGED * abs(rate):
-            return max(0.0, -rate)
-        direction, before = image, rate
-    return 0.0
+    length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
+    scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length / h, 1.0 / h], [3, 4, 3, 3]), (n, 1)))
+    weight = np.where(scale > 0, scale, 1.0)
+    start, moved = solver.rates(t, y)[bodies], y.copy()
+    count = min(DIMENSION, 12 * n)
+    basis, H = np.zeros((count + 1, len(scale))), np.zeros((count + 1, count))
+    basis[0] = slots.to_lanes(np.random.default_rng(0).normal(size=(n, 13)))
+    basis[0] /= np.linalg.norm(basis[0])
+    for k in range(count):
+        moved[bodies] = y[bodies] + NEARBY * scale * basis[k]
+        image = h * (solver.rates(t, moved)[bodies] - start) / (NEARBY * weight)
+        size = np.linalg.norm(image)
+        if not np.isfinite(size):
+            return np.zeros(0), np.zeros(0)
+        for _ in range(2):  # the second time for what round-off left
+            parts = basis[: k + 1] @ image
+            H[: k + 1, k] += parts
+            image -= parts @ basis[: k + 1]
+        H[k + 1, k] = np.linalg.norm(image)
+        if H[k + 1, k] <= COMPLETE * size:
+            count = k + 1
+            break
+        basis[k + 1] = image / H[k + 1, k]
+    values, vectors = np.linalg.eig(H[:count, :count])
+    return values / h, H[count, count - 1] * np.abs(vectors[-1]) / h
+
+
+def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
+    """Whether bodies (times, n, 13) turn and move as polynomials of low degree, as far as the tolerances tell.
+
+    Positions are not looked at, being integrals of velocities.
+    """
+    if len(times) < FEWEST:
+        return False
+    powers = chebvander(2 * (times - times[0]) / (times[-1] - times[0]) - 1, DEGREE)
+    flat = states.reshape(len(times), -1)
+    left = (flat - powers @ np.linalg.lstsq(powers, flat, rcond=None)[0]).reshape(states.shape)
+    for part in (slice(ORIENTATION, VELOCITY), slice(VELOCITY, OMEGA), slice(OMEGA, None)):
+        size = np.linalg.norm(states[..., part], axis=-1).max(axis=0)
+        if (np.linalg.norm(left[..., part], axis=-1) > NOISE * (atol + rtol * size)).any():
+            return False
+    return True

@@ -21,10 +21,10 @@ from quirk.integrators import RADAU_IIA9, ImplicitMethod, Method, Tableau
 from ..march.run import PIECE, H, Run, Settings, T
 from .solver import Solver
 from .steppers import stepper_of
-from .stiffness import fast_modes, smooth, stability_interval
+from .stiffness import FEWEST, fast_modes, smooth, stability_interval
 
 # Steps tried until the first look, and how many times as much work until each further one.
-FIRST_LOOK, GROWTH = 100, 2
+FIRST_LOOK, GROWTH = 400, 2
 # More steps than any run takes.
 NEVER = 1 << 40
 # Evaluations that take as long as an implicit step, and by how many times this must be less than explicit steps take.
@@ -74,6 +74,8 @@ class Pacing:
             return None
         if not self._implicit and (tried - self._noting) % self._spacing == 0:
             self._note(run)
+            if len(self._times) == FEWEST and not self._smooth():
+                self._noting, self._rough = self._next, True  # most motions need no further notes
         if tried < self._next:
             return None
         self._work += self._cost * (tried - self._tried)
@@ -94,25 +96,29 @@ class Pacing:
         self._states: list[np.ndarray] = []
         self._allowed: list[float] = []
         self._pieces: set[int] = set()
+        self._rough = False
 
     def _note(self, run: Run) -> None:
         """Keep what bodies do, the step that the errors allow, and between which breaks."""
         t = float(run.clock[T])
         if not self._times or t > self._times[-1]:
             self._times.append(t)
-            self._states.append(self._solver.slots.body_states(run.y))
+            self._states.append(run.y.copy())
             self._allowed.append(float(run.clock[H]))
             self._pieces.add(int(run.counts[PIECE]))
 
+    def _smooth(self) -> bool:
+        """Whether the motion is smooth, as far as it was noted."""
+        states = self._solver.slots.body_states(np.array(self._states))
+        return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
+
     def _onward(self, y: np.ndarray, t: float, steps: float) -> tuple[Method, Any] | None:
         """Return the implicit method if the system is stiff, or warn; steps since the last look have this mean."""
-        times, settings = np.array(self._times), self._settings
-        if len(self._pieces) != 1 or times[-1] - times[0] > WORTH * settings.max_step:
+        if self._rough or len(self._pieces) != 1:
             return None
-        h = (times[-1] - times[0]) / (SPANS * self._spacing)
-        if h <= LEAST * max([steps, *self._allowed]):
-            return None
-        if not smooth(times, np.array(self._states), settings.rtol, settings.atol):
+        took = self._times[-1] - self._times[0]
+        h = took / (SPANS * self._spacing)
+        if took > WORTH * self._settings.max_step or h <= LEAST * max([steps, *self._allowed]) or not self._smooth():
             return None
         modes, missed = fast_modes(self._solver, y, t, h)
         rate = (-modes.real - missed).max(initial=0.0)

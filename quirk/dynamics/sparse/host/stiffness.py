@@ -20,7 +20,7 @@ DIMENSION, COMPLETE = 30, 1e-6
 NEARBY = 1e-7
 # Degree of the polynomial that a motion is compared with, which is that of steps of "RadauIIA9"; how many states that
 # takes at least; and by how many tolerances they may be off: near the bound of stability they are by a few.
-DEGREE, FEWEST, NOISE = 5, 9, 10.0
+DEGREE, FEWEST, NOISE = 5, 8, 10.0
 
 
 @cache

@@ -166,6 +166,72 @@ def test_a_path_ends_at_its_last_value():
     assert path.values[-1] == pytest.approx(0.7, rel=1e-15)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("stiffness", [1e3, 1e8])
+@pytest.mark.parametrize("height", [0.3, 0.1, -0.3])
+def test_a_truss_meets_a_bumper(height, stiffness, unit):
+    """Before its limit load, while it snaps through, where the load turns back at the corner, and behind."""
+    rest = np.hypot(1.0, 0.4)
+
+    def build(force):
+        pin = quirk.Body.sphere("pin", mass=1.0, radius=0.05 * unit, position=[0, 0, 0.4 * unit])
+        rail = quirk.Prismatic("rail", quirk.GROUND, pin, axis=[0, 0, 1], point=[0, 0, 0])
+        bars = [quirk.Spring(f"bar {s}", quirk.GROUND, pin, [s * unit, 0, 0], [0, 0, 0], stiffness=500.0)
+                for s in (-1, 1)]  # fmt: skip
+        bumper = quirk.Spring("bumper", quirk.GROUND, pin, [0, 0, -5 * unit], [0, 0, 0], stiffness=stiffness,
+                              rest_length=(5 + height) * unit, one_sided="compression")  # fmt: skip
+        return quirk.System([pin, rail, *bars, bumper, quirk.Force("load", pin, [0, 0, -force * unit])])
+
+    path = quirk.equilibrium_path(build, 0.0, 60.0, step=0.2)
+    z = path.of("pin.position.z") / unit
+    forces = 1000.0 * z * (rest / np.hypot(1.0, z) - 1) + stiffness * np.maximum(height - z, 0.0)
+    np.testing.assert_allclose(forces, path.values, atol=1e-14 * stiffness + 1e-9)
+    assert path.values[-1] == pytest.approx(60.0, abs=1e-8)
+    assert path.stable[-1]
+    assert np.diff(z).max() < 0.0
+    assert np.abs(z - height).min() < 1e-6
+    assert len(path.turning) == (0 if height == 0.3 else 2)
+    if height == 0.1:
+        assert z[path.turning[1]] == pytest.approx(height, abs=1e-6)
+    assert len(z) < 60
+
+
+def test_a_bumper_grows_until_it_lifts_a_mass():
+    """What jumps depends on the parameter itself; in closed form."""
+
+    def build(length):
+        mass = quirk.Body("mass", 1.0, [0.1, 0.1, 0.1])
+        rail = quirk.Prismatic("rail", quirk.GROUND, mass, axis=[0, 0, 1])
+        spring = quirk.Spring("spring", quirk.GROUND, mass, [0, 0, 3], stiffness=100.0, rest_length=3.0)
+        bumper = quirk.Spring(
+            "bumper", quirk.GROUND, mass, [0, 0, -2], stiffness=1e4, rest_length=length, one_sided="compression"
+        )
+        return quirk.System([mass, rail, spring, bumper], gravity=[0, 0, -G])
+
+    path = quirk.equilibrium_path(build, 1.5, 2.5)
+    free, z = -G / 100, path.of("mass.position.z")
+    lifted = (1e4 * (path.values - 2) - G) / (1e4 + 100)
+    np.testing.assert_allclose(z, np.where(path.values > 2 + free, lifted, free), atol=1e-13)
+
+
+def test_corners_too_close_together_are_named():
+    def build(force):
+        mass = quirk.Body("mass", 1.0, [0.1, 0.1, 0.1])
+        rail = quirk.Prismatic("rail", quirk.GROUND, mass, axis=[0, 0, 1])
+        bumpers = [
+            quirk.Spring(f"bumper {k}", quirk.GROUND, mass, [0, 0, -2], stiffness=10.0**k, rest_length=length,
+                         one_sided="compression")
+            for k, length in ((4, 1.9), (7, 1.9 - 1e-6))
+        ]  # fmt: skip
+        spring = quirk.Spring("spring", quirk.GROUND, mass, [0, 0, 3], stiffness=100.0, rest_length=3.0)
+        return quirk.System([mass, rail, spring, *bumpers, quirk.Force("load", mass, [0, 0, -force])])
+
+    with pytest.raises(
+        quirk.InputError, match=r'beyond 10: there the stiffness of Spring "bumper 4", Spring "bumper 7" jumps'
+    ):
+        quirk.equilibrium_path(build, 0.0, 60.0)
+
+
 def pushed(force, unit=1.0, place=0.0):
     """A ball on a rail with a force along it, at a place; its mass 2 kg."""
     ball = quirk.Body.sphere("ball", 2.0, 0.1 * unit, position=[0, 0, place * unit])

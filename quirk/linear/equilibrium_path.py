@@ -4,11 +4,16 @@ Equilibria are g(u, p) = 0 with the accelerations g in free coordinates u. Along
 along this tangent, and Newton's method comes back to the path at right angles to it. g_p alone is not exact: it is from
 a difference where the step has led, and stays the same from there to the path. The points do not depend on it, nor do
 turning points, where K is singular.
+
+Where a one-sided spring begins or ceases to act, K jumps and the path has a corner. It goes on in the direction in
+which the determinant of K with g_p and the tangent keeps its sign: both sides have the same derivatives along the
+border between them, so the path leaves it to the other side (Allgower and Georg, Introduction to Numerical Continuation
+Methods, 2003, chapter 15).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,9 +26,11 @@ from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.dense.projection import displaced, project
 from quirk.dynamics.turns import angles_at
 from quirk.errors import AssemblyError, InputError
+from quirk.forces import ForceElement
 from quirk.state import State
 from quirk.system import System
 
+from .corner import switched
 from .equilibrium import Equilibrium, accelerations, equilibrium, size_of_loads
 from .free import Free
 from .outputs import value_of
@@ -36,8 +43,11 @@ DIFFERENCE = 1e-5
 FOUND, MISSED, MOST_ITERATIONS = 1e-13, 1e-9, 8
 # Largest angle, rad, between tangents of two points; below half of it steps grow.
 BEND = 0.15
-# Steps shorter than this part of the longest lead nowhere.
-SHORTEST = 1e-6
+# Steps shorter than this part of the longest lead nowhere, unless there is a corner. Beyond that the path is met again
+# so far away, as a part of the range and of the size of the system: further than differences by the parameter reach.
+SHORTEST, BEYOND = 1e-6, 1e-4
+# Points closer together than this part of the longest step, on the way to a corner, are not kept.
+CROWDED = 1e-2
 # A turning point is found when the parameter's part of the tangent, or the place in a step, is as small as this.
 TURNED, MOST_TRIES = 1e-11, 60
 
@@ -151,12 +161,41 @@ class _Follower:
 
     def tangent(self, at: _Place, slope: _Slope, ahead: _Tangent | None) -> _Tangent:
         """The direction of the path of size 1, on from another, or towards the end of the range."""
-        unit, v = self._unit(at), at.free.velocities.shape[1]
-        along = np.linalg.svd(np.column_stack([at.K * unit, self._inner(at, *slope)]))[2][-1]
-        bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
-        found = bodies, unit * along[v:-1], float(along[-1])
+        along = np.linalg.svd(self._derivatives(at, slope))[2][-1]
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
-        return found if sign >= 0 else (-bodies, -found[1], -found[2])
+        return self._direction(at, along if sign >= 0 else -along)
+
+    def _derivatives(self, at: _Place, slope: _Slope) -> np.ndarray:
+        """K with g_p behind it, in units of the length of the system and the range."""
+        return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
+
+    def _direction(self, at: _Place, along: np.ndarray) -> _Tangent:
+        """The direction of which `_row` is given."""
+        unit, v = self._unit(at), at.free.velocities.shape[1]
+        bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
+        return bodies, unit * along[v:-1], float(along[-1])
+
+    def _way(self, at: _Place, slope: _Slope, row: np.ndarray) -> float:
+        """The sign of the determinant that a path keeps across corners."""
+        return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
+
+    def past_corner(self, here: _Place, tangent: _Tangent) -> _Step | None:
+        """The step along the other side of a corner right behind a place; None if no stiffness jumps there."""
+        beyond = self.predicted(here, tangent, BEYOND)
+        elements = switched(here.free.point, beyond.free.point)
+        if not elements:
+            return None
+        slope = self.slope(beyond)
+        along = np.linalg.svd(self._derivatives(beyond, slope))[2][-1]
+        same = self._way(beyond, slope, along) == self._way(here, self.slope(here), self._row(here, tangent))
+        turned = self._direction(beyond, along if same else -along)
+        try:
+            there = self.corrected(self.predicted(beyond, turned, BEYOND), turned, slope)
+        except (AssemblyError, InputError) as error:
+            raise _lost(here.value, f"{_said(elements)}, and behind that {error}") from error
+        if switched(beyond.free.point, there.free.point):
+            raise _lost(here.value, f"{_said(elements)}, and again close behind that")
+        return _Step(self, here, there, turned, slope, BEYOND)
 
     def predicted(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
         """Where a step along a tangent leads, next to the path."""
@@ -208,6 +247,15 @@ class _Follower:
     @staticmethod
     def _unit(at: _Place) -> float:
         return float(at.system.model.length * np.sqrt(at.system.model.mass.max()))
+
+
+def _lost(value: float, why: Any) -> InputError:
+    return InputError(f"{OWNER}: the path cannot be followed beyond {value:g}: {why}")
+
+
+def _said(elements: Sequence[ForceElement]) -> str:
+    listed = ", ".join(str(one) for one in elements)
+    return f"there the stiffness of {listed} jumps: give a law that is rounded there"
 
 
 @dataclass(frozen=True)
@@ -281,7 +329,7 @@ def equilibrium_path(
     system, state = follower.made(first)
     here = follower.place(first, equilibrium(system, state, 0.0), system)
     tangent = follower.tangent(here, follower.slope(here), None)
-    places, turning, length = [here], list[int](), 0.25 * longest
+    places, turning, length, crowded = [here], list[int](), 0.25 * longest, 0
     while len(places) < most:
         try:
             predicted = follower.predicted(here, tangent, length)
@@ -291,23 +339,34 @@ def equilibrium_path(
             bend = np.arccos(np.clip(follower._row(there, tangent) @ follower._row(there, ahead), -1, 1))
         except (AssemblyError, InputError) as error:
             bend, trouble = np.inf, error
-        if bend > BEND:
+        gone: _Step | None
+        if bend <= BEND:
+            gone = _Step(follower, here, there, tangent, slope, length)
+            if tangent[2] * ahead[2] < 0:
+                turning.append(len(places))
+                places.append(gone.turning_point())
+                crowded = 0
+            crowded = crowded + 1 if length < CROWDED * longest else 0
+            length = min(longest, length * (1.5 if bend < 0.5 * BEND else 1.0))
+        elif length >= 2.0 * SHORTEST * longest:
             length *= 0.5
-            if length < SHORTEST * longest:
-                why = trouble if np.isinf(bend) else "it has a corner or branches"
-                raise InputError(f"{OWNER}: the path cannot be followed beyond {here.value:g}: {why}")
             continue
-        gone = _Step(follower, here, there, tangent, slope, length)
-        if tangent[2] * ahead[2] < 0:
-            turning.append(len(places))
-            places.append(gone.turning_point())
+        else:
+            gone = follower.past_corner(here, tangent)
+            if gone is None:
+                raise _lost(here.value, trouble if np.isinf(bend) else "it branches, or bends too sharply")
+            # Of the points on the way to the corner the last is there.
+            del places[len(places) - max(crowded, 1) : -1]
+            there, ahead = gone.there, follower.tangent(gone.there, gone.slope, gone.tangent)
+            if tangent[2] * ahead[2] < 0:
+                turning.append(len(places) - 1)
+            length, crowded = 0.25 * longest, 0
         progress = (there.value - first) / (last - first)
         if abs(progress) > 1:
             places.append(gone.at(last if progress > 0 else 2 * first - last))
             break
         places.append(there)
         here, tangent = there, ahead
-        length = min(longest, length * (1.5 if bend < 0.5 * BEND else 1.0))
     return _as_path(places, turning)
 
 

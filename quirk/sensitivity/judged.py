@@ -71,6 +71,8 @@ class Judge:
         """
         sources = np.zeros(self._shape)
         found = np.zeros(len(self._changes))
+        if not self._points:
+            return sources, found
         for one, by_time in zip(self._listed, slopes.T, strict=True):
             varied = self._varied(one)
             for point, slope, row in zip(self._points, by_time, self._rows, strict=True):

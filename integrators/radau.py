@@ -30,6 +30,9 @@ class RadauIIA:
         then real and imaginary part of each complex one.
     inverse : (s,) 1 / mu likewise
     e : (s,)
+    highest : (2, s + 1)
+        The two highest terms of the polynomial through values at the start and at all points, in polynomials of
+        Legendre over the step.
     """
 
     name: str
@@ -41,6 +44,7 @@ class RadauIIA:
     of_slopes: np.ndarray = field(init=False)
     inverse: np.ndarray = field(init=False)
     e: np.ndarray = field(init=False)
+    highest: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         if self.points % 2 == 0:
@@ -92,6 +96,7 @@ class RadauIIA:
             "of_slopes": _rows(forth / mu[:, None], real, pairs),
             "inverse": _rows(1 / mu, real, pairs),
             "e": closing @ np.linalg.inv(a),
+            "highest": np.linalg.inv(legendre.legvander(np.concatenate([[-1.0], x]), s))[-2:],
         }
 
     @property

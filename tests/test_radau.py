@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from quirk.integrators import RadauIIA
+from scipy.optimize import brentq
 from test_internal import Motor, pid
 from test_rosenbrock import driven, loop, sprung
 
@@ -181,3 +182,62 @@ def test_singular_configurations_are_passed(angle, rate):
         miss = max(np.abs(result[name].position - exact[name].position).max() for name in "abc")
         print(rtol, miss, result.statistics)
         assert miss < 20 * rtol
+
+
+GAP, STIFFNESS, PUSH, SPEED = 0.1, 1e4, 0.5, 1.0
+
+
+def between_springs(damping):
+    """A mass that flies to and fro between two one-sided springs, pushed to one side and damped."""
+    mass = quirk.Body("mass", 1.0, [0.1] * 3, velocity=[SPEED, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, mass, axis=[1, 0, 0])
+    springs = [
+        quirk.Spring(f"spring {s}", quirk.GROUND, mass, [3.0 * s, 0, 0], [0, 0, 0], stiffness=STIFFNESS,
+                     rest_length=3.0 - GAP, one_sided="compression")
+        for s in (-1, 1)
+    ]  # fmt: skip
+    pushed = quirk.Force("push", mass, lambda t, r, q, v, w: [PUSH - damping * v[0], 0, 0])
+    return quirk.System([mass, rail, *springs, pushed])
+
+
+def flown(damping, span):
+    """Place and speed of it in closed form, from one change of the springs to the next."""
+    t, x, v, side, decay = 0.0, 0.0, SPEED, 0, damping / 2
+    while True:
+
+        def after(h, x=x, v=v, side=side):
+            if side:
+                rest, omega = side * GAP + PUSH / STIFFNESS, np.sqrt(STIFFNESS - decay**2)
+                a, b = x - rest, (v + decay * (x - rest)) / omega
+                c, s, e = np.cos(omega * h), np.sin(omega * h), np.exp(-decay * h)
+                return rest + e * (a * c + b * s), e * (omega * (b * c - a * s) - decay * (a * c + b * s))
+            if damping == 0.0:
+                return x + v * h + PUSH * h**2 / 2, v + PUSH * h
+            last = PUSH / damping
+            return x + last * h + (v - last) * -np.expm1(-damping * h) / damping, last + (v - last) * np.exp(
+                -damping * h
+            )
+
+        times = np.linspace(1e-6, span, 60000)
+        levels = [side * GAP] if side else [GAP, -GAP]
+        found = []
+        for level in levels:
+            beyond = after(times)[0] > level
+            k = int(np.argmax(beyond != beyond[0]))
+            if k:
+                crossing = brentq(lambda h, level=level: after(h)[0] - level, times[k - 1], times[k], xtol=1e-17)
+                found.append((crossing, level))
+        h, level = min(found, default=(np.inf, 0.0))
+        if t + h >= span:
+            return np.array(after(span - t))
+        t, x, v, side = t + h, level, after(h)[1], 0 if side else int(np.sign(level))
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+@pytest.mark.parametrize(("rtol", "allowed", "steps"), [(1e-6, 5e-4, 800), (1e-9, 5e-8, 1400), (1e-11, 2e-9, 1900)])
+def test_kinks_of_loads_cost_no_digits(damping, rtol, allowed, steps):
+    """Some fifty of them, each of which makes the errors before it larger."""
+    run = quirk.simulate(between_springs(damping), 3.0, output=[3.0], method="RadauIIA9", rtol=rtol, atol=0.01 * rtol)
+    found = run["mass"].position[-1, 0], run["mass"].velocity[-1, 0]
+    np.testing.assert_allclose(found, flown(damping, 3.0), atol=allowed, rtol=0)
+    assert run.statistics.steps < steps

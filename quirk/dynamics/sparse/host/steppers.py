@@ -112,7 +112,10 @@ class RadauStepper:
     def __init__(self, solver: Solver, method: RadauIIA) -> None:
         self._implicit = ImplicitSystem(solver, turning=True)
         s, size, blocks = method.points, solver.size, solver.slots.lanes // 8
-        arrays = {name: getattr(method, name).ravel().copy() for name in ("a", "back", "forth", "of_slopes", "nodes")}
+        arrays = {
+            name: getattr(method, name).ravel().copy()
+            for name in ("a", "back", "forth", "of_slopes", "nodes", "highest")
+        }
         self.record = Radau(
             points=s,
             exponent=1 / (s + 1),

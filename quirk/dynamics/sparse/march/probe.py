@@ -130,6 +130,28 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 
 @kernel
+def roughness(asked: Asked, highest: np.ndarray) -> float:
+    """How large the highest terms of polynomials through the outputs at the nodes are, over the range of these.
+
+    Of the function of which that is most; `highest` (2 n,) are the weights of the nodes in two terms.
+    """
+    worst, nodes = 0.0, asked.stages.shape[0]
+    for p in range(asked.limit.shape[0] // 2):
+        e = ASKED_SIZE * p
+        change, largest = spread(asked, p)
+        if not change > ROUND_OFF * largest:
+            continue
+        for c in range(asked.entries[e + OUTS]):
+            place = asked.entries[e + PLACE_OUT] + c
+            for o in range(0, 2 * nodes, nodes):
+                term = 0.0
+                for m in range(nodes):
+                    term += at(highest, o + m) * at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+                worst = max(worst, abs(term) / change)
+    return worst
+
+
+@kernel
 def failed(asked: Asked) -> bool:
     """Whether a function returned no numbers in this step: the run then tells why it did, or takes a shorter step."""
     total = 0.0

@@ -30,6 +30,7 @@ from ..kernels.project import project, tangential
 from .axes import TURNED, choose_axes, let_turn, places, see, show, turn_axes
 from .control import in_piece, keeps_to_constraints
 from .march import carry_functions_on, land, march_of, projects, slope_at
+from .probe import roughness
 from .run import FRESH, SINGULAR_WITHIN, T_NEW, H, Run, Settings, T
 from .suspicion import note_all
 
@@ -38,10 +39,10 @@ from .suspicion import note_all
 class Radau(NamedTuple):
     """A method of s points with the arrays of its steps; see `quirk.integrators.radau`.
 
-    points s · exponent: 1 / (s + 1) · a, back, forth, of_slopes (s s,), nodes, inverse, e (s,) · implicit: the linear
-    systems · matrices (s implicit.size,): the real one, then real and imaginary parts of the complex ones · z, f
-    (s size,): increments and slopes at the points, in axes that turn with the bodies · w (s size,): right-hand sides ·
-    u (s size,): solutions · turned: how far axes have turned at the start and at all points ·
+    points s · exponent: 1 / (s + 1) · a, back, forth, of_slopes (s s,), nodes, inverse, e (s,), highest (2 s + 2,) ·
+    implicit: the linear systems · matrices (s implicit.size,): the real one, then real and imaginary parts of the
+    complex ones · z, f (s size,): increments and slopes at the points, in axes that turn with the bodies · w (s size,):
+    right-hand sides · u (s size,): solutions · turned: how far axes have turned at the start and at all points ·
     origin, base (size,): where bodies are at the start, and the state from there as the axes see it · past (s size,),
     past_axes, past_origin, past_base: the same of the last step that was found · slope, slope_new (size,): y' at the
     start and at the end of the step · centre (size,): where derivatives were found · seen, stage, change (size,) and
@@ -57,6 +58,7 @@ class Radau(NamedTuple):
     nodes: np.ndarray
     inverse: np.ndarray
     e: np.ndarray
+    highest: np.ndarray
     implicit: Implicit
     matrices: np.ndarray
     z: np.ndarray
@@ -109,6 +111,10 @@ WORTH = 1.2
 LONGER = 3.0
 # The tolerance of the error estimate, a much larger error than that of the step: STRICT rtol^((s + 1) / 2 s).
 STRICT = 1.0
+# That is so of smooth motion alone. Where the loads of laws that come and go have a kink in the step, the estimate is
+# no larger than its error. The last terms of polynomials through these loads are then about this part of their range;
+# of smooth ones in steps of an accurate run they are incomparably smaller.
+ROUGH = 0.03
 # A step holds a singular configuration where rows become dependent at one point, with a pivot below the first of these,
 # and less than the second of what it is at another point. Near its time t_s violations of the constraints grow as
 # 1 / (t - t_s)^2, which no polynomial over the step follows, nor does the error estimate see it. Of the five points of
@@ -420,7 +426,9 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
     show(stepper.turned, s * TURNED * blocks, blocks, found, stepper.change)
     strict = STRICT * settings.rtol ** ((s + 1) / (2.0 * s) - 1.0)
     constrained = keeps_to_constraints(mechanism, settings)
-    return ratio(mechanism, settings, run, run.y_new, stepper.change, constrained) / strict
+    error = ratio(mechanism, settings, run, run.y_new, stepper.change, constrained)
+    rough = roughness(run.functions, stepper.highest) / ROUGH if settings.gap < np.inf else 0.0
+    return error * max(1.0 / strict, min(1.0, rough * rough))
 
 
 @kernel

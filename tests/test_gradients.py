@@ -143,6 +143,9 @@ def test_when_nothing_but_the_start_counts():
     key = [("b1", "centre_of_mass"), ("b0", "mass")]
     result = quirk.simulate(chain(2), 0.1, output=[0.0], objective=first, sensitivities=key)
     assert result.gradient["b0", "mass"] == 0.0
+    # Three times 0.3 is next to 0.9.
+    for system, names in ((chain(2), ["b1.position.x"]), (ball(), ["ball.position.z"])):
+        compare(system, names, ["gravity"], span=0.9, output=0.3)
     compare(chain(2), ["b1.position.x"], key, output=[0.05, 0.1])
 
 

@@ -25,6 +25,8 @@ from .change import Change, as_changes, as_weights, directions_at, directions_of
 from .jumps import Jump
 
 OWNER = "simulate: objective"
+# Times of the output that are next to the end of a run, by this part of it, are not ends of steps of their own.
+CLOSE = 4 * np.finfo(float).eps
 
 
 class Backwards:
@@ -150,7 +152,7 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail
-        count = max(1, int(np.count_nonzero(trail[:, STEP_END] <= t)))
+        count = max(1, int(np.count_nonzero(trail[:, STEP_END] <= t + CLOSE * abs(t))))
         if count < len(trail):
             end = slots.state_from_lanes(trail[count : count + 1, STEP_HEAD:])[0]
             needed[-1] = replace(needed[-1], trail=trail[:count], end=end)
@@ -162,13 +164,15 @@ def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, n
     found, left = [], 0
     for steps in parts:
         ends = np.concatenate([steps.trail[:1, STEP_START], steps.trail[:, STEP_END]])
+        close = CLOSE * np.abs(ends).max()
         rows = np.full(len(ends), -1, dtype=np.int64)
-        here = np.arange(left, left + np.count_nonzero(times[left:] <= ends[-1]))
-        places = np.minimum(np.searchsorted(ends, times[here]), len(ends) - 1)
-        missed = ends[places] != times[here]
-        if missed.any() or len(np.unique(places)) < len(places):
+        here = np.arange(left, left + np.count_nonzero(times[left:] <= ends[-1] + close))
+        places = np.searchsorted(ends, times[here] - close)
+        missed = np.abs(ends[places] - times[here]) > close
+        if missed.any():
             raise InputError(f"{OWNER}: no step ends at t = {times[here][missed.argmax()]:g} s, which output= asks for")
         rows[places] = here
         found.append((steps, rows))
         left += len(here)
+    assert left == len(times)
     return found

@@ -137,6 +137,37 @@ def test_over_bounces_against_a_closed_form():
     )
 
 
+def resting(x=0.0):
+    """Two links, the first of which comes to rest on a stop, on which it stays as the second bounces off another."""
+    upper = quirk.Body("upper", 1.0, [0.02, 0.03, 0.04], position=[0.5, 0, 0])
+    lower = quirk.Body("lower", 1.3, [0.02, 0.03, 0.04], position=[1.5, 0, 0])
+    pin = quirk.Revolute("pin", quirk.GROUND, upper, point=[0, 0, 0], axis=[0, 1, 0])
+    knee = quirk.Revolute("knee", upper, lower, point=[1, 0, 0], axis=[0.1, 1, -0.05])
+    ends = [
+        quirk.Stop("end", pin, upper=1.0 + x, restitution=0.0),
+        quirk.Stop("other", knee, upper=0.3, restitution=0.3),
+    ]
+    return quirk.System([upper, lower, pin, knee, *ends], gravity=[0, 0, -9.81])
+
+
+def test_over_impacts_while_something_rests():
+    """A contact that holds takes part in impacts of others, and does not bounce."""
+    options = {"output": [0.9], "rtol": 1e-11, "atol": 1e-13}
+    last = quirk.Objective(["lower.position.z"], lambda z: (float(z[-1, 0]), np.eye(len(z))[:, -1:]))
+    key = ("end", "upper")
+    by_weights = quirk.simulate(resting(), 0.9, objective=last, sensitivities=[key], **options)
+    along = quirk.simulate(resting(), 0.9, sensitivities=[key], **options)
+    names = [event.name for event in along.events]
+    assert "other" in names[names.index("end") :]
+
+    def run(x):
+        return quirk.simulate(resting(x), 0.9, **options)["lower"].position[-1, 2]
+
+    want = extrapolated(run, 1e-3)
+    assert along.sensitivity[key].of("lower.position.z")[-1] == pytest.approx(want, rel=1e-6)
+    assert by_weights.gradient[key] == pytest.approx(want, rel=1e-6)
+
+
 def test_when_nothing_but_the_start_counts():
     """Output at the start alone, and of a run that ends long behind the last output."""
     first = quirk.Objective(["b1.position.x"], lambda x: (float(x[0, 0]), np.eye(len(x))[:, :1]))

@@ -6,7 +6,7 @@ contacts that bounce, -e times those before. Differentiated, that is a linear sy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def after_impulse(
             f"simulate: sensitivities: {named}: velocities that are set, rather than changed by impulses of "
             "constraints, are not differentiated"
         )
-    bounce, of_restitution = _bounces(system, model, (start, end), t, multipliers, changes)
+    bounce, of_restitution = _bounces(system, model, (start, end), t, multipliers, changes, before.resting.pushing)
     used = ~((bounce >= 0) & (np.abs(multipliers) <= NOTHING * np.abs(multipliers).max()))
     multipliers = np.where(used, multipliers, 0.0)
     directions = with_motions(directions_of(model, changes), motions_of(model, changes), t)
@@ -105,8 +105,12 @@ def _bounces(
     t: float,
     multipliers: np.ndarray,
     changes: Sequence[Change],
+    resting: Collection[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row how it bounces, e (m,), -1 for those that hold both ways; and (m, D) what changes of e make of it."""
+    """Of each row how it bounces, e (m,), -1 for those that hold both ways; and (m, D) what changes of e make of it.
+
+    What is `resting` already does not bounce: its rate before is round-off.
+    """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
     for name, rows in model.joint_rows.items():
@@ -115,6 +119,7 @@ def _bounces(
             continue
         for row in range(rows.start, rows.stop):
             hit = abs(multipliers[row]) > NOTHING * np.abs(multipliers).max() and before[row] != 0.0
+            hit = hit and name not in resting
             bounce[row] = max(-after[row] / before[row], 0.0) if hit else 0.0
             if hit and abs(bounce[row] - part.restitution) <= UNEXPLAINED:
                 for d, change in enumerate(changes):

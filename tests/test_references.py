@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import quirk
 from benchmarks.references import build, deviations, load
@@ -63,6 +64,55 @@ def test_singular_configurations_are_passed():
     assert result.residual.position.max() <= 1e-11
     assert result.residual.velocity.max() <= 1e-11
     assert result.statistics.steps < 1500
+
+
+def parallelogram(seed):
+    """Two cranks and a coupler, of random lengths and masses, set going; and its motion as that of one angle."""
+    rng = np.random.default_rng(seed)
+    crank, base, gravity = rng.uniform(0.4, 1.5), rng.uniform(0.6, 2.5), 9.81 * rng.integers(0, 2)
+    m, at, J = rng.uniform(0.2, 3.0, 3), rng.uniform(0.2, 0.8, 3), rng.uniform(0.02, 0.4, 3)
+    angle, rate = rng.uniform(-np.pi, np.pi), rng.choice([-1, 1]) * rng.uniform(1.0, 8.0)
+    c, s = np.cos(angle), np.sin(angle)
+    tip, over, v = crank * np.array([c, 0, s]), base * np.array([1.0, 0, 0]), rate * crank * np.array([-s, 0, c])
+    turned = {"orientation": [np.cos(angle / 2), 0, -np.sin(angle / 2), 0], "angular_velocity": [0, -rate, 0]}
+    moments = [[0.02 * x, x, x] for x in J]
+    a = quirk.Body("a", m[0], moments[0], position=at[0] * tip, velocity=at[0] * v, **turned)
+    b = quirk.Body("b", m[1], moments[1], position=over + at[1] * tip, velocity=at[1] * v, **turned)
+    coupler = quirk.Body("c", m[2], moments[2], position=tip + at[2] * over, velocity=v)
+    ends = [(quirk.GROUND, a, 0 * tip), (a, coupler, tip), (coupler, b, over + tip), (b, quirk.GROUND, over)]
+    pins = [quirk.Revolute(f"p{k}", i, j, point=x, axis=[0, 1, 0]) for k, (i, j, x) in enumerate(ends)]
+    inertia = J[:2].sum() + (m[:2] * (at[:2] * crank) ** 2).sum() + m[2] * crank**2
+    pull = gravity * crank * ((m[:2] * at[:2]).sum() + m[2]) / inertia
+
+    def coupler_at(times):
+        turn = solve_ivp(lambda t, y: [y[1], -pull * np.cos(y[0])], (0, times[-1]), [angle, rate], method="DOP853",
+                         rtol=1e-13, atol=1e-14, t_eval=times).y[0]  # fmt: skip
+        return at[2] * over + crank * np.stack([np.cos(turn), 0 * turn, np.sin(turn)], axis=1)
+
+    return quirk.System([a, b, coupler, *pins], gravity=[0, 0, -gravity]), coupler_at
+
+
+@pytest.mark.parametrize(
+    ("method", "rtol", "seeds"),
+    [
+        ("Taylor", 1e-9, range(30)), ("Taylor", 1e-10, [123]), ("Taylor", 1e-11, [18]),
+        ("Vern9", 1e-9, [31, 146]), ("Vern9", 1e-10, [16, 109]), ("Tsit5", 1e-10, [118]),
+        ("RadauIIA9", 1e-7, [59, 119]), ("RadauIIA9", 1e-8, [32, 69, 77]), ("RadauIIA9", 1e-9, [6, 41, 48, 74]),
+        ("RadauIIA9", 1e-10, [11, 14, 32, 34, 41, 44, 53, 55]), ("RadauIIA9", 1e-11, [116, 119, 148]),
+    ],
+)  # fmt: skip
+def test_steps_do_not_end_beside_singular_configurations(method, rtol, seeds):
+    """From there none leads across within its tolerance: energy was lost on either branch, or the run ended."""
+    times = np.linspace(0, 4, 41)
+    for seed in seeds:
+        system, coupler_at = parallelogram(seed)
+        result = quirk.simulate(system, 4.0, method=method, rtol=rtol, atol=rtol / 100, output=times)
+        miss = np.abs(result["c"].position - coupler_at(times)).max()
+        drift = np.ptp(result.energy.total) / result.energy.kinetic.max()
+        print(method, rtol, "seed", seed, miss, drift, result.statistics)
+        assert drift < 1000 * rtol, seed
+        assert miss < 1000 * rtol, seed
+        assert result.residual.position.max() < 1e-13, seed
 
 
 def test_redundant_rows_do_not_shorten_the_steps():

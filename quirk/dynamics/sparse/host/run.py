@@ -89,9 +89,9 @@ TRAIL_ROOM = 2**18
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 # Part of a run that the first step takes after a change of method where the old one could not go on.
 AFRESH = 1e-8
-# The method that takes over steps with a singular configuration, and the part of such a step that it tries first.
+# The method that takes over steps with a singular configuration. It tries each at full length, to pass: a shorter step
+# would end closer by, from where less is within the tolerance.
 PASSING = VERN9
-FIRST_ACROSS = 0.1
 
 
 @dataclass(frozen=True)
@@ -422,7 +422,7 @@ class CompiledRun:
         if self._passing is None:
             self._passing = stepper_of(self.solver, PASSING)
         self._change_to(PASSING, self._passing)
-        clock[H] = FIRST_ACROSS * h
+        clock[H] = h
 
     def _go_back(self) -> None:
         """Go on with the method that left a step to another."""

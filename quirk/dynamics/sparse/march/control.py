@@ -15,6 +15,7 @@ from quirk.integrators.control import (
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
+from ..kernels.work import LEAST
 from .run import (
     CAP,
     END,
@@ -26,6 +27,7 @@ from .run import (
     MARK,
     PIECE,
     PIECE_SIZE,
+    PIVOT,
     PREVIOUS,
     REJECTED,
     STALL,
@@ -37,6 +39,12 @@ from .run import (
     Settings,
     T,
 )
+
+# A step ends beside a singular configuration where the least pivot of the rows, which is as the square of the distance,
+# is below this part of what it was at its start. It is then taken again, so many times as long: a third of the way is
+# left, and the next step, of the same length, ends a third of the way beyond. Each time the end is compared with less,
+# by the last factor: other rows may have been chosen since, with other pivots, and the step must end in any case.
+BESIDE, SHORTENED, LESS = 1e-3, 2.0 / 3.0, 0.1
 
 
 @kernel
@@ -97,6 +105,25 @@ def accepted(error: float, exponent: float, run: Run, h: float) -> bool:
     clock[H] = max(clock[H], clock[UNCUT])
     clock[PREVIOUS] = max(error, SMALLEST_ERROR)
     counts[WAS_REJECTED] = 0
+    return True
+
+
+@kernel
+def ends_beside_singular(mechanism: Mechanism, run: Run) -> bool:
+    """Whether a step, accepted by its error, ends close to a singular configuration; the next size is then another.
+
+    At a distance d from where branches of motion cross, round-off of positions turns velocities by EPSILON / d^2, and
+    no step from there across is within the tolerance: steps would be shortened, and end ever closer, where they follow
+    any branch. Steps that have to end where they do, at breaks and events, stay.
+    """
+    clock, counts = run.clock, run.counts
+    if not mechanism.work.summary[LEAST] < BESIDE * clock[PIVOT]:
+        return False
+    if clock[T_NEW] >= min(run.pieces[PIECE_SIZE * counts[PIECE] + END], clock[CAP]):
+        return False
+    counts[REJECTED] += 1
+    counts[WAS_REJECTED] = 1
+    clock[H], clock[PIVOT] = SHORTENED * (clock[T_NEW] - clock[T]), LESS * clock[PIVOT]
     return True
 
 

@@ -36,8 +36,16 @@ from ..kernels.friction import turn_on_slip
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.redundancy import watch
-from ..kernels.work import CORRECTION
-from .control import accepted, choose_end, keeps_to_constraints, passed_on, shortest, stalled
+from ..kernels.work import CORRECTION, LEAST
+from .control import (
+    accepted,
+    choose_end,
+    ends_beside_singular,
+    keeps_to_constraints,
+    passed_on,
+    shortest,
+    stalled,
+)
 from .crossings import crossings_of, take_sides
 from .probe import carry_on
 from .run import (
@@ -62,6 +70,7 @@ from .run import (
     OFF_CONSTRAINTS,
     PIECE,
     PIECE_SIZE,
+    PIVOT,
     REJECTED,
     SINGULAR,
     SINGULAR_WITHIN,
@@ -207,7 +216,7 @@ def march_of(
         if settings.fixed > 0:
             if not error <= 1.0:
                 return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
-        elif not accepted(error, stepper.exponent, run, h):
+        elif not accepted(error, stepper.exponent, run, h) or ends_beside_singular(mechanism, run):
             return GONE_ON
         refer(mechanism.forces, clock[T_NEW])
         turn_on_slip(mechanism)
@@ -309,6 +318,7 @@ def march_of(
             if not leave_trail(mechanism, stepper, settings, run):
                 return LOST_BETWEEN
             copy(run.y_new, run.y)
+            clock[PIVOT] = at(mechanism.work.summary, LEAST)
             close(stepper, settings, run)
             clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN
             passed_on(settings, run)

@@ -50,6 +50,7 @@ class Pacing:
     def __init__(self, solver: Solver, method: Method, settings: Settings, switch: ImplicitMethod | None) -> None:
         self._solver, self._settings, self._switch = solver, settings, switch
         self._looking, self._implicit = isinstance(method, Tableau) and settings.fixed == 0, False
+        self._noting = self._next = NEVER
         if isinstance(method, Tableau):
             self._explicit = method
             self._spacing = max(1, round(WORTH * IMPLICIT_COST / (SPANS * method.stages)))

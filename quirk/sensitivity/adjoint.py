@@ -94,7 +94,7 @@ def gradient_of(
             warn_of_jumps(
                 OWNER, AT_JUMPS, stretch.steps, stretch.plant.model, backwards.course(stretch.plant).solver.slots
             )
-            _warn_of_long_steps(stretch, phases)
+    _warn_of_long_steps(stretches, backwards)
     by_start, found = backwards.along(result, rows_held(result, stretches), counted, [sources for sources, _ in pulled])
     return Gradient(value, parameters, sum((own for _, own in pulled), found) + _start(first, changes) @ by_start)
 
@@ -103,21 +103,27 @@ def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]
     """Of each segment the rows of times that were asked for, each once: the last, where something happens then."""
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:
-        last = {t: (t, s, row) for t, s, row in rows if t in asked}
+        wanted = set(asked.tolist())
+        last = {t: (t, s, row) for t, s, row in rows if t in wanted}
         rows = list(last.values())
     return [[row for _, s, row in rows if s == number] for number in range(len(result.segments))]
 
 
-def _warn_of_long_steps(stretch: Stretch, phases: Phases) -> None:
-    """Warn if steps are too long for what changes: seen of a change of the start in any direction."""
-    model, course = stretch.plant.model, Varied(stretch.plant.solver(), phases.settings)
-    moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
-    moved[:, SHIFT] *= model.length
-    moved[:, VELOCITY] *= model.length
-    start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
-    asked = np.zeros(0), np.zeros((0, start.shape[1]))
-    course.along(stretch.steps[0], start, directions_of(model, [Change()]), [], asked, np.zeros(1))
-    if course.worst > NOTICED:
+def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
+    """Warn if steps are too long for what changes: seen of a change of each stretch's start in any direction."""
+    worst = 0.0
+    for stretch in stretches:
+        if not stretch.steps:
+            continue
+        model, course = stretch.plant.model, backwards.ahead(stretch.plant)
+        moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
+        moved[:, SHIFT] *= model.length
+        moved[:, VELOCITY] *= model.length
+        start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
+        asked = np.zeros(0), np.zeros((0, start.shape[1]))
+        course.along(stretch.steps[0], start, directions_of(model, [Change()]), [], asked, np.zeros(1))
+        worst = max(worst, course.worst)
+    if worst > NOTICED:
         warnings.warn(
             f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate: the gradient is "
             "not exact; give max_step=, or leave out objective= and take result.sensitivity",

@@ -55,6 +55,12 @@ class Backwards:
             self._courses[plant] = Reversed(plant.solver(), tableau, rates, projects)
         return self._courses[plant]
 
+    def ahead(self, plant: Plant) -> Varied:
+        """Return what takes changes along the steps of a plant, made once."""
+        if plant not in self._ahead:
+            self._ahead[plant] = Varied(plant.solver(), self._phases.settings)
+        return self._ahead[plant]
+
     def along(
         self,
         result: Result,
@@ -71,12 +77,13 @@ class Backwards:
         counted : which rows of each segment have derivatives by themselves
         sources : of each segment (nt, 13 n + k), these
         """
-        last = max(k for k, rows in enumerate(held) if set(rows) & set(counted[self._stretches[k].segment]))
+        counts = [set(rows) for rows in counted]
+        last = max(k for k, rows in enumerate(held) if counts[self._stretches[k].segment].intersection(rows))
         found, behind = np.zeros(len(self._changes)), np.zeros(self._stretches[last].end.size)
         for k in range(last, -1, -1):
             stretch = self._stretches[k]
             segment = result.segments[stretch.segment]
-            rows = [row for row in held[k] if row in set(counted[stretch.segment])]
+            rows = [row for row in held[k] if row in counts[stretch.segment]]
             if k == last:
                 steps = _up_to(stretch.steps, segment.time[rows[-1]], self.course(stretch.plant).solver.slots)
                 angles = segment.angles[rows[-1]]
@@ -118,7 +125,7 @@ class Backwards:
         parameters, none = len(self._changes), np.zeros(len(self._changes))
         if not before.hit and before.plant is after.plant and np.array_equal(before.end, after.start):
             return behind, none
-        both = self._course_of(before), self._course_of(after)
+        both = self.ahead(before.plant), self.ahead(after.plant)
         point = Jump(self._system, before, after, [], both).point()
         free, model = Free.at(point), point.model
         basis, given = free.directions(), free.completed(directions_at(model, self._changes, point.t))
@@ -139,12 +146,6 @@ class Backwards:
         carried = np.zeros(point.model.carried.size)
         carried[: point.internal] = by_motions[size:]
         return as_weights(point.state.orientation, by_motions[:size].reshape(-1, FREEDOMS), carried)
-
-    def _course_of(self, stretch: Stretch) -> Varied:
-        """What takes changes along a stretch."""
-        if stretch.plant not in self._ahead:
-            self._ahead[stretch.plant] = Varied(stretch.plant.solver(), self._phases.settings)
-        return self._ahead[stretch.plant]
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:

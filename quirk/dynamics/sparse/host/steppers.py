@@ -16,8 +16,9 @@ from ..march.radau import KNOWN, Radau, march_radau, march_radau_watching
 from ..march.rosenbrock import Method as RosenbrockMethod
 from ..march.rosenbrock import march_rosenbrock, march_rosenbrock_watching
 from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
-from ..march.taylor import KNOWN as KNOWN_OF_SERIES
-from ..march.taylor import Series, march_taylor, march_taylor_watching
+from ..march.series import KNOWN as KNOWN_OF_SERIES
+from ..march.series import Series
+from ..march.taylor import march_taylor, march_taylor_watching
 from .implicit import ImplicitSystem
 from .series import elements_of
 from .solver import Solver

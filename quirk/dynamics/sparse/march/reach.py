@@ -1,0 +1,107 @@
+"""How far a Taylor series reaches: how long the step that it is taken for may be, and with how many terms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import greater, highest, load, splat
+
+from ...layout import ORIENTATION
+from ...vectors import dot, load3
+from ..kernels.applied import variables_error
+from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, motion_of
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..kernels.work import LEAST
+from ..taylor.cases import same_cases
+from ..taylor.expand import Pair, expand
+from .control import keeps_to_constraints
+from .run import Settings
+from .series import HALF, LAST, LONGEST, NEXT_LAST, NEXT_LONGEST, NEXT_SURE, SURE, Series, coefficients, take_terms
+
+# Steps are so long that the last terms are this part of the tolerance, so that the errors of many steps stay below it.
+LAST_TERMS = 0.1
+# Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
+NEARLY_DEPENDENT = 1e-2
+# There round-off grows from order to order, as it does not elsewhere, and a series of fewer terms may reach farther. It
+# is taken if that is so much farther; and not fewer than so many terms.
+FARTHER, FEWEST = 1.2, 4
+
+
+@kernel
+def find(
+    mechanism: Mechanism, stepper: Series, settings: Settings, ahead: bool, t: float, y: np.ndarray, slope: np.ndarray
+) -> None:
+    """Fill the series of this step or the next at a state that was evaluated last, and how far it reaches."""
+    known, orders = stepper.known, stepper.elements.orders
+    which = 1.0 - known[HALF] if ahead else known[HALF]
+    found = coefficients(stepper, which)
+    expand(mechanism, stepper.elements, found, int(which), t, y, slope)
+    last, best, longest = orders - 1, orders - 1, 0.0
+    fewest = FEWEST if nearly_dependent(mechanism, settings) else orders - 2
+    farthest = reach(mechanism, stepper, settings, found, y, last)
+    while last > fewest:
+        below = reach(mechanism, stepper, settings, found, y, last - 1)
+        both = min(farthest, below)
+        if last < orders - 1 and not both > FARTHER * longest:
+            break
+        best, longest, farthest, last = last, both, below, last - 1
+    # What is behind the end of the run does not matter.
+    sure = same_cases(stepper.elements, min(longest, settings.end - t), settings.look)
+    if ahead:
+        known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE] = longest, 1.0 * best, sure
+    else:
+        known[LONGEST], known[LAST], known[SURE] = longest, 1.0 * best, sure
+
+
+@kernel
+def reach(mechanism: Mechanism, stepper: Series, settings: Settings, found: Pair, y: np.ndarray, order: int) -> float:
+    """How long a step may be for the terms of one order: of poses, and one order less of all else.
+
+    Where rows are about to become dependent only what lies along the constraints has to keep to the tolerance: all else
+    is small while it changes nothing in second order, and projection takes it away.
+    """
+    constants, change = mechanism.constants, stepper.change
+    take_terms(found, stepper.elements.orders, order, change)
+    rtol, atol = settings.rtol, settings.atol
+    longest = length_for(stretch(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), order)
+    split = nearly_dependent(mechanism, settings)
+    for level in (POSES, VELOCITIES):
+        power = order if level == POSES else order - 1
+        motion_of(constants, y, change, level, mechanism.work.motion)
+        whole = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
+        longest = min(longest, length_for(whole * rtol**0.5 if split else whole, power))
+        if split:
+            tangential(mechanism, y, change, level, True)
+            along = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
+            longest = min(longest, length_for(along, power))
+    return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), order - 1))
+
+
+@kernel
+def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether rows are about to become dependent at the state evaluated last."""
+    return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
+
+
+@kernel
+def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
+    """The largest part of a change of quaternions that is along them: no turn, but terms of turns alternate with it.
+
+    A body that starts to turn from rest has turns in every fourth term alone.
+    """
+    largest = splat(0.0)
+    for block in range(blocks):
+        q = block * STATE + 8 * ORIENTATION
+        part = load(y, q) * load(change, q) + dot(load3(y, q + 8), load3(change, q + 8))
+        largest = greater(largest, part * part)
+    return highest(largest) ** 0.5
+
+
+@kernel
+def length_for(ratio: float, order: int) -> float:
+    """How long a step may be for terms with a coefficient so many times the tolerance; 0 for what is no number."""
+    if ratio == 0.0:
+        return np.inf
+    return (LAST_TERMS / ratio) ** (1.0 / order) if ratio < np.inf else 0.0

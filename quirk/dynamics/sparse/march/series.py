@@ -1,0 +1,133 @@
+"""The Taylor series of the present step of a march and of the next, and the motion that they give."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.lanes import load, splat, store
+from quirk.record import record
+
+from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
+from ...vectors import load3, minus, plus, store3, times
+from ..kernels.applied import variables_error
+from ..kernels.bodies import KIN, STATE, VELOCITIES, error_ratio
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..taylor.bodies import QUATERNION, state_at
+from ..taylor.expand import Pair
+from ..taylor.tables import Elements
+from .control import keeps_to_constraints
+from .run import Settings
+
+
+@record
+class Series(NamedTuple):
+    """The series of the present step and of the next, and what finds them.
+
+    exponent: 1 / order · elements: of the model, with the number of terms · bodies, carried: twice the coefficients,
+    one half for either step · slope, ahead (size,): y' at the start of the step and at its end ·
+    change (size,): scratch · known: see below
+    """
+
+    exponent: float
+    elements: Elements
+    bodies: np.ndarray
+    carried: np.ndarray
+    slope: np.ndarray
+    ahead: np.ndarray
+    change: np.ndarray
+    known: np.ndarray
+
+
+# Entries of Series.known: time at which the present step starts, which half is its own, how long it may be, with which
+# last order, and how far no law changes over to another case; then the same of the next step.
+SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE = range(8)
+KNOWN = 8
+
+
+@kernel
+def coefficients(stepper: Series, which: float) -> Pair:
+    """One half of the coefficients of bodies, and of those of what is carried."""
+    length, count = stepper.bodies.shape[0] // 2, stepper.carried.shape[0] // 2
+    first, behind = int(which) * length, int(which) * count
+    return stepper.bodies[first : first + length], stepper.carried[behind : behind + count]
+
+
+@kernel
+def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
+    """Fill `change`, a change of state, with the coefficients of one order of poses and one less of all else."""
+    bodies, carried = found
+    blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
+    for block in range(blocks):
+        s, o = block * STATE, (block * orders + order) * KIN
+        r = load3(bodies, o + 8 * POSITION_TERM)
+        store3(change, s + 8 * POSITION, r)
+        store3(change, s + 8 * VELOCITY, times(r, 1.0 * order))
+        store3(change, s + 8 * OMEGA, load3(bodies, o - KIN + 8 * OMEGA_TERM))
+        store(change, s + 8 * ORIENTATION, load(bodies, o + 8 * QUATERNION))
+        store3(change, s + 8 * (ORIENTATION + 1), load3(bodies, o + 8 * (QUATERNION + 1)))
+    for o in range(0, count, 8):
+        store(change, blocks * STATE + o, load(carried, (order - 1) * count + o))
+
+
+@kernel
+def sum_up(stepper: Series, h: float, state: np.ndarray) -> None:
+    """Fill the state a time h after the start of the present step."""
+    bodies, carried = coefficients(stepper, stepper.known[HALF])
+    orders, last = stepper.elements.orders, int(stepper.known[LAST])
+    state_at(bodies, orders, last, h, state)
+    behind, count = bodies.shape[0] // (orders * KIN) * STATE, carried.shape[0] // orders
+    for o in range(0, count, 8):
+        lanes = splat(0.0)
+        for m in range(last - 1, 0, -1):
+            lanes = (lanes + load(carried, m * count + o)) * h
+        store(state, behind + o, load(carried, o) + lanes)
+
+
+@kernel
+def defect(mechanism: Mechanism, stepper: Series, settings: Settings, h: float, whole: float, y: np.ndarray) -> float:
+    """How far the rates of the state y, a time h after the start of a step, are from those of the series.
+
+    Over what the last term adds at the end of a step of `whole` size: the order over that, times the tolerance of
+    velocities, or of internal variables. Where laws may change cases in the step, the last term is taken as it is at y:
+    what else differs has another cause, which may act during the whole step.
+    """
+    last, known = int(stepper.known[LAST]), stepper.known
+    weight = whole / last
+    if settings.look < np.inf and whole > known[SURE]:
+        weight = whole / max(1.0, last * (h / known[LONGEST]) ** last)
+    rates_apart(stepper, h, weight)
+    tangential(mechanism, y, stepper.change, VELOCITIES, keeps_to_constraints(mechanism, settings))
+    motion, rtol, atol = mechanism.work.motion, settings.rtol, settings.atol
+    ratio = error_ratio(mechanism.constants, motion, y, y, VELOCITIES, rtol, atol)
+    if not ratio < np.inf:
+        return np.inf
+    return max(ratio, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
+
+
+@kernel
+def rates_apart(stepper: Series, h: float, weight: float) -> None:
+    """Fill `change` with the rates in `ahead` without those of the series a time h after its start, times a weight."""
+    ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
+    bodies, carried = coefficients(stepper, stepper.known[HALF])
+    orders = stepper.elements.orders
+    blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
+    for block in range(blocks):
+        k, s, zero = block * orders * KIN, block * STATE, splat(0.0)
+        linear = angular = zero, zero, zero
+        for m in range(last, 0, -1):
+            r, omega = load3(bodies, k + m * KIN + 8 * POSITION_TERM), load3(bodies, k + m * KIN + 8 * OMEGA_TERM)
+            if m > 1:
+                linear = plus(times(linear, h), times(r, m * (m - 1.0)))
+            if m < last:
+                angular = plus(times(angular, h), times(omega, 1.0 * m))
+        store3(change, s + 8 * VELOCITY, times(minus(load3(ahead, s + 8 * VELOCITY), linear), weight))
+        store3(change, s + 8 * OMEGA, times(minus(load3(ahead, s + 8 * OMEGA), angular), weight))
+    for o in range(0, count, 8):
+        rate = splat(0.0)
+        for m in range(last - 1, 0, -1):
+            rate = rate * h + load(carried, m * count + o) * (1.0 * m)
+        store(change, blocks * STATE + o, (load(ahead, blocks * STATE + o) - rate) * weight)

@@ -48,12 +48,34 @@ class Stretch:
     @property
     def steps(self) -> list[Steps]:
         """The steps, with those that one method took one after the other together."""
-        grouped = [list(own) for _, own in groupby(self.parts, lambda part: part.method.name)]
-        ends = [own[0].start for own in grouped[1:]] + [self.end]
-        return [
-            Steps(own[0].method, np.concatenate([part.trail for part in own]), end, own[0].angles)
-            for own, end in zip(grouped, ends, strict=True)
-        ]
+        return steps_of([self])
+
+    def goes_on(self, after: Stretch) -> bool:
+        """Whether the same motion goes on behind its end, where nothing jumps, loads neither."""
+        same = self.plant is after.plant and self.segment == after.segment and not self.plant.may_jump
+        return same and np.array_equal(self.end, after.start)
+
+
+def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
+    """Return the steps of stretches each of which goes on in the next; those of one method together."""
+    parts = [part for stretch in stretches for part in stretch.parts]
+    grouped = [list(own) for _, own in groupby(parts, lambda part: part.method.name)]
+    ends = [own[0].start for own in grouped[1:]] + [stretches[-1].end]
+    return [
+        Steps(own[0].method, np.concatenate([part.trail for part in own]), end, own[0].angles)
+        for own, end in zip(grouped, ends, strict=True)
+    ]
+
+
+def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
+    """Return the numbers of stretches, those that go on in each other together."""
+    found = [[0]]
+    for k in range(1, len(stretches)):
+        if stretches[k - 1].goes_on(stretches[k]):
+            found[-1].append(k)
+        else:
+            found.append([k])
+    return found
 
 
 class Trail:

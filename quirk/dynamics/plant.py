@@ -6,6 +6,7 @@ from functools import cached_property
 
 from .metric import Metric
 from .model import Model
+from .sparse.host.series import may_jump
 from .sparse.host.sharing import Sharing
 from .sparse.host.solver import Solver
 from .sparse.plan.tables import Tables, flatten
@@ -39,6 +40,11 @@ class Plant:
     def sharing(self) -> Sharing:
         """How redundant rows share what they carry."""
         return Sharing(self.model, self.tables)
+
+    @cached_property
+    def may_jump(self) -> bool:
+        """Whether accelerations may jump while nothing becomes active or ceases to be."""
+        return may_jump(self.model)
 
     def solver(self) -> Solver:
         """Return a new compiled solver: it has arrays of its own, and serves one run at a time."""

@@ -30,7 +30,16 @@ class BodyNow:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self.position, self.rotation = place.position, place.rotation
+
+    @cached_property
+    def position(self) -> Any:
+        """Where the centre of mass is in N, m."""
+        return self._place.position
+
+    @cached_property
+    def rotation(self) -> Any:
+        """Axes of the body as columns, in N."""
+        return self._place.rotation
 
     @cached_property
     def velocity(self) -> Any:

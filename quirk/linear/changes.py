@@ -21,6 +21,7 @@ from quirk.forces.law import Layout, continued_turns, run
 from quirk.forces.place import PLACEMENT, Place
 from quirk.jets import Jet
 from quirk.lanes import WIDTH
+from quirk.rotation import skew
 
 from .point import Point, Variation
 
@@ -45,13 +46,16 @@ class Changes:
         turn, omega, angular = (
             np.einsum("nij,njd->nid", kin.rotation, part) for part in (given[:, TURN], given[:, OMEGA], rate[:, OMEGA])
         )
-        self.rotation = np.stack([np.cross(turn, kin.rotation[:, :, c, None], axis=1) for c in range(3)], axis=2)
-        self.spin = np.cross(turn, motion.spin[:, 0, :, None], axis=1) + omega
-        self.spin_rate = np.cross(turn, motion.spin[:, 1, :, None], axis=1) + angular
+        turning = skew(np.moveaxis(turn, 1, 2))
+        self.rotation = np.einsum("ndij,njk->nikd", turning, kin.rotation)
+        self.spin, self.spin_rate = (
+            np.einsum("ndij,nj->nid", turning, motion.spin[:, k]) + own for k, own in enumerate((omega, angular))
+        )
         # q' = (0, turn) q / 2
         q0, q = kin.orientation[:, :1, None], kin.orientation[:, 1:, None]
         scalar = -np.sum(turn * q, axis=1, keepdims=True)
-        self.orientation = 0.5 * np.concatenate([scalar, q0 * turn + np.cross(turn, q, axis=1)], axis=1)
+        vector = q0 * turn + np.einsum("ndij,nj->nid", turning, q[..., 0])
+        self.orientation = 0.5 * np.concatenate([scalar, vector], axis=1)
 
     def coordinate(self, element: ForceElement, rows: Sequence[int], number: int = 0) -> tuple[float, np.ndarray]:
         """Return a coordinate of an element and the changes (3, D) of it, its rate and its second derivative.

@@ -23,6 +23,7 @@ from quirk.dynamics.turns import angles_at, angles_by_name
 from quirk.errors import InputError
 from quirk.forces import Friction
 from quirk.forces.law import COORDINATE
+from quirk.rotation import skew
 from quirk.state import STATE_SIZE, Kinematics, State
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Point:
         given = directions.bodies
         bodies = np.zeros_like(given)
         bodies[:, SHIFT] = given[:, VELOCITY]
-        bodies[:, TURN] = given[:, OMEGA] - np.cross(self.kin.angular_velocity[:-1, :, None], given[:, TURN], axis=1)
+        bodies[:, TURN] = given[:, OMEGA] - skew(self.kin.angular_velocity[:-1]) @ given[:, TURN]
         bodies[:, VELOCITY] = np.moveaxis(tangent.linear, 0, -1)
         bodies[:, OMEGA] = np.moveaxis(tangent.angular, 0, -1)
         return Variation(directions, tangent, bodies, tangent.internal.T[: self.internal])

@@ -16,7 +16,7 @@ from quirk.errors import InputError, SensitivityWarning
 from quirk.frictions import head
 from quirk.phases import Phases
 from quirk.result import Result
-from quirk.trail import Stretch
+from quirk.trail import Stretch, going_on, steps_of
 
 from .abrupt import warn_of_jumps
 from .change import Change, as_changes, as_motions, directions_of, motions_of, start_of
@@ -52,20 +52,22 @@ def sensitivities_of(
     head(courses[stretches[0].plant].solver, stretches[0].resting.rubbing)
     now = _start(stretches[0], changes)
     names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
-    for k, (stretch, rows) in enumerate(zip(stretches, kept, strict=True)):
-        into = found[stretch.segment] if rows else np.zeros((0, *found[-1].shape[1:]))
-        now = _along(result, stretch, rows, courses[stretch.plant], now, changes, names, into, first=k == 0)
-        if k + 1 < len(stretches):
-            both = courses[stretch.plant], courses[stretches[k + 1].plant]
-            jumps.append(Jump(result.system, stretch, stretches[k + 1], changes, both))
-            now = jumps[-1].across(now)
+    for numbers in going_on(stretches):
+        some, rows = [stretches[k] for k in numbers], [kept[k] for k in numbers]
+        into, course = found[some[0].segment], courses[some[0].plant]
+        ends = _along(result, some, rows, course, now, changes, names, into, first=numbers[0] == 0)
+        for k, end in zip(numbers, ends, strict=True):
+            if k + 1 < len(stretches):
+                both = course, courses[stretches[k + 1].plant]
+                jumps.append(Jump(result.system, stretches[k], stretches[k + 1], changes, both))
+                now = jumps[-1].across(end)
     return Sensitivities(result, parameters, found, times_of(jumps))
 
 
 def _along(
     result: Result,
-    stretch: Stretch,
-    rows: list[int],
+    stretches: Sequence[Stretch],
+    rows: Sequence[list[int]],
     course: Varied,
     now: np.ndarray,
     changes: Sequence[Change],
@@ -73,15 +75,17 @@ def _along(
     into: np.ndarray,
     first: bool,
 ) -> np.ndarray:
-    """Fill rows of a segment with the changes along a stretch; returns those (D, 13 n + k) at its end."""
-    model, steps = stretch.plant.model, stretch.steps
+    """Fill rows of a segment with the changes along stretches, each with rows of its own, that go on in each other.
+
+    Returns the changes (stretches, D, 13 n + k) at the end of each.
+    """
+    stretch, steps = stretches[0], steps_of(stretches)
+    model, held = stretch.plant.model, [row for own in rows for row in own]
     if not steps:
-        into[rows] = now
-        return now
+        into[held] = now
+        return np.array([now] * len(stretches))
     directions, motions = directions_of(model, changes), motions_of(model, changes)
-    segment = result.segments[stretch.segment] if rows else None
-    times = np.concatenate([[stretch.t], segment.time[rows] if segment is not None else []])
-    states = np.concatenate([stretch.start[None], *([] if segment is None else [segment.flat[rows]])])
+    times, states, ends = _asked(result, stretches, rows)
     at = np.zeros((len(now), len(times), states.shape[1]))
     sizes, done = np.array([change.size for change in changes]), 0
     for own in steps:
@@ -95,9 +99,32 @@ def _along(
             _warn_of_fast_changes(course.coarse)
         warn_of_splits(own, course, directions, motions, names)
         done = end
-    warn_of_jumps(OWNER, AT_JUMPS, steps, model, course.solver.slots)
-    into[rows] = np.moveaxis(at[:, 1:], 0, 1)
-    return now
+    for own in stretches:
+        if own.parts:
+            warn_of_jumps(OWNER, AT_JUMPS, own.steps, model, course.solver.slots)
+    found = np.moveaxis(at, 0, 1)
+    into[held] = np.delete(found, [0, *ends], axis=0)
+    return np.concatenate([found[ends], now[None]])
+
+
+def _asked(
+    result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
+) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Times (nt,) and states (nt, 13 n + k): where the first stretch starts, of its rows, where it ends, and so on.
+
+    The end of the last is left out. Which of them are ends comes third.
+    """
+    times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
+    for stretch, own in zip(stretches, rows, strict=True):
+        if own:
+            segment = result.segments[stretch.segment]
+            times.append(segment.time[own])
+            states.append(segment.flat[own])
+        if stretch is not stretches[-1]:
+            ends.append(sum(map(len, times)))
+            times.append(np.array([stretch.reached]))
+            states.append(stretch.end[None])
+    return np.concatenate(times), np.concatenate(states), ends
 
 
 def _warn_of_fast_changes(t: float) -> None:

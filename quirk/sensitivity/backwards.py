@@ -123,7 +123,8 @@ class Backwards:
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
-        if not before.hit and before.plant is after.plant and np.array_equal(before.end, after.start):
+        unchanged = before.plant is after.plant and np.array_equal(before.end, after.start)
+        if before.goes_on(after) or (unchanged and not before.hit):
             return behind, none
         both = self.ahead(before.plant), self.ahead(after.plant)
         point = Jump(self._system, before, after, [], both).point()

@@ -80,6 +80,8 @@ class Jump:
         asked = [guard for guard in before.hit if not self._continuous(guard)]
         if asked:
             self.later = self._when(point, bodies, internal, asked)
+        if before.goes_on(after):
+            return now
         same = np.array_equal(before.end, after.start)
         if same and before.plant is after.plant:
             if not asked:

@@ -94,6 +94,19 @@ def chosen_by_user(model: Model) -> bool:
     return any(element.of_user for element, _ in model.forces) or any(p.relation.of_user for p in model.relations)
 
 
+def may_jump(model: Model) -> bool:
+    """Whether accelerations may jump while the same parts are active: built-in laws that do not choose cannot.
+
+    What follows functions of time may, and what a user wrote; and friction, with its slip.
+    """
+    if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
+        return True
+    return any(
+        isinstance(element, Friction) or element.motions or law_form(element, element.layout(), False).chooses
+        for element, _ in model.forces
+    )
+
+
 def _require_motion(owner: str, motion: Motion, orders: int) -> None:
     if motion.known < orders:
         raise NoSeriesError(f"{owner}: {motion!r} has {motion.known:g} derivatives, and {orders} are needed")

@@ -79,6 +79,11 @@ class Form:
         """Which components of the motion of bodies it depends on."""
         return {which for kind, which, _ in self.inputs.values() if kind in (BODY, BODY_RATE)}
 
+    @property
+    def chooses(self) -> bool:
+        """Whether the function chooses between cases, rounds, or turns an angle over."""
+        return any(code in (CHOOSE, NEAREST, ANGLE) for code, *_ in self.tape.lines)
+
 
 class _Recording:
     """A tape while it is written."""

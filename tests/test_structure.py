@@ -13,7 +13,7 @@ import quirk
 
 FLOORS = [
     {"compiled", "machine_code", "native", "files", "record", "traced", "scalar"},
-    {"lanes", "pointers", "interruption", "jets", "duals", "tape"},
+    {"lanes", "pointers", "interruption", "jets", "duals", "tape", "replay"},
     {"integrators"},
     {
         "errors",

@@ -26,12 +26,12 @@ from ..tangent.elements import (
     add_lanes,
     hand_over_frames,
     hand_over_inputs,
+    hand_over_multipliers,
     hand_over_time,
     run_dual,
 )
 from ..tangent.tables import (
     ELEMENT,
-    GRADIENT,
     INPUT,
     INPUTS,
     LEVELS,
@@ -133,6 +133,7 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
         o = ELEMENT * r
         hand_over_frames(relations, o, y, mechanism.work.kin, tangents.accelerations)
         hand_over_time(tangents.time, relations, o, t, OF_RELATIONS, False)
+        hand_over_multipliers(tangents, o)
         begin, end, rows = relations.entries[o + SIDE], relations.entries[o + SIDE_END], relations.entries[o + ROWS]
         for g in range(end - begin):
             slot = relations.sides[begin + g]
@@ -180,15 +181,13 @@ def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None
         for level in range(LEVELS):
             change = load(relations.outputs, deltas + 8 * (LEVELS * n + level))
             found = found + at(sums.levels, LEVELS * lane + level) * change
-        if loaded:
-            multiplier = at(tangents.multipliers, lane)
-            gradient = deltas + 8 * (relations.entries[o + GRADIENT] + LANES * n * (end - begin))
-            for side in range(begin, end):
-                body = ON_BODY * relations.sides[side]
-                for c in range(6):
-                    weight = multiplier * at(sums.loads, body + c)
-                    found = found + weight * load(relations.outputs, gradient + 8 * c)
-                gradient += 8 * LANES
+    if loaded:
+        loads = deltas + 8 * LEVELS * relations.entries[o + ROWS]
+        for side in range(begin, end):
+            body = ON_BODY * relations.sides[side]
+            for c in range(6):
+                found = found + at(sums.loads, body + c) * load(relations.outputs, loads + 8 * c)
+            loads += 8 * LANES
     store(sums.total, 0, found)
 
 

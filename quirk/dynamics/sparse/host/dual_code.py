@@ -1,4 +1,4 @@
-"""Laws and relations run on dual numbers, in machine code, or in Python where that cannot be written."""
+"""Laws run on dual numbers, in machine code, or in Python where that cannot be written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from quirk.compiled import plain_python
-from quirk.constraints.relation import Function, Layout, Relation
 from quirk.duals import Dual, DualArray
 from quirk.fingerprint import fingerprint
 from quirk.forces import ForceElement
@@ -20,7 +19,6 @@ from quirk.lanes import WIDTH, load
 from quirk.native import MOST_COMPILED, Native, native
 from quirk.pointers import pointer_to_python
 
-from ...model import PlacedRelation
 from ..plan.forms import Alike
 
 # Fills outputs from a time and inputs, all of dual numbers.
@@ -63,44 +61,6 @@ def _shared_law(structure: Any, prints: Any, layout: laws.Layout, one: Alike) ->
         laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
 
     return _written(fill, layout.inputs, layout.outputs, keep=not element.of_user)
-
-
-def relation_pointer(
-    placed: PlacedRelation,
-    layout: Layout,
-    inputs: np.ndarray,
-    outputs: np.ndarray,
-    watch: Watch,
-    refuse: Callable[[Any], bool],
-) -> Any:
-    """Return a C function that fills `outputs` of a relation, with eight derivatives, from `inputs`."""
-    relation = placed.relation
-    refused = relation.source is not None and refuse(relation.source)
-    if relation.compilable and not refused and not plain_python():
-        prints = None if relation.source is None else fingerprint(relation.source)
-        try:
-            if relation.of_user and prints is None:
-                return _relation_code(relation, layout, keep=False)
-            return _shared_relation(relation.function, prints, relation.of_velocities, layout, not relation.of_user)
-        except BranchingError:
-            pass  # its way depends on numbers
-
-    def fill(t: Any, given: Any, found: Any) -> None:
-        placed.fill_dual(layout, t, given, found)
-
-    return _in_python(fill, inputs, outputs, layout.inputs, layout.outputs, watch, placed.owner)
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared_relation(function: Function, prints: Any, of_velocities: bool, layout: Layout, keep: bool) -> Native:
-    return _relation_code(Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities), layout, keep)
-
-
-def _relation_code(relation: Relation, layout: Layout, keep: bool) -> Native:
-    def fill(t: Any, given: Any, found: Any) -> None:
-        relation.fill_dual(layout, t, given, found)
-
-    return _written(fill, layout.inputs, layout.outputs, keep)
 
 
 def _known(prints: Sequence[Any]) -> bool:

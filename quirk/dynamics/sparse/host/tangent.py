@@ -39,14 +39,16 @@ from ..tangent.tables import (
     MASS,
     MASSES,
     MOVING,
+    OUTPUT,
     SEED,
     Bearings,
     Elements,
     Tangents,
 )
 from .changed_rows import ChangedRows
-from .dual_code import law_pointer, relation_pointer
+from .dual_code import law_pointer
 from .motion_functions import place_functions
+from .relation_code import inputs_of, outputs_of, relation_pointer
 from .solver import Solver
 
 # Behind the inputs of an element and their derivatives: those of the time.
@@ -135,14 +137,14 @@ class Differential:
         wrenches = slots.from_lanes(given.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
         linear = wrenches[..., :3] / model.mass[:, None]
         angular = np.einsum("nij,dnj->dni", self._inverse_root, wrenches[..., 3:])
-        x = self._shared(y, given.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
+        x = self._shared(y, t, given.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
         levels = given.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
         rates = np.zeros((model.carried.size, WIDTH))
         rates[: self._internal] = given.rates.reshape(-1, WIDTH)
         friction = given.bearings.magnitudes.reshape(-1, WIDTH).T.copy()
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
-    def _shared(self, y: np.ndarray, changes: np.ndarray) -> np.ndarray:
+    def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
         """The changes (8, m) of multipliers of least norm, from those of the rows that are kept."""
         solver = self.solver
         if not solver.redundant:
@@ -150,7 +152,7 @@ class Differential:
         if self._changed is None:
             self._changed = ChangedRows(solver, self.relations, self._rows)
         multipliers = self.tangents.multipliers[solver.tables.row_lane]
-        pairs = zip(changes, self._changed.at(y), strict=True)
+        pairs = zip(changes, self._changed.at(y, t), strict=True)
         return np.array([solver.shared([multipliers, x], [solver.work.G, G])[1] for x, G in pairs])
 
     def _seed(self, elements: Elements, changes: Any, eight: Any) -> None:
@@ -191,7 +193,7 @@ class Differential:
         for e, (element, rows) in enumerate(model.forces):
             layout = element.layout()
             variables = model.carried.internal.get(element.name, slice(0, 0))
-            first, out = table.take(layout.inputs, layout.outputs)
+            first, out = table.take(DualArray.size(layout.inputs) + TIME, DualArray.size(layout.outputs))
             entries.append((
                 0, first, out, layout.inputs, layout.outputs, layout.first_frame, layout.first_motion,
                 layout.first_internal, len(motions), len(motions) + layout.motions, len(sides),
@@ -203,8 +205,9 @@ class Differential:
             names += [f"{element}, {name}" for name in element.motions]
         made = self._elements(table, entries, sides, motions, names, OF_LAWS)
         for e, (element, _) in enumerate(model.forces):
-            parts = _parts(made, e)
-            pointer = law_pointer(element, element.layout(), *parts, applied.watched, self.solver.refuse)
+            layout = element.layout()
+            parts = _parts(made, e, DualArray.size(layout.inputs) + TIME, DualArray.size(layout.outputs))
+            pointer = law_pointer(element, layout, *parts, applied.watched, self.solver.refuse)
             made.entries[ELEMENT * e + ADDRESS] = self._keep(pointer)
         return made
 
@@ -215,12 +218,12 @@ class Differential:
         motions: list[Motion] = []
         layouts = [layout_of(placed.relation, len(placed.bodies), OF_RELATIONS) for placed in self.relations]
         for placed, layout in zip(self.relations, layouts, strict=True):
-            first, out = table.take(layout.inputs, layout.outputs)
+            first, out = table.take(inputs_of(layout), outputs_of(layout))
             fixed.append((first, placed, layout))
             entries.append((
                 0, first, out, layout.inputs, layout.outputs, layout.first_frame, layout.numbers, 0, len(motions),
                 len(motions) + layout.motions, len(sides), len(sides) + layout.frames, layout.rows,
-                placed.rows.start, layout.first_gradient, 0,
+                placed.rows.start, 0, 0,
             ))  # fmt: skip
             sides += [int(slots.slot[body]) for body in placed.bodies]
             motions += list(placed.relation.motions)
@@ -232,7 +235,8 @@ class Differential:
                 o = first + layout.first_frame + f * layout.frame_size
                 made.inputs[o : o + frame.size] = frame
         for r, (placed, layout) in enumerate(zip(self.relations, layouts, strict=True)):
-            pointer = relation_pointer(placed, layout, *_parts(made, r), applied.watched, self.solver.refuse)
+            parts = _parts(made, r, inputs_of(layout), outputs_of(layout))
+            pointer = relation_pointer(placed, layout, *parts, applied.watched, self.solver.refuse)
             made.entries[ELEMENT * r + ADDRESS] = self._keep(pointer)
         return made
 
@@ -316,15 +320,14 @@ class _Table:
         self.inputs = self.outputs = 0
 
     def take(self, inputs: int, outputs: int) -> tuple[int, int]:
-        """Return where the inputs and outputs of an element begin, all of dual numbers."""
+        """Return where the inputs and outputs of an element begin, of which there are so many numbers."""
         first = self.inputs, self.outputs
-        self.inputs += DualArray.size(inputs) + TIME
-        self.outputs += DualArray.size(outputs)
+        self.inputs += inputs
+        self.outputs += outputs
         return first
 
 
-def _parts(elements: Elements, e: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and outputs of an element."""
-    _, first, out, inputs, outputs = elements.entries[ELEMENT * e : ELEMENT * e + 5]
-    given = elements.inputs[first : first + DualArray.size(inputs) + TIME]
-    return given, elements.outputs[out : out + DualArray.size(outputs)]
+def _parts(elements: Elements, e: int, inputs: int, outputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and outputs of an element, of which there are so many numbers."""
+    first, out = elements.entries[ELEMENT * e + INPUT], elements.entries[ELEMENT * e + OUTPUT]
+    return elements.inputs[first : first + inputs], elements.outputs[out : out + outputs]

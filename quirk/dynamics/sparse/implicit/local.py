@@ -24,6 +24,7 @@ from ..tangent.elements import (
     OF_RELATIONS,
     hand_over_frames,
     hand_over_inputs,
+    hand_over_multipliers,
     hand_over_time,
     hold_motions,
     run_dual,
@@ -31,7 +32,6 @@ from ..tangent.elements import (
 from ..tangent.tables import (
     ELEMENT,
     FRAMES,
-    GRADIENT,
     INPUT,
     INPUTS,
     LEVELS,
@@ -102,7 +102,7 @@ def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndar
                 for f in range(end - begin):
                     pair = blocks.law_pair[blocks.law_first[e] + f * (end - begin) + g]
                     if pair >= 0:
-                        add_loads(implicit, constants, kin, pair, level, elements.outputs, deltas + 8 * LANES * f, 1.0)
+                        add_loads(implicit, constants, kin, pair, level, elements.outputs, deltas + 8 * LANES * f)
                 rates = implicit.rate_by_pose if level == POSES else implicit.rate_by_velocity
                 keep_rates(elements, o, rates, BLOCK * (begin + g))
         if elements.entries[o + VARIABLE_COUNT] > 0:
@@ -124,7 +124,7 @@ def variables(implicit: Implicit, constants: np.ndarray, kin: np.ndarray, t: flo
         if implicit.blocks.body_node[slot] >= 0:
             for row in range(6):
                 store(implicit.by_variable, BLOCK * f + 8 * row, splat(0.0))
-            add_scaled(implicit.by_variable, BLOCK * f, constants, kin, slot, elements.outputs, place, 1.0)
+            add_scaled(implicit.by_variable, BLOCK * f, constants, kin, slot, elements.outputs, place)
         place += 8 * LANES
 
 
@@ -150,9 +150,10 @@ def relations(mechanism: Mechanism, implicit: Implicit, y: np.ndarray, t: float)
         o = ELEMENT * r
         hand_over_frames(elements, o, y, work.kin, tangents.accelerations)
         hand_over_time(tangents.time, elements, o, t, OF_RELATIONS, False)
+        hand_over_multipliers(tangents, o)
         begin, end, rows = elements.entries[o + SIDE], elements.entries[o + SIDE_END], elements.entries[o + ROWS]
         out = elements.entries[o + OUTPUT]
-        deltas, gradient = out + elements.entries[o + OUTPUTS], elements.entries[o + GRADIENT]
+        deltas, gradient = out + elements.entries[o + OUTPUTS], out + LEVELS * rows
         for row in range(rows):
             lane = lanes[elements.entries[o + ROW] + row]
             put(implicit.kept, 8 * r + row, 1.0 if at(work.floor, lane) < np.inf else 0.0)
@@ -167,11 +168,9 @@ def relations(mechanism: Mechanism, implicit: Implicit, y: np.ndarray, t: float)
                     pair = blocks.relation_pair[blocks.relation_first[r] + f * (end - begin) + g]
                     if pair < 0:
                         continue
-                    for row in range(rows):
-                        x = at(tangents.multipliers, lanes[elements.entries[o + ROW] + row])
-                        place = deltas + 8 * (gradient + LANES * (row * (end - begin) + f))
-                        add_loads(implicit, mechanism.constants, work.kin, pair, level, elements.outputs, place, x)
-        keep_rows(implicit, mechanism.constants, work.kin, r, begin, end, rows, elements.outputs, out + gradient)
+                    place = deltas + 8 * (LEVELS * rows + LANES * f)
+                    add_loads(implicit, mechanism.constants, work.kin, pair, level, elements.outputs, place)
+        keep_rows(implicit, mechanism.constants, work.kin, r, begin, end, rows, elements.outputs, gradient)
 
 
 @kernel
@@ -249,11 +248,10 @@ def add_loads(
     level: int,
     outputs: np.ndarray,
     place: int,
-    factor: float,
 ) -> None:
-    """Add changes of a load in N, times a factor, to the derivatives of a pair, scaled as accelerations are."""
+    """Add changes of a load in N to the derivatives of a pair, scaled as accelerations are."""
     array = implicit.by_pose if level == POSES else implicit.by_velocity
-    add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place, factor)
+    add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
 
 
 @kernel
@@ -265,11 +263,9 @@ def add_scaled(
     slot: int,
     outputs: np.ndarray,
     place: int,
-    factor: float,
 ) -> None:
     """Add changes of a load on the body in a slot to six rows of an array."""
-    force = load(outputs, place) * factor, load(outputs, place + 8) * factor, load(outputs, place + 16) * factor
-    moment = load(outputs, place + 24) * factor, load(outputs, place + 32) * factor, load(outputs, place + 40) * factor
+    force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
     add3(array, o, scaled_force(constants, c, force))
     add3(array, o + 24, scaled_moment(constants, c, kin, k, moment))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.compiled import entry, kernel
 from quirk.constraints.relation import LANES
 from quirk.forces.place import PLACEMENT
 from quirk.lanes import at, load, put, splat, store
@@ -23,7 +23,6 @@ from .tables import (
     ADDRESS,
     ELEMENT,
     FRAMES,
-    GRADIENT,
     INPUT,
     INPUTS,
     LEVELS,
@@ -97,6 +96,7 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
         hand_over_frames(relations, o, y, kin, tangents.accelerations)
         move_frames(relations, o, tangents.moving)
         hand_over_time(tangents.time, relations, o, t, OF_RELATIONS, timed)
+        hand_over_multipliers(tangents, o)
         rows, row, out = relations.entries[o + ROWS], relations.entries[o + ROW], relations.entries[o + OUTPUT]
         run_dual(relations, o, t, LEVELS * rows)
         deltas = out + relations.entries[o + OUTPUTS]
@@ -105,13 +105,11 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
             for level in range(LEVELS):
                 change = load(relations.outputs, deltas + 8 * (LEVELS * n + level))
                 store(tangents.levels, 8 * (LEVELS * lanes[row + n] + level), change)
-            multiplier = at(tangents.multipliers, lanes[row + n])
-            gradient = deltas + 8 * (relations.entries[o + GRADIENT] + LANES * n * (end - begin))
-            for side in range(begin, end):
-                for c in range(6):
-                    change = load(relations.outputs, gradient + 8 * c) * multiplier
-                    add_lanes(tangents.loads, LOAD * relations.sides[side] + 8 * c, change)
-                gradient += 8 * LANES
+        loads = deltas + 8 * LEVELS * rows
+        for side in range(begin, end):
+            for c in range(6):
+                add_lanes(tangents.loads, LOAD * relations.sides[side] + 8 * c, load(relations.outputs, loads + 8 * c))
+            loads += 8 * LANES
 
 
 @kernel
@@ -176,6 +174,16 @@ def hand_over_time(time: np.ndarray, elements: Elements, o: int, t: float, order
 
 
 @kernel
+def hand_over_multipliers(tangents: Tangents, o: int) -> None:
+    """Write the multipliers of a relation, behind its inputs and the changes of these and of time."""
+    relations = tangents.relations
+    place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8
+    for n in range(relations.entries[o + ROWS]):
+        multiplier = at(tangents.multipliers, tangents.lanes[relations.entries[o + ROW] + n])
+        put(relations.inputs, place + n, multiplier)
+
+
+@kernel
 def hold_motions(elements: Elements, order: int) -> None:
     """Set the changes of all motions, and of so many derivatives of each, to zero."""
     for e in range(elements.entries.shape[0] // ELEMENT):
@@ -194,6 +202,13 @@ def run_dual(elements: Elements, o: int, t: float, leading: int) -> None:
     for c in range(leading):
         store(elements.outputs, deltas + 8 * c, splat(math.nan))
     call(elements.entries[o + ADDRESS], t, elements.inputs, first, elements.outputs, out)
+
+
+@entry(notice="compiling what tangents of redundant constraints need, usually for a second or two")
+def run_relations(relations: Elements, t: float) -> None:
+    """Fill the outputs of all relations from the inputs that they have."""
+    for o in range(0, relations.entries.shape[0], ELEMENT):
+        run_dual(relations, o, t, LEVELS * relations.entries[o + ROWS])
 
 
 @traced

@@ -23,7 +23,7 @@ from ..kernels.bodies import KIN, STATE
 from ..kernels.coupled import ARM, NUMBERS
 from ..kernels.friction import ENDS, along_unit, eliminate, linearise, load_of, normal, present_load
 from ..kernels.mechanism import Mechanism
-from .tables import ELEMENT, GRADIENT, MOVING, OUTPUT, OUTPUTS, POSITION, ROTATION, ROW, ROWS, Tangents
+from .tables import ELEMENT, LEVELS, MOVING, OUTPUT, OUTPUTS, POSITION, ROTATION, ROWS, Tangents
 
 # Kept of each friction of a joint, eight lanes each: changes of its axis, and of its load while multipliers stay.
 OF_AXIS, OF_FORCE, OF_TORQUE = 0, 24, 48
@@ -92,14 +92,11 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
     for n in range(bearings.first[k], bearings.first[k + 1]):
         o = ELEMENT * bearings.relations[n]
         deltas = relations.entries[o + OUTPUT] + relations.entries[o + OUTPUTS]
-        rows, row = relations.entries[o + ROWS], relations.entries[o + ROW]
-        for r in range(rows):
-            multiplier = sign * at(tangents.multipliers, tangents.lanes[row + r])
-            gradient = deltas + 8 * (relations.entries[o + GRADIENT] + LANES * (ENDS * r + side))
-            for c in range(6):
-                place = BEARING * k + OF_FORCE + 8 * c
-                change = load(relations.outputs, gradient + 8 * c) * multiplier
-                store(bearings.changes, place, load(bearings.changes, place) + change)
+        loads = deltas + 8 * (LEVELS * relations.entries[o + ROWS] + LANES * side)
+        for c in range(6):
+            place = BEARING * k + OF_FORCE + 8 * c
+            change = load(relations.outputs, loads + 8 * c) * sign
+            store(bearings.changes, place, load(bearings.changes, place) + change)
 
 
 @kernel

@@ -24,13 +24,13 @@ MASSES = 8 * 10
 # Entries of each law or relation: address of its function in machine code, where its inputs and outputs start, how many
 # of either there are, first input of its frames, of its motions and of its internal variables from there, its motions
 # among those of all, its sides likewise. Of a law where its inputs start in `Forces.inputs`, first output of the rates
-# of its internal variables, the first of these among all, and their number. Of a relation its number of rows, the first
-# of these in `lanes`, and the first output of its gradients.
+# of its internal variables, the first of these among all, and their number. Of a relation its number of rows, and the
+# first of these in `lanes`.
 (
     ADDRESS, INPUT, OUTPUT, INPUTS, OUTPUTS, FRAMES, PROFILES, VARIABLES, MOTION, MOTION_END, SIDE, SIDE_END,
     SOURCE, RATES, VARIABLE, VARIABLE_COUNT,
 ) = range(16)  # fmt: skip
-ROWS, ROW, GRADIENT = SOURCE, RATES, VARIABLE
+ROWS, ROW = SOURCE, RATES
 ELEMENT = 16
 
 # Levels of rows: Phi and its first two derivatives, of which the second is taken at constant accelerations.
@@ -42,7 +42,8 @@ class Elements(NamedTuple):
     """Laws or relations: what their functions of dual numbers read and write.
 
     entries (ELEMENT per element): as above · sides: the slot of the body of each frame · inputs: of each element its
-    inputs, then eight derivatives of each, then those of the time · outputs: likewise · motions: of all elements ·
+    inputs, then eight derivatives of each, then those of the time, and of a relation its multipliers · outputs: of laws
+    likewise, of relations as `host.relation_code` says · motions: of all elements ·
     taylor: scratch for one motion
     """
 

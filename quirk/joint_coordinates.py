@@ -40,27 +40,28 @@ def assemble_coordinates(
 
 
 def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str, float]]) -> State:
-    """Bring the poses to where coordinates are as wanted."""
-    if wanted:
-        # Large changes in parts, so that loops follow.
-        begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
-        ways = [
-            value - x if name.startswith("translation") else np.remainder(value - x + np.pi, 2 * np.pi) - np.pi
-            for (_, name, value), x in zip(wanted, begin, strict=True)
-        ]
-        sizes = [
-            abs(way) / (system.model.length if name.startswith("translation") else 1.0)
-            for (_, name, _), way in zip(wanted, ways, strict=True)
-        ]
-        parts = max(1, int(np.ceil(max(sizes) / LONGEST_STEP)))
-        for part in range(1, parts + 1):
-            values = [x + way * part / parts for x, way in zip(begin, ways, strict=True)]
-            holds = [_hold(joint, name, value, 0.0, t) for (joint, name, _), value in zip(wanted, values, strict=True)]
-            try:
-                state = assemble(system.with_constraints(holds), state, t)
-            except AssemblyError as error:
-                asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in wanted)
-                raise AssemblyError(f"System.assemble: {asked} cannot be met: {error}") from error
+    """Bring the poses to where coordinates are as wanted, and to where constraints hold."""
+    if not wanted:
+        return assemble(system, state, t)
+    # Large changes in parts, so that loops follow.
+    begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
+    ways = [
+        value - x if name.startswith("translation") else np.remainder(value - x + np.pi, 2 * np.pi) - np.pi
+        for (_, name, value), x in zip(wanted, begin, strict=True)
+    ]
+    sizes = [
+        abs(way) / (system.model.length if name.startswith("translation") else 1.0)
+        for (_, name, _), way in zip(wanted, ways, strict=True)
+    ]
+    parts = max(1, int(np.ceil(max(sizes) / LONGEST_STEP)))
+    for part in range(1, parts + 1):
+        values = [x + way * part / parts for x, way in zip(begin, ways, strict=True)]
+        holds = [_hold(joint, name, value, 0.0, t) for (joint, name, _), value in zip(wanted, values, strict=True)]
+        try:
+            state = assemble(system.with_constraints(holds), state, t)
+        except AssemblyError as error:
+            asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in wanted)
+            raise AssemblyError(f"System.assemble: {asked} cannot be met: {error}") from error
     return state
 
 

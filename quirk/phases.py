@@ -135,7 +135,7 @@ class Phases:
             warnings.warn(
                 f'simulate: {error}; so method="{method.instead.name}" is used instead of "{method.name}"',
                 SeriesWarning,
-                stacklevel=8,  # where `simulate` was called
+                stacklevel=9,  # where `simulate` was called
             )
             return method.instead
         return method

@@ -60,7 +60,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
     """Return the steps of stretches each of which goes on in the next; those of one method together."""
     parts = [part for stretch in stretches for part in stretch.parts]
     grouped = [list(own) for _, own in groupby(parts, lambda part: part.method.name)]
-    ends = [own[0].start for own in grouped[1:]] + [stretches[-1].end]
+    ends = [*(own[0].start for own in grouped[1:]), stretches[-1].end] if grouped else []
     return [
         Steps(own[0].method, np.concatenate([part.trail for part in own]), end, own[0].angles)
         for own, end in zip(grouped, ends, strict=True)

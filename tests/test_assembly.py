@@ -59,6 +59,19 @@ def test_no_pose_on_the_constraints_is_nearer(seed):
     assert distance(system, start, found) <= best.fun * (1 + 1e-6)
 
 
+def test_rates_alone_are_met_on_the_constraints():
+    rod = quirk.Body("rod", 1.0, [0.01, 0.1, 0.1], position=[0.52, 0, 0.01])
+    hinge = quirk.Revolute(
+        "hinge", quirk.GROUND, rod, frame_i=quirk.Frame([0, 0, 0]), frame_j=quirk.Frame([-0.5, 0, 0])
+    )
+    system = quirk.System([rod, hinge])
+    assert np.abs(system.constraint_rows(system.initial_state()).phi).max() > 1e-3
+    state = system.assemble(rates={"hinge": 3.0})
+    rows = system.constraint_rows(state)
+    np.testing.assert_allclose([*rows.phi, *rows.phi_dot], 0, atol=1e-12)
+    assert state.angular_velocity[0, 2] == pytest.approx(3.0, rel=1e-12)
+
+
 def test_velocities_change_as_little_as_kinetic_energy_tells():
     rng = np.random.default_rng(5)
     system = random_system(rng, bodies=3, loops=1)

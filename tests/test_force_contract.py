@@ -12,6 +12,10 @@ import quirk
 from quirk import forces, rotation
 from quirk.dynamics.applied import exerted
 from quirk.dynamics.towers import MotionTower
+from quirk.forces.value import Value
+from quirk.made import made_with
+from quirk.sensitivity.numbers import remade
+from quirk.sensitivity.parameters import parameters_of
 
 # Friction is in proportion to loads of constraints, which are not those of its law alone: see test_friction.py.
 KINDS = sorted(name for name in forces.__all__ if name not in {"ForceElement", "Friction"})
@@ -159,3 +163,31 @@ def test_whatever_the_units(kind, variant):
     np.testing.assert_allclose(other.angular, one.angular, atol=1e-12 * scale)
     energies = [loads_at(system, system.initial_state())[0].energy for system in (si, mm)]
     np.testing.assert_allclose(energies[1] / small.Nm, energies[0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "variant"), VARIANTS)
+def test_all_numbers_that_follow_from_an_argument_change_with_it(kind, variant):
+    """Derivatives by what an element is made with, against differences of its numbers."""
+    system = system_with(kind, variant)
+    element = system["f"]
+    for name, given in made_with(element).arguments.items():
+        if name not in element.parameters or np.shape(given) != np.shape(_number(element, name)):
+            continue
+        (parameter,) = parameters_of(system, system.initial_state(), [("f", name)])
+        value = np.asarray(given, dtype=float)
+        for k, change in enumerate(parameter.changes):
+            h = 1e-4 * (np.abs(value).max() or 1.0) * np.eye(value.size)[k].reshape(value.shape)
+            try:
+                one, other = (remade(element, {name: value + x}).placed(system.bodies).numbers for x in (h, -h))
+            except quirk.InputError:
+                continue  # there is no such element, as with a negative length
+            found = change.numbers["law", "f", 0][: element.numbers.size]
+            want = (one - other) / (2 * np.abs(h).max())
+            np.testing.assert_allclose(found, want, rtol=1e-7, atol=1e-9 * np.abs(want).max(), err_msg=name)
+
+
+def _number(element, parameter):
+    """A parameter of a law; a function or nothing has the shape of no number."""
+    value = getattr(element, parameter)
+    value = value.constant if isinstance(value, Value) else value
+    return [[[]]] if value is None else value

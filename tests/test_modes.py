@@ -268,6 +268,16 @@ def test_few_modes_of_a_steady_motion():
     assert np.abs(few.eigenvalues[: len(few) - len(found)]).max() < 1e-6  # the hub and rotors turn anywhere
 
 
+def test_few_modes_without_any_constraint():
+    bodies = [quirk.Body(f"b{k}", 1.0 + k, [0.1, 0.2, 0.3], position=[k, 0, 0]) for k in range(4)]
+    mounts = [
+        quirk.Bushing(f"m{k}", i, j, point=[k - 0.5, 0, 0], stiffness=[40, 50, 60, 3, 4, 5])
+        for k, (i, j) in enumerate(zip([quirk.GROUND, *bodies], bodies, strict=False))
+    ]
+    system = quirk.System([*bodies, *mounts])
+    np.testing.assert_allclose(system.modes(count=3).frequencies, system.modes().frequencies[:3], rtol=1e-9)
+
+
 def test_few_modes_ask_for_rest_or_a_steady_motion():
     tumbling = quirk.Body("tumbling", 1.0, [0.1, 0.2, 0.25], angular_velocity=[1, 1, 1])
     others = [quirk.Body(f"other {k}", 1.0, [0.1, 0.1, 0.1]) for k in range(3)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from differences import extrapolated
 from test_sensitivities import compare
 
 import quirk
@@ -82,6 +83,64 @@ def test_with_internal_variables(what, key):
     """By a gain, by what the integral starts from, and by the target."""
     angle = "hinge.angle", lambda result: result["hinge"].rotation[:, 2]
     compare(lambda x: controlled(x, what), key, loads=["hinge", "control"], others=[angle])
+
+
+@pytest.mark.parametrize("what", ["kp", "ki", "kd"])
+@pytest.mark.parametrize("kp", [8.0, 0.5])
+def test_of_a_controller_at_its_limits(what, kp):
+    """Its integral is wound back by the larger of kp and the root of ki kd, in closed form."""
+    gains = {"kp": kp, "ki": 5.0, "kd": 2.0}
+    arm = quirk.Body("arm", 1.0, [0.1, 0.1, 0.01], position=[0.4, 0, 0], velocity=[0, 0, -0.12],
+                     angular_velocity=[0, 0.3, 0])  # fmt: skip
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis=[0, 1, 0])
+    control = quirk.Controller("control", hinge, -0.5, integral=-0.2, limits=0.6, **gains)
+    system = quirk.System([arm, hinge, control])
+
+    def rate(gain):
+        given = {**gains, what: gains[what] + gain}
+        asked = -0.5 * given["kp"] - 0.2 * given["ki"] - 0.3 * given["kd"]
+        return -0.5 - (asked + 0.6) / max(given["kp"], np.sqrt(given["ki"] * given["kd"]))
+
+    found = system.linearise(inputs=[("control", what)], coordinates=["hinge.angle"])
+    want = extrapolated(lambda x: np.array([rate(x)]), 1e-2)[0]
+    assert found.B[found.states.index("control.integral"), 0] == pytest.approx(want, rel=1e-10)
+    assert abs(want) > 1e-3
+
+
+def pinned(moment):
+    body = quirk.Body("magnet", 0.1, [1e-5, 1e-5, 2e-5], position=[0.001, 0, 0.02], velocity=[0.02, 0, 0.05])
+    return quirk.System([body, quirk.FluxPinning("pin", quirk.GROUND, body, moment)])
+
+
+def test_of_the_moment_of_a_pinned_magnet():
+    """The image that stays in the superconductor is that of the same moment."""
+    options = {"rtol": 1e-12, "atol": 1e-15, "output": [0.1]}
+    result = quirk.simulate(pinned([0, 0, 1.5]), 0.1, sensitivities=[("pin", "moment")], **options)
+    found = result.sensitivity[("pin", "moment")]["magnet"].position[-1, :, 2]
+    want = extrapolated(lambda x: quirk.simulate(pinned([0, 0, 1.5 + x]), 0.1, **options)["magnet"].position[-1])
+    np.testing.assert_allclose(found, want, atol=1e-8 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize("stops", [quirk.after(1, "stop"), None])
+def test_of_a_run_that_an_event_ends(stops, gradient):
+    """Or of one at whose end something happens."""
+
+    def build(g):
+        ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1], velocity=[0, 0, 2.0])
+        turn = quirk.Event("turn", "ball.velocity.z", action="stop" if stops is None else stops)
+        return quirk.System([ball, turn], gravity=[0, 0, -g])
+
+    goal = quirk.Objective(["ball.position.z"], lambda z: (float(z[-1, 0]), np.eye(len(z))[:, -1:]))
+    with_goal = {"objective": goal, "output": [0.1, 0.2]} if gradient else {"output": 0.1}
+    result = quirk.simulate(build(10.0), 1.0, sensitivities=["gravity"], **with_goal)
+    assert result.time[-1] < 0.21
+    t = 0.2
+    if gradient:
+        assert result.gradient["gravity"][2] == pytest.approx(0.5 * t**2, rel=1e-9)
+    else:
+        found = result.sensitivity["gravity"]["ball"].position[:, 2, 2]
+        np.testing.assert_allclose(found, 0.5 * result.time**2, atol=1e-12)
 
 
 def crank(x=0.0, what=None):

@@ -1,5 +1,6 @@
 """Sensitivities of runs in which a load jumps with the state: complete with an event there, and told without."""
 
+import re
 import warnings
 
 import numpy as np
@@ -50,6 +51,24 @@ def test_force_that_jumps_at_a_place(method, length, mass):
 def test_without_an_event_a_warning_tells_when(method):
     with pytest.warns(quirk.SensitivityWarning, match=r"sensitivities: .* jump within a step at t = 0\.2649\d* s"):
         quirk.simulate(pushed(event=False), SPAN, method=method, sensitivities=[("body", "velocity")])
+
+
+@pytest.mark.parametrize("event", [False, True])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-11])
+def test_series_meet_the_jump_at_the_end_of_a_step(rtol, event):
+    """A damped spring that pushes alone: it takes hold with a jump, and lets go with a kink."""
+    ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1], position=[0, 0, 0.8], velocity=[0, 0, -1.0])
+    spring = quirk.Spring("spring", quirk.GROUND, ball, stiffness=2e3, damping=30.0, rest_length=0.5,
+                          one_sided="compression")  # fmt: skip
+    parts = [ball, spring] + ([quirk.Event("touch", "spring.length", level=0.5)] if event else [])
+    system = quirk.System(parts, gravity=[0, 0, -9.81])
+    options = {"method": "Taylor", "rtol": rtol, "atol": rtol / 100, "sensitivities": [("spring", "damping")]}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        quirk.simulate(system, 0.35, **options)
+    messages = [str(one.message) for one in told if "accelerations jump" in str(one.message)]
+    assert len(messages) == (0 if event else 1)
+    assert event or re.search(r"at t = 0\.16555[678]\d* s", messages[0])
 
 
 def test_gradient_warns_too():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from quirk import validate
 from quirk.constraints import Joint
 from quirk.errors import InputError
+from quirk.jets import where
 from quirk.motion import as_motion
 from quirk.stand_ins import clip
 
@@ -78,7 +78,7 @@ class Controller(OfJoint):
         For a joint with both.
     """
 
-    parameters = ("kp", "ki", "kd", "limits", "winding")
+    parameters = ("kp", "ki", "kd", "limits")
     motions = ("target",)
 
     def __init__(
@@ -100,14 +100,11 @@ class Controller(OfJoint):
         self.ki = validate.non_negative(owner, "ki", ki)
         self.kd = validate.non_negative(owner, "kd", kd)
         self.limits = checked_limits(owner, limits)
-        self.integral, self.winding = validate.number(owner, "integral", integral), None
+        self.integral = validate.number(owner, "integral", integral)
         if self.ki > 0:
             self.internal = ("integral",)
-            if self.limits is not None:
-                tracking = self.ki * max(self.kp / self.ki, math.sqrt(self.kd / self.ki))
-                if not tracking > 0:
-                    raise InputError(f"{owner}: an integral part alone cannot be held within limits: give kp or kd too")
-                self.winding = 1.0 / tracking
+            if self.limits is not None and not (self.kp > 0 or self.kd > 0):
+                raise InputError(f"{owner}: an integral part alone cannot be held within limits: give kp or kd too")
         super().__init__(name, joint, axis, rotates)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
@@ -119,8 +116,9 @@ class Controller(OfJoint):
         error: Any = self.target - x
         if self.limits is None:
             return error
-        asked = self.effort(x, rate)
-        return error - self.winding * (asked - limited(asked, self.limits))
+        asked, both = self.effort(x, rate), self.ki * self.kd
+        tracking = where(self.kp * self.kp > both, self.kp, np.sqrt(both))  # ki T
+        return error - (asked - limited(asked, self.limits)) / tracking
 
     def effort(self, x: Any, rate: Any) -> Any:
         """Return the effort that is asked for, N m or N, without limits."""

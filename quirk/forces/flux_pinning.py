@@ -50,7 +50,7 @@ class FluxPinning(ForceElement):
         initial poses.
     """
 
-    parameters = ("moment", "image", "image_moment")
+    parameters = ("moment", "image", "cooled_axes")
     undefined = "the magnet has come to the surface of the superconductor"
 
     def __init__(
@@ -83,7 +83,8 @@ class FluxPinning(ForceElement):
                 "turn the normal over, or check point_i, point_j and the poses"
             )
         self.image = MIRROR * at
-        self.image_moment = -MIRROR * (surface.matrix.T @ cooled.matrix @ self.moment)
+        # Axes of body j in those of the surface when that was cooled.
+        self.cooled_axes = surface.matrix.T @ cooled.matrix
         super().__init__(name, (body_i, surface), (body_j, magnet))
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
@@ -92,7 +93,8 @@ class FluxPinning(ForceElement):
         moment = i.rotation.T @ (j.rotation @ self.moment)
         d, height = at - self.image, where(at[2] > 0.0, at[2], np.nan)
         square = d @ d
-        frozen = moment @ self.image_moment - 3.0 * (moment @ d) * (self.image_moment @ d) / square
+        image_moment = -MIRROR * (self.cooled_axes @ self.moment)
+        frozen = moment @ image_moment - 3.0 * (moment @ d) * (image_moment @ d) / square
         # Half of the same with the mirrored moment, at twice the height.
         mobile = (moment @ moment + moment[2] ** 2) / 16.0
         return PERMEABILITY * (frozen / (square * np.sqrt(square)) + mobile / height**3)

@@ -104,7 +104,10 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
     n, k, kept = point.bodies, point.internal, point.kept
     size = FREEDOMS * n + k
     of_velocities = _of_velocities(point)
-    rows = local.positions + coo_array((of_velocities.astype(float), (np.arange(len(kept)),) * 2)) @ local.velocities
+    rows = (
+        local.positions
+        + coo_array((of_velocities.astype(float), (np.arange(len(kept)),) * 2), (len(kept),) * 2) @ local.velocities
+    )
     rows = csr_array(rows)[kept]
     # What a unit of each multiplier accelerates.
     velocity = (FREEDOMS * np.arange(n)[:, None] + np.arange(6, 12)).ravel()

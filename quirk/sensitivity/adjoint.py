@@ -91,9 +91,7 @@ def gradient_of(
     pulled = [judge.pulled_back(own) for judge, own in zip(judges, np.split(slopes, ends), strict=True)]
     for stretch in stretches:
         if stretch.steps:
-            warn_of_jumps(
-                OWNER, AT_JUMPS, stretch.steps, stretch.plant.model, backwards.course(stretch.plant).solver.slots
-            )
+            warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, backwards.course(stretch.plant).solver)
     _warn_of_long_steps(stretches, backwards)
     by_start, found = backwards.along(result, rows_held(result, stretches), counted, [sources for sources, _ in pulled])
     return Gradient(value, parameters, sum((own for _, own in pulled), found) + _start(first, changes) @ by_start)

@@ -101,7 +101,7 @@ def _along(
         done = end
     for own in stretches:
         if own.parts:
-            warn_of_jumps(OWNER, AT_JUMPS, own.steps, model, course.solver.slots)
+            warn_of_jumps(OWNER, AT_JUMPS, own.steps, course.solver)
     found = np.moveaxis(at, 0, 1)
     into[held] = np.delete(found, [0, *ends], axis=0)
     return np.concatenate([found[ends], now[None]])

@@ -133,8 +133,9 @@ def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> Non
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)
         raise InputError(
-            f"simulate: sensitivities: {named}: what engages then would fit no longer where parameters change, as the "
-            "event is at another place; let it happen where the constraint itself is satisfied"
+            f"simulate: sensitivities: {named}: where parameters change the event is at another place, so that what "
+            "engages then would fit no longer, or with keep_offset=True hold other poses, which is not differentiated; "
+            "let it engage where the constraint itself is satisfied"
         )
 
 

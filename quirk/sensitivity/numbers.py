@@ -99,7 +99,9 @@ def dependents(system: System, old: Any) -> list[Any]:
 def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
     """Return a part and all `others` that were made of it, with a new one in its place."""
     replaced: dict[int, Any] = {id(old): new}
-    bodies = [replaced.get(id(body), body) for body in system.bodies] if others else []
+    bodies = [replaced.get(id(body), body) for body in system.bodies]
+    if isinstance(new, ForceElement):
+        replaced[id(old)] = new.placed(bodies)
     for part in others:
         made = made_with(part)
         assert made is not None

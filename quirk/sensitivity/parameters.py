@@ -183,20 +183,30 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
         shape, found = motion_derivatives(part, argument, motion, number)
         return shape, [Change(motions={(part.name, argument): one}) for one in found]
     if isinstance(part, ForceElement) and parameter in part.parameters:
-        return _law_numbers(part, parameter)
+        return _of_law(system, part, parameter)
     return _by_remaking(system, part, parameter)
+
+
+def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[Change]]:
+    """A parameter of a law, with what else follows from it where the element is made."""
+    made, own = made_with(element), _constant(element, parameter)
+    if made is not None and own is not None and np.shape(made.arguments.get(parameter)) == np.shape(own):
+        try:
+            return _by_remaking(system, element, parameter)
+        except InputError:
+            pass  # no such element could be made, as of a damping that puts energy in in some direction
+    return _law_numbers(element, parameter)
 
 
 def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[Change]]:
     """Parameters that laws are handed as they are."""
     place = 0
     for name in element.parameters:
-        given = getattr(element, name)
-        given = given.constant if isinstance(given, Value) else given
+        given = _constant(element, name)
         if name == parameter:
             if given is None:
                 raise InputError(
-                    f"{OWNER}: {element}: its {parameter} is a function or not given, and no number to vary"
+                    f"{OWNER}: {element}: its {parameter} is a function, a table or not given, and no number to vary"
                 )
             units = np.zeros((np.size(given), numbers_of(element)[LAW, element.name, 0].size))
             units[:, place : place + np.size(given)] = np.eye(np.size(given))
@@ -270,7 +280,15 @@ def _numbers_among(part: Any, made: Any) -> list[str]:
     """Names of the arguments of a part that are numbers."""
     maker = made.maker
     names = construction(maker).parameters if isinstance(maker, type) else made.arguments
+    if isinstance(part, ForceElement):
+        names = [name for name in names if name not in part.parameters or _constant(part, name) is not None]
     return [name for name in names if name not in STATES and _value(part, made, name) is not None]
+
+
+def _constant(element: ForceElement, parameter: str) -> Any:
+    """A parameter of a law, or None if it is no number but a function, a table or nothing."""
+    given = getattr(element, parameter)
+    return given.constant if isinstance(given, Value) else given
 
 
 def _value(part: Any, made: Any, name: str) -> np.ndarray | None:

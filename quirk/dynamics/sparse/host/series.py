@@ -69,7 +69,7 @@ def require_series(model: Model, orders: int) -> None:
         raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
     for element, _ in model.forces:
         if isinstance(element, Friction):
-            raise NoSeriesError(f"{element}: the load of friction is not differentiated")
+            raise NoSeriesError(f"{element}: friction in proportion to loads has no series")
         for name in element.motions:
             _require_motion(f"{element}, {name}", element.motion(name), orders)
         _tried(f"{element}", lambda element=element: law_form(element, element.layout(), False))

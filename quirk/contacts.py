@@ -151,6 +151,7 @@ class Contacts:
             if what == "solvable":
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
         solver = self._phases.settled(self._system.plant_for(self._frictions.bare(base)), y, t)
+        solver.applied.refer(t, angles)  # loads of what turns are asked for
         opening = self._gaps.at(solver, t, y, angles)
         known = {*((name, k) for name, (k, _) in resting.pushing.items()), *closing}
         # Of contacts that had no load some have opened since.

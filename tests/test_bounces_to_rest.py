@@ -31,3 +31,24 @@ def test_a_slider_comes_to_rest_on_a_stop():
         result.events.time[:6], fall + 2 * fall * np.cumsum(0.7 ** np.arange(6)) - 2 * fall, rtol=1e-9
     )
     assert result.events.time[-1] == pytest.approx(fall * 1.7 / 0.3, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["Vern9", "Taylor"])
+def test_a_double_pendulum_with_a_coil_comes_to_rest(method):
+    """What a contact at rest carries is asked for with the turns that the coil has made by then."""
+    rng = np.random.default_rng(1)
+    for case in range(12):
+        e, k, damping, z = rng.uniform(0, 0.5), rng.uniform(5, 15), rng.choice([0, 0.1]), rng.uniform(-1, -0.6)
+        print(case, e, k, damping, z)
+        a = quirk.Body("a", 1.8, [0.01, 0.08, 0.08], position=[0.5, 0, 0])
+        b = quirk.Body("b", 0.7, [0.02, 0.08, 0.08], position=[1.5, 0, 0])
+        joints = [
+            quirk.Revolute("h1", quirk.GROUND, a, point=[0, 0, 0], axis=[0, 1, 0]),
+            quirk.Revolute("h2", a, b, point=[1, 0, 0], axis=[0, 1, 0]),
+        ]
+        floor = quirk.Contact("floor", quirk.GROUND, b, on_i=quirk.surface.plane([0, 0, z], [0, 0, 1]),
+                              on_j=quirk.surface.sphere(0.05, [0.5, 0, 0]), restitution=e)  # fmt: skip
+        coil = quirk.TorsionSpring("coil", joints[1], stiffness=k, damping=damping)
+        result = quirk.simulate(quirk.System([a, b, *joints, floor, coil], gravity=[0, 0, -9.81]), 1.5, method=method)
+        assert result.status == "completed"
+        assert np.diff(result.energy.total).max() < 1e-6 * np.abs(result.energy.total).max()

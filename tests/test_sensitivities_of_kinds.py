@@ -121,28 +121,6 @@ def test_of_the_moment_of_a_pinned_magnet():
     np.testing.assert_allclose(found, want, atol=1e-8 * np.abs(want).max())
 
 
-@pytest.mark.parametrize("gradient", [False, True])
-@pytest.mark.parametrize("stops", [quirk.after(1, "stop"), None])
-def test_of_a_run_that_an_event_ends(stops, gradient):
-    """Or of one at whose end something happens."""
-
-    def build(g):
-        ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1], velocity=[0, 0, 2.0])
-        turn = quirk.Event("turn", "ball.velocity.z", action="stop" if stops is None else stops)
-        return quirk.System([ball, turn], gravity=[0, 0, -g])
-
-    goal = quirk.Objective(["ball.position.z"], lambda z: (float(z[-1, 0]), np.eye(len(z))[:, -1:]))
-    with_goal = {"objective": goal, "output": [0.1, 0.2]} if gradient else {"output": 0.1}
-    result = quirk.simulate(build(10.0), 1.0, sensitivities=["gravity"], **with_goal)
-    assert result.time[-1] < 0.21
-    t = 0.2
-    if gradient:
-        assert result.gradient["gravity"][2] == pytest.approx(0.5 * t**2, rel=1e-9)
-    else:
-        found = result.sensitivity["gravity"]["ball"].position[:, 2, 2]
-        np.testing.assert_allclose(found, 0.5 * result.time**2, atol=1e-12)
-
-
 def crank(x=0.0, what=None):
     """A crank that is driven turns a rocker in space, at whose tip a bob swings."""
     given = dict.fromkeys(["mass", "frequency", "length"], 0.0)

@@ -19,7 +19,7 @@ from quirk.result import Result
 from quirk.trail import Stretch, going_on, steps_of
 
 from .abrupt import warn_of_jumps
-from .change import Change, as_changes, as_motions, directions_of, motions_of, start_of
+from .change import Change, as_changes, as_motions, directions_of, in_force, motions_of, start_of
 from .found import Sensitivities
 from .jumps import OWNER, Jump, times_of
 from .parameters import Parameter
@@ -84,6 +84,7 @@ def _along(
     if not steps:
         into[held] = now
         return np.array([now] * len(stretches))
+    changes = in_force(changes, result.system, dict(stretch.base.others))
     directions, motions = directions_of(model, changes), motions_of(model, changes)
     times, states, ends = _asked(result, stretches, rows)
     at = np.zeros((len(now), len(times), states.shape[1]))

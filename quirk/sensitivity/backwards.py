@@ -21,7 +21,7 @@ from quirk.result import Result
 from quirk.system import System
 from quirk.trail import Stretch
 
-from .change import Change, as_changes, as_weights, directions_at, directions_of, motions_of
+from .change import Change, as_changes, as_weights, directions_at, directions_of, in_force, motions_of
 from .jumps import Jump
 
 OWNER = "simulate: objective"
@@ -91,13 +91,13 @@ class Backwards:
                 behind, more = self._over(k, behind)
                 found, steps, angles = found + more, stretch.steps, self._stretches[k + 1].angles
             given = sources[stretch.segment][rows]
-            behind, more = self._over_steps(stretch.plant, steps, segment.time[rows], given, angles, behind)
+            behind, more = self._over_steps(stretch, steps, segment.time[rows], given, angles, behind)
             found += more
         return behind, found
 
     def _over_steps(
         self,
-        plant: Plant,
+        stretch: Stretch,
         parts: Sequence[Steps],
         times: np.ndarray,
         sources: np.ndarray,
@@ -108,8 +108,9 @@ class Backwards:
         found = np.zeros(len(self._changes))
         if not parts:
             return behind + sources.sum(axis=0), found
-        course, model = self.course(plant), plant.model
-        directions, motions = directions_of(model, self._changes), motions_of(model, self._changes)
+        course, model = self.course(stretch.plant), stretch.plant.model
+        changes = in_force(self._changes, self._system, dict(stretch.base.others))
+        directions, motions = directions_of(model, changes), motions_of(model, changes)
         for steps, rows in reversed(_with_rows(parts, times)):
             behind, more = course.along(steps, rows, sources, directions, motions, angles, behind)
             found, angles = found + more, steps.angles
@@ -129,7 +130,12 @@ class Backwards:
         both = self.ahead(before.plant), self.ahead(after.plant)
         point = Jump(self._system, before, after, [], both).point()
         free, model = Free.at(point), point.model
-        basis, given = free.directions(), free.completed(directions_at(model, self._changes, point.t))
+        basis, given = (
+            free.directions(),
+            free.completed(
+                directions_at(model, in_force(self._changes, self._system, dict(before.base.others)), point.t)
+            ),
+        )
         bodies = np.concatenate([given.bodies, basis.bodies], axis=2)
         internal = np.concatenate([given.internal, basis.internal], axis=1)
         changes = [*self._changes, *[Change()] * free.size]

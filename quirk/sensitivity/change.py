@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +16,16 @@ from quirk.dynamics.directions import FREEDOMS, OMEGA, SHIFT, TURN, VELOCITY, Di
 from quirk.dynamics.model import Model
 from quirk.dynamics.sparse.host.variation import ChangedMotion
 from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.made import made_with
 from quirk.motion import Motion
 from quirk.rotation import multiply
 from quirk.state import STATE_SIZE
 
 from .numbers import GAP, GRAVITY, INERTIA, INTERNAL, LAW, MASS, RELATION, Key
+
+if TYPE_CHECKING:
+    from quirk.system import System
 
 FRAME = 12
 # In place of an input where a number of a part is none.
@@ -47,6 +53,35 @@ class Change:
     def reshapes(self) -> bool:
         """Whether it is one of numbers of constraints."""
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
+
+
+def in_force(changes: Sequence[Change], system: System, others: Mapping[str, Any]) -> list[Change]:
+    """Return what changes where events have put other parts, by name, in the place of those of a system.
+
+    A parameter is a number of the part that the system has: a force element that replaces it does not vary with it, nor
+    does the motion that a driver follows instead of its own.
+    """
+    replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
+
+    def goes_on(name: str, argument: str) -> bool:
+        own = getattr(system[name], argument, None)
+        return name not in replaced and getattr(others.get(name, system[name]), argument, None) is own
+
+    if not others:
+        return list(changes)
+    return [
+        replace(
+            change,
+            numbers={key: x for key, x in change.numbers.items() if key[1] not in replaced},
+            motions={key: motion for key, motion in change.motions.items() if goes_on(*key)},
+        )
+        for change in changes
+    ]
+
+
+def _is_new(part: ForceElement, own: Any) -> bool:
+    """Whether a part was made by itself, and is no copy of the system's own."""
+    return made_with(part) is None or made_with(part) is not made_with(own)
 
 
 def directions_of(model: Model, changes: Sequence[Change]) -> Directions:

@@ -16,7 +16,7 @@ from quirk.linear.outputs import Named, quantities
 from quirk.linear.point import Point, Variation
 from quirk.segment import Segment
 
-from .change import Change, as_motions, directions_of, motions_of, with_motions
+from .change import Change, as_motions, directions_of, in_force, motions_of, with_motions
 from .remade import explicit_changes
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Instant:
 def instants(system: System, segment: Segment, found: np.ndarray, changes: Sequence[Change]) -> Iterator[Instant]:
     """Yield what is known at all times of a segment, whose states change by (nt, D, 13 n + k)."""
     solver, model = segment.plant.solver(), segment.model
+    changes = in_force(changes, system, segment.replaced)
     parameters, motions = directions_of(model, changes), motions_of(model, changes)
     differential = None
     for row, t in enumerate(segment.time):

@@ -20,7 +20,7 @@ from quirk.linear.point import Point, Variation
 from quirk.segment import Segment
 from quirk.system import System
 
-from .change import Change, as_weights, directions_of
+from .change import Change, as_weights, directions_of, in_force
 from .remade import explicit_changes
 
 OWNER, ARGUMENT = "simulate: objective", "a quantity"
@@ -41,7 +41,8 @@ class Judge:
     def __init__(
         self, system: System, segment: Segment, rows: Sequence[int], solver: Solver, changes: Sequence[Change]
     ) -> None:
-        self._changes, self._rows, self._shape = changes, rows, segment.flat.shape
+        self._changes = in_force(changes, system, segment.replaced)
+        self._rows, self._shape = rows, segment.flat.shape
         self._points = list[Point]()
         self._listed: list[Named] = []
         for row in rows:

@@ -28,7 +28,7 @@ from quirk.state import STATE_SIZE
 from quirk.system import System
 from quirk.trail import Stretch
 
-from .change import FRAME, Change, as_changes, as_motions, directions_at
+from .change import FRAME, Change, as_changes, as_motions, directions_at, in_force
 from .impulses import after_impulse
 from .numbers import GAP
 from .remade import explicit_changes, gap_changes
@@ -64,7 +64,8 @@ class Jump:
     def __init__(
         self, system: System, before: Stretch, after: Stretch, changes: Sequence[Change], courses: Sequence[Varied]
     ) -> None:
-        self._system, self._before, self._after, self._changes = system, before, after, changes
+        self._system, self._before, self._after = system, before, after
+        self._changes, self._behind = (in_force(changes, system, dict(one.base.others)) for one in (before, after))
         self._courses = courses
         self.later = np.zeros(len(changes))
 
@@ -95,7 +96,7 @@ class Jump:
             if distance(model, before.end, after.start) > MOVED * model.length:
                 raise InputError(f"{OWNER}: {self._named}: it moves bodies to other poses, which is not differentiated")
             if not all(_of_slip(guard) or self._continuous(guard) for guard in before.hit):
-                bodies = after_impulse(self._system, before, after, bodies, self._changes, self.later)
+                bodies = after_impulse(self._system, before, after, bodies, self._behind, self.later)
         head(self._courses[1].solver, after.resting.rubbing)
         point = self._point(after, after.start, self._courses[1])
         bodies = bodies - _flow(point)[..., None] * self.later

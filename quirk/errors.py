@@ -5,6 +5,7 @@ Every message names the object, the argument, what came and what to do.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -68,3 +69,11 @@ class SimulationError(QuirkError, RuntimeError):
         self.time = time
         self.body = body
         self.result = result
+
+
+def outside() -> int:
+    """Return the `stacklevel` of a warning that is given where QuIRK was called, from wherever in it."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
+        frame, level = frame.f_back, level + 1
+    return level

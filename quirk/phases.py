@@ -20,7 +20,7 @@ from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
 from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
-from .errors import SeriesWarning
+from .errors import SeriesWarning, outside
 from .events import Event
 from .integrators import (
     IMPLICIT_METHODS,
@@ -135,7 +135,7 @@ class Phases:
             warnings.warn(
                 f'simulate: {error}; so method="{method.instead.name}" is used instead of "{method.name}"',
                 SeriesWarning,
-                stacklevel=9,  # where `simulate` was called
+                stacklevel=outside(),
             )
             return method.instead
         return method

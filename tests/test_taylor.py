@@ -256,8 +256,8 @@ def test_laws_whose_cases_are_one_smooth_function_take_long_steps(kind):
     )
     assert farthest(series, pairs) < 1e-9
     assert series.statistics.steps < 200
-    # As polynomials tell that no case changes, rates are compared at the ends of steps alone.
-    assert series.statistics.evaluations < 1.2 * series.statistics.steps + 10
+    # As polynomials tell that no case changes, rates are hardly compared within steps.
+    assert series.statistics.evaluations < 1.5 * series.statistics.steps + 10
 
 
 @pytest.mark.parametrize(("start", "end"), [(2.1, 1.7279858796), (2.02, 0.7952022696)])
@@ -278,3 +278,21 @@ def test_a_bushing_that_passes_half_a_turn_and_comes_back_within_a_step():
         warnings.simplefilter("ignore", quirk.SeriesWarning)  # the series ends where the bushing turns over
         result = quirk.simulate(quirk.System([body, hinge, bushing]), 4.0, method="Taylor", rtol=1e-9, atol=1e-12)
     assert result["hinge"].angle[-1] == pytest.approx(8.780445899417803, abs=1e-7)  # piece by piece, by SciPy to 1e-12
+
+
+def test_a_push_shorter_than_a_thousandth_of_the_run():
+    """A body flies past a damped spring, which lets go before both are apart: both ends of a step are without it."""
+    rng = np.random.default_rng(5)
+    for case in range(24):
+        start, speed = -0.35 - 10.0 ** rng.uniform(-4, -1), rng.uniform(40, 60)
+        print(case, start, speed)
+        ball = quirk.Body("ball", 1.0, [0.1, 0.1, 0.1], position=[start, 0, 0], velocity=[speed, 0, 0])
+        spring = quirk.Spring("spring", quirk.GROUND, ball, point_i=[0, 0.3, 0], stiffness=5.0, damping=0.6,
+                              rest_length=0.46, one_sided="compression")  # fmt: skip
+        system = quirk.System([ball, spring])
+        runs = [
+            quirk.simulate(system, 8.0, output=[8.0], method=method, rtol=rtol, atol=rtol / 1e3)["ball"]
+            for method, rtol in (("Taylor", 1e-10), ("Vern9", 1e-13))
+        ]
+        np.testing.assert_allclose(runs[0].velocity, runs[1].velocity, atol=1e-7)
+        assert abs(runs[1].velocity[-1, 0] - speed) > 1e-3

@@ -39,6 +39,10 @@ ASTRAY = 3.0
 # A Runge-Kutta step of order nine is as exact as a series whose terms of this order are, if it is so many times shorter
 # than they reach.
 PARTS_ORDER, PART = 10, 1.3
+# Into so many parts what comes first in a step is cut by looks, where guards say that laws may change cases there.
+LOOKS = 3
+# A step is made shorter by looks so often at most.
+MOST_TIMES = 50
 
 
 @kernel
@@ -57,11 +61,11 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         h = clock[T_NEW] - clock[T]
         if not h > 0.0:
             return np.inf
-    if h > max(settings.look, known[SURE]) and settings.fixed == 0:
+    if h > max(unseen(stepper, settings), known[SURE]) and settings.fixed == 0:
         clock[T_NEW] = clock[T] + agreed(mechanism, stepper, settings, run, h)
-        h = clock[T_NEW] - clock[T]
         if run.stop[0] != 0:
             return np.inf
+        h = clock[T_NEW] - clock[T]
     if not arrive(mechanism, stepper, settings, run, h):
         return np.inf
     if settings.fixed > 0:
@@ -76,21 +80,57 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
 
 
 @kernel
+def unseen(stepper: Series, settings: Settings) -> float:
+    """How long a step may be without a look into it, though laws may change cases there.
+
+    Where guards tell that they may, there is none so short: a damper may so end a push that both ends of a step are
+    without it.
+    """
+    return 0.0 if settings.look < np.inf and stepper.elements.guards.shape[0] > 0 else settings.look
+
+
+@kernel
 def agreed(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float) -> float:
+    """Return how far into a step of size h its series is right wherever it is looked at.
+
+    A load may come and go, or turn over and back, without a trace in the series at both ends; not as long as no law
+    changes over to another case. A shorter step is looked at again, in more places.
+    """
+    for _ in range(MOST_TIMES):
+        found = agreed_once(mechanism, stepper, settings, run, h)
+        if run.stop[0] != 0 or found >= h:
+            break
+        h = found
+    return h
+
+
+@kernel
+def agreed_once(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h: float) -> float:
     """Return how far into a step of size h its series is right where it is looked at; h if everywhere.
 
-    At least to where it is looked at first: what the end of so short a step tells is enough. A load may come and go, or
-    turn over and back, without a trace in the series at both ends; not as long as no law changes over to another case.
+    At least to where it is looked at first: what the end of so short a step tells is then enough. The first part is
+    looked at in more places where guards say that a law may change over there.
     """
+    first, sure = min(h, settings.look), stepper.known[SURE]
+    if stepper.elements.guards.shape[0] > 0:
+        for n in range(1 + int(sure / first * LOOKS), LOOKS):
+            if astray(mechanism, stepper, settings, run, first * n / LOOKS, h):
+                return first * max(n - 1, 1) / LOOKS
     count = math.ceil(h / settings.look)
-    for n in range(1 + int(stepper.known[SURE] / h * count), count):
-        within, y = h * n / count, run.y_new
-        sum_up(stepper, within, y)
-        normalise(mechanism.constants, y)
-        slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + within), y, stepper.ahead, False)
-        if run.stop[0] != 0 or not defect(mechanism, stepper, settings, within, h, y) <= ASTRAY:
+    for n in range(1 + int(sure / h * count), count):
+        if astray(mechanism, stepper, settings, run, h * n / count, h):
             return h * max(n - 1, 1) / count
     return h
+
+
+@kernel
+def astray(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, within: float, h: float) -> bool:
+    """Whether the rates are not those of the series a time `within` after the start of a step of size h."""
+    y = run.y_new
+    sum_up(stepper, within, y)
+    normalise(mechanism.constants, y)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + within), y, stepper.ahead, False)
+    return run.stop[0] != 0 or not defect(mechanism, stepper, settings, within, h, y) <= ASTRAY
 
 
 @kernel

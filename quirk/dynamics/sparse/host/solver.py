@@ -122,6 +122,8 @@ class Solver:
             lengths=aligned(8 * K),
             measure=aligned(8 * K),
             floor=aligned(8 * K),
+            pivots=aligned(8 * K),
+            pivots_before=aligned(8 * K),
             summary=np.zeros(SUMMARY),
             fronts=tables.orthogonal.fronts,
             scale=tables.orthogonal.scale,

@@ -6,7 +6,7 @@ All that the rest asks of either: to factorise the rows at hand, to solve with t
 from __future__ import annotations
 
 from quirk.compiled import kernel
-from quirk.lanes import at
+from quirk.lanes import at, put
 
 from .factorise import factorise, solve
 from .mechanism import Mechanism
@@ -37,7 +37,7 @@ def solve_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
-    """Return how many rows the factorisation kept and left out, and their least pivot.
+    """Return how many rows the factorisation kept and left out, and their least pivot; fill work.pivots.
 
     Pivots are over the squared lengths of rows at the last choice, which change little; measuring all rows anew would
     take time.
@@ -55,11 +55,12 @@ def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
             d, factor = pattern.start[pattern.first[n]], work.B
         for r in range(nodes.rows[n]):
             # The square root of a pivot, or its inverse; zero for a row that is left out.
-            entry = at(factor, d + 9 * r)
+            entry, pivot = at(factor, d + 9 * r), 0.0
             if entry == 0.0:
                 left_out += 1
             else:
                 kept += 1
-                pivot = entry * entry if by_reflections else 1.0 / entry
-                least = min(least, pivot / at(work.lengths, 8 * n + r))
+                pivot = (entry * entry if by_reflections else 1.0 / entry) / at(work.lengths, 8 * n + r)
+                least = min(least, pivot)
+            put(work.pivots, 8 * n + r, pivot)
     return kept, left_out, least

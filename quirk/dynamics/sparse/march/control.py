@@ -12,10 +12,10 @@ from quirk.integrators.control import (
     factor_after_acceptance,
     factor_after_rejection,
 )
+from quirk.lanes import at
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
-from ..kernels.work import LEAST
 from .run import (
     CAP,
     END,
@@ -40,8 +40,8 @@ from .run import (
     T,
 )
 
-# A step ends beside a singular configuration where the least pivot of the rows, which is as the square of the distance,
-# is below this part of what it was at its start. It is then taken again, so many times as long: a third of the way is
+# A step ends beside a singular configuration where a pivot of the rows, which is as the square of the distance, is
+# below this part of what it was at its start. It is then taken again, so many times as long: a third of the way is
 # left, and the next step, of the same length, ends a third of the way beyond. Each time the end is compared with less,
 # by the last factor: other rows may have been chosen since, with other pivots, and the step must end in any case.
 BESIDE, SHORTENED, LESS = 1e-3, 2.0 / 3.0, 0.1
@@ -116,8 +116,13 @@ def ends_beside_singular(mechanism: Mechanism, run: Run) -> bool:
     no step from there across is within the tolerance: steps would be shortened, and end ever closer, where they follow
     any branch. Steps that have to end where they do, at breaks and events, stay.
     """
-    clock, counts = run.clock, run.counts
-    if not mechanism.work.summary[LEAST] < BESIDE * clock[PIVOT]:
+    clock, counts, work = run.clock, run.counts, mechanism.work
+    lost = 1.0
+    for row in range(work.pivots.shape[0]):
+        before, now = at(work.pivots_before, row), at(work.pivots, row)
+        if now > 0.0 and before > 0.0:
+            lost = min(lost, now / before)
+    if not lost < BESIDE * clock[PIVOT]:
         return False
     if clock[T_NEW] >= min(run.pieces[PIECE_SIZE * counts[PIECE] + END], clock[CAP]):
         return False

@@ -36,7 +36,7 @@ from ..kernels.friction import turn_on_slip
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.redundancy import watch
-from ..kernels.work import CORRECTION, LEAST
+from ..kernels.work import CORRECTION
 from .control import (
     accepted,
     choose_end,
@@ -318,7 +318,8 @@ def march_of(
             if not leave_trail(mechanism, stepper, settings, run):
                 return LOST_BETWEEN
             copy(run.y_new, run.y)
-            clock[PIVOT] = at(mechanism.work.summary, LEAST)
+            copy(mechanism.work.pivots, mechanism.work.pivots_before)
+            clock[PIVOT] = 1.0
             close(stepper, settings, run)
             clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN
             passed_on(settings, run)

@@ -100,9 +100,9 @@ def _along(
             _warn_of_fast_changes(course.coarse)
         warn_of_splits(own, course, directions, motions, names)
         done = end
-    for own in stretches:
-        if own.parts:
-            warn_of_jumps(OWNER, AT_JUMPS, own.steps, course.solver)
+    for one in stretches:
+        if one.parts:
+            warn_of_jumps(OWNER, AT_JUMPS, one.steps, course.solver)
     found = np.moveaxis(at, 0, 1)
     into[held] = np.delete(found, [0, *ends], axis=0)
     return np.concatenate([found[ends], now[None]])

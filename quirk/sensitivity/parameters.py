@@ -190,7 +190,8 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[Change]]:
     """A parameter of a law, with what else follows from it where the element is made."""
     made, own = made_with(element), _constant(element, parameter)
-    if made is not None and own is not None and np.shape(made.arguments.get(parameter)) == np.shape(own):
+    given = None if made is None else made.arguments.get(parameter)
+    if given is not None and own is not None and np.shape(given) == np.shape(own):
         try:
             return _by_remaking(system, element, parameter)
         except InputError:

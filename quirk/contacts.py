@@ -175,16 +175,34 @@ class Contacts:
             )
         else:
             settled = self._settled_smoothly(t, y, angles, closed, opening.of(closed), (speeds, least), solver)
-        low = [c for c in closed if opening.value[c] < -BELOW * self._units[c]]
-        low = [c for c in low if self._touches[c].constraint.name not in settled.resting.pushing]
-        if low:
-            rates = self._gaps.at(solver, t, settled.y, angles).rate
-            settled.resting.below = {
-                self._touches[c].key: float(-opening.value[c] + BELOW * self._units[c])
-                for c in low
-                if rates[c] * self._units[c] * LONG < -opening.value[c] * speeds.free[closed.index(c)]
-            }
+        self._let_below(t, angles, closed, opening, speeds, solver, settled)
         return settled
+
+    def _let_below(
+        self,
+        t: float,
+        angles: np.ndarray,
+        closed: list[int],
+        opening: Opening,
+        speeds: Speeds,
+        solver: Solver,
+        settled: Settled,
+    ) -> None:
+        """Note how far contacts that open may be below zero: those that rise from there for long, or by round-off."""
+        pushing, values = settled.resting.pushing, opening.value
+        low = [c for c in closed if values[c] <= BELOW * self._units[c]]
+        low = [c for c in low if self._touches[c].constraint.name not in pushing]
+        if not low:
+            return
+        rates = self._gaps.at(solver, t, settled.y, angles).rate
+        for c in low:
+            unit, own = self._units[c], closed.index(c)
+            if values[c] < -BELOW * unit:
+                stays = rates[c] * unit * LONG < -values[c] * speeds.free[own]
+            else:
+                stays = rates[c] <= speeds.noise[own]
+            if stays:
+                settled.resting.below[self._touches[c].key] = float(max(-values[c], 0.0) + BELOW * unit)
 
     def _settled_smoothly(
         self,

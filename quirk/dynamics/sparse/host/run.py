@@ -47,6 +47,7 @@ from ..march.run import (
     OFF_BETWEEN,
     OFF_CONSTRAINTS,
     PIECE,
+    PIVOT,
     PREVIOUS,
     REJECTED,
     REST,
@@ -307,6 +308,7 @@ class CompiledRun:
         self.watch.laws.refer(t, self._angles, rates)
         solver.applied.refer(t, self._angles)
         slope = flow(piece.low, y)
+        solver.work.pivots_before[:], self.run.clock[PIVOT] = solver.work.pivots, 1.0
         solver.applied.refer(t, self._angles, rates)
         self.stepper.begin(solver.slots.state_to_lanes(slope))
         self._functions.note()

@@ -10,22 +10,31 @@ from quirk.lanes import greater, highest, load, splat
 from ...layout import ORIENTATION
 from ...vectors import dot, load3
 from ..kernels.applied import variables_error
-from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, motion_of
+from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, motion_of
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
-from ..kernels.work import LEAST
 from ..taylor.cases import same_cases
 from ..taylor.expand import Pair, expand
-from .control import keeps_to_constraints
 from .run import Settings
-from .series import HALF, LAST, LONGEST, NEXT_LAST, NEXT_LONGEST, NEXT_SURE, SURE, Series, coefficients, take_terms
+from .series import (
+    HALF,
+    LAST,
+    LONGEST,
+    NEXT_LAST,
+    NEXT_LONGEST,
+    NEXT_SURE,
+    SURE,
+    Series,
+    coefficients,
+    nearly_dependent,
+    ratio,
+    take_terms,
+)
 
 # Steps are so long that the last terms are this part of the tolerance, so that the errors of many steps stay below it.
 LAST_TERMS = 0.1
-# Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
-NEARLY_DEPENDENT = 1e-2
-# There round-off grows from order to order, as it does not elsewhere, and a series of fewer terms may reach farther. It
-# is taken if that is so much farther; and not fewer than so many terms.
+# Where rows are about to become dependent round-off grows from order to order, as it does not elsewhere: a series of
+# fewer terms may reach farther. It is taken if that is so much farther, and not fewer than so many terms.
 FARTHER, FEWEST = 1.2, 4
 
 
@@ -70,19 +79,13 @@ def reach(mechanism: Mechanism, stepper: Series, settings: Settings, found: Pair
     for level in (POSES, VELOCITIES):
         power = order if level == POSES else order - 1
         motion_of(constants, y, change, level, mechanism.work.motion)
-        whole = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
+        whole = ratio(mechanism, y, level, split, rtol, atol)
         longest = min(longest, length_for(whole * rtol**0.5 if split else whole, power))
         if split:
             tangential(mechanism, y, change, level, True)
-            along = error_ratio(constants, mechanism.work.motion, y, y, level, rtol, atol)
+            along = ratio(mechanism, y, level, True, rtol, atol)
             longest = min(longest, length_for(along, power))
     return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), order - 1))
-
-
-@kernel
-def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
-    """Whether rows are about to become dependent at the state evaluated last."""
-    return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
 
 
 @kernel

@@ -7,15 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import load, splat, store
+from quirk.lanes import greater, highest, load, splat, store, total
 from quirk.record import record
 
-from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
-from ...vectors import load3, minus, plus, store3, times
+from ...layout import FACTOR, MOMENT, OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
+from ...vectors import dot, load3, minus, plus, rows_times, store3, times
 from ..kernels.applied import variables_error
-from ..kernels.bodies import KIN, STATE, VELOCITIES, error_ratio
+from ..kernels.bodies import CON, KIN, POSES, STATE, VELOCITIES, WRENCH, error_ratio
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
+from ..kernels.work import LEAST
 from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair
 from ..taylor.tables import Elements
@@ -46,6 +47,9 @@ class Series(NamedTuple):
 # last order, and how far no law changes over to another case; then the same of the next step.
 SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE = range(8)
 KNOWN = 8
+
+# Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
+NEARLY_DEPENDENT = 1e-2
 
 
 @kernel
@@ -101,11 +105,40 @@ def defect(mechanism: Mechanism, stepper: Series, settings: Settings, h: float, 
         weight = whole / max(1.0, last * (h / known[LONGEST]) ** last)
     rates_apart(stepper, h, weight)
     tangential(mechanism, y, stepper.change, VELOCITIES, keeps_to_constraints(mechanism, settings))
-    motion, rtol, atol = mechanism.work.motion, settings.rtol, settings.atol
-    ratio = error_ratio(mechanism.constants, motion, y, y, VELOCITIES, rtol, atol)
-    if not ratio < np.inf:
+    rtol, atol = settings.rtol, settings.atol
+    found = ratio(mechanism, y, VELOCITIES, nearly_dependent(mechanism, settings), rtol, atol)
+    if not found < np.inf:
         return np.inf
-    return max(ratio, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
+    return max(found, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
+
+
+@kernel
+def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether rows are about to become dependent at the state evaluated last."""
+    return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
+
+
+@kernel
+def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
+    """The largest error over tolerance of the motion in work.motion, poses or velocities, over those of the state y.
+
+    Where rows are about to become dependent, `beside`, velocities of all bodies have round-off in proportion to the
+    largest, over which they are then measured: what should not turn at all would never keep to the tolerance.
+    """
+    constants, motion = mechanism.constants, mechanism.work.motion
+    if level == POSES or not beside:
+        return error_ratio(constants, motion, y, y, level, rtol, atol)
+    fastest = turning = shifted = turned = check = splat(0.0)
+    for block in range(constants.shape[0] // CON):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        v, omega = load3(y, s + 8 * VELOCITY), load3(y, s + 8 * OMEGA)
+        shift, turn = load3(motion, f), rows_times(constants, c + 8 * FACTOR, load3(motion, f + MOMENT))
+        fastest, turning = greater(fastest, dot(v, v)), greater(turning, dot(omega, omega))
+        shifted, turned = greater(shifted, dot(shift, shift)), greater(turned, dot(turn, turn))
+        check = check + (dot(shift, shift) + dot(turn, turn))
+    linear = highest(shifted) ** 0.5 / (atol + rtol * highest(fastest) ** 0.5)
+    angular = highest(turned) ** 0.5 / (atol + rtol * highest(turning) ** 0.5)
+    return max(linear, angular) + 0.0 * total(check)
 
 
 @kernel

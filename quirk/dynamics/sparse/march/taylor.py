@@ -13,7 +13,7 @@ from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
 from .control import choose_end, in_piece
 from .march import MOST_PARTS, carry_functions_on, land, march_of, projects, slope_at
-from .reach import find, nearly_dependent, reach
+from .reach import find, reach
 from .run import FRESH, T_NEW, H, Run, Settings, T
 from .series import (
     HALF,
@@ -27,6 +27,7 @@ from .series import (
     Series,
     coefficients,
     defect,
+    nearly_dependent,
     sum_up,
 )
 

@@ -196,13 +196,10 @@ class Contacts:
             return
         rates = self._gaps.at(solver, t, settled.y, angles).rate
         for c in low:
-            unit, own = self._units[c], closed.index(c)
-            if values[c] < -BELOW * unit:
-                stays = rates[c] * unit * LONG < -values[c] * speeds.free[own]
-            else:
-                stays = rates[c] <= speeds.noise[own]
-            if stays:
-                settled.resting.below[self._touches[c].key] = float(max(-values[c], 0.0) + BELOW * unit)
+            least, own = BELOW * self._units[c], closed.index(c)
+            rises = rates[c] * self._units[c] * LONG < max(-values[c], least) * speeds.free[own]
+            if rises if values[c] < 0.0 else rates[c] <= speeds.noise[own]:
+                settled.resting.below[self._touches[c].key] = float(max(-values[c], 0.0) + least)
 
     def _settled_smoothly(
         self,

@@ -52,3 +52,24 @@ def test_a_double_pendulum_with_a_coil_comes_to_rest(method):
         result = quirk.simulate(quirk.System([a, b, *joints, floor, coil], gravity=[0, 0, -9.81]), 1.5, method=method)
         assert result.status == "completed"
         assert np.diff(result.energy.total).max() < 1e-6 * np.abs(result.energy.total).max()
+
+
+@pytest.mark.parametrize(("length", "stiffness", "damping"), [(1.0, 1.6745e9, 6.394e4), (950.0, 4.17e4, 1.225e3)])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+def test_a_bar_on_a_stiff_mount_comes_to_rest(length, stiffness, damping, rtol):
+    """What rises slowly out of a gap that is below zero by round-off does not fall into it again and again."""
+    mass = 6.78 if length == 1.0 else 1.0
+    bar = quirk.Body.box("bar", mass, [length, 0.2 * length, 0.2 * length], position=[0.5 * length, 0, 0])
+    k, c = np.array([1.0, 1.0, 1.0]), 0.1 * length**2 * np.array([1.0, 0.0, 1.0])
+    mount = quirk.Bushing("mount", quirk.GROUND, bar, point=[0, 0, 0], stiffness=stiffness * np.append(k, c),
+                          damping=damping * np.append(k, c))  # fmt: skip
+    floor = quirk.Contact("floor", quirk.GROUND, bar, restitution=0.2,
+                          on_i=quirk.surface.plane([0, 0, -0.6 * length], [0, 0, 1]),
+                          on_j=quirk.surface.sphere(0.01 * length, [0.5 * length, 0, 0]))  # fmt: skip
+    system = quirk.System([bar, mount, floor], gravity=[0, 0, -9.81])
+    options = {"method": "RadauIIA9", "rtol": rtol, "atol": rtol / 1e3, "output": [0, 1.4 * np.sqrt(length)]}
+    result = quirk.simulate(system, 1.4 * np.sqrt(length), **options)
+    # The tip of the bar, half as long, lies on the floor.
+    height = 0.59 * length
+    assert result["bar"].position[-1, 2] == pytest.approx(-0.5 * height, rel=1e-5)
+    assert np.abs(result["bar"].velocity[-1]).max() < 1e-6 * np.sqrt(length)

@@ -188,10 +188,14 @@ class Contacts:
         solver: Solver,
         settled: Settled,
     ) -> None:
-        """Note how far contacts that open may be below zero: those that rise from there for long, or by round-off."""
-        pushing, values = settled.resting.pushing, opening.value
-        low = [c for c in closed if values[c] <= BELOW * self._units[c]]
-        low = [c for c in low if self._touches[c].constraint.name not in pushing]
+        """Note how far contacts that open may be below zero: those that rise from there for long, or by round-off.
+
+        The latter are those that seem to close where nothing is hit.
+        """
+        names, values = [touch.constraint.name for touch in self._touches], opening.value
+        unhit = [values[c] <= BELOW * self._units[c] and names[c] not in settled.impulse for c in closed]
+        low = [c for c, one in zip(closed, unhit, strict=True) if one or values[c] < -BELOW * self._units[c]]
+        low = [c for c in low if names[c] not in settled.resting.pushing]
         if not low:
             return
         rates = self._gaps.at(solver, t, settled.y, angles).rate

@@ -54,7 +54,8 @@ def sensitivities_of(
     names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
     for numbers in going_on(stretches):
         some, rows = [stretches[k] for k in numbers], [kept[k] for k in numbers]
-        into, course = found[some[0].segment], courses[some[0].plant]
+        into = found[some[0].segment] if any(rows) else np.zeros((0, *found[-1].shape[1:]))
+        course = courses[some[0].plant]
         ends = _along(result, some, rows, course, now, changes, names, into, first=numbers[0] == 0)
         for k, end in zip(numbers, ends, strict=True):
             if k + 1 < len(stretches):

@@ -192,18 +192,21 @@ class Contacts:
 
         The latter are those that seem to close where nothing is hit.
         """
-        names, values = [touch.constraint.name for touch in self._touches], opening.value
-        unhit = [values[c] <= BELOW * self._units[c] and names[c] not in settled.impulse for c in closed]
-        low = [c for c, one in zip(closed, unhit, strict=True) if one or values[c] < -BELOW * self._units[c]]
-        low = [c for c in low if names[c] not in settled.resting.pushing]
+        values, names = opening.value, [touch.constraint.name for touch in self._touches]
+        low = []
+        for c in closed:
+            least = BELOW * self._units[c]
+            by_round_off = abs(values[c]) <= least and names[c] not in settled.impulse
+            if (values[c] < -least or by_round_off) and names[c] not in settled.resting.pushing:
+                low.append(c)
         if not low:
             return
         rates = self._gaps.at(solver, t, settled.y, angles).rate
         for c in low:
-            least, own = BELOW * self._units[c], closed.index(c)
-            rises = rates[c] * self._units[c] * LONG < max(-values[c], least) * speeds.free[own]
-            if rises if values[c] < 0.0 else rates[c] <= speeds.noise[own]:
-                settled.resting.below[self._touches[c].key] = float(max(-values[c], 0.0) + least)
+            least, depth, own = BELOW * self._units[c], max(-values[c], 0.0), closed.index(c)
+            slow = rates[c] * self._units[c] * LONG < max(depth, least) * speeds.free[own]
+            if slow if depth > 0.0 else rates[c] <= speeds.noise[own]:
+                settled.resting.below[self._touches[c].key] = float(depth + least)
 
     def _settled_smoothly(
         self,

@@ -130,12 +130,8 @@ class Backwards:
         both = self.ahead(before.plant), self.ahead(after.plant)
         point = Jump(self._system, before, after, [], both).point()
         free, model = Free.at(point), point.model
-        basis, given = (
-            free.directions(),
-            free.completed(
-                directions_at(model, in_force(self._changes, self._system, dict(before.base.others)), point.t)
-            ),
-        )
+        own = in_force(self._changes, self._system, dict(before.base.others))
+        basis, given = free.directions(), free.completed(directions_at(model, own, point.t))
         bodies = np.concatenate([given.bodies, basis.bodies], axis=2)
         internal = np.concatenate([given.internal, basis.internal], axis=1)
         changes = [*self._changes, *[Change()] * free.size]

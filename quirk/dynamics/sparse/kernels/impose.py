@@ -19,7 +19,7 @@ from .factorisation import solve_rows
 from .mechanism import Mechanism
 from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along
-from .work import RATE
+from .work import LEAST, PASSES, RATE, REMAINS
 
 
 @kernel
@@ -29,17 +29,44 @@ def impose(mechanism: Mechanism, passes: int) -> None:
     work.x are then the multipliers, summed over all solves. Refinement ends before that if the residual grows. The
     factor from the first residual to the second is noted as RATE, if it is the largest so far.
     """
-    constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
+    find_rest(mechanism)
+    solve_for_rest(mechanism, passes)
+
+
+@kernel
+def impose_alone(mechanism: Mechanism, passes: int) -> None:
+    """Fill work.wrench with constraint loads that alone make it so, for work.rhs in the place of work.goal."""
+    work = mechanism.work
+    for o in range(0, work.x.shape[0], 8):
+        goal = load(work.rhs, o)
+        store(work.goal, o, goal)
+        store(work.rest, o, goal)
+    clear(work.wrench)
+    solve_for_rest(mechanism, passes)
+
+
+@kernel
+def find_rest(mechanism: Mechanism) -> None:
+    """Fill work.rhs and work.rest with what is left of work.goal under the loads in work.wrench."""
+    nodes, work = mechanism.nodes, mechanism.work
+    released(mechanism.constants, work.wrench, work.motion)
+    along(nodes, work.G, work.motion, work.rhs)
+    for o in range(0, work.x.shape[0], 8):
+        rest = load(work.goal, o) - load(work.rhs, o)
+        store(work.rhs, o, rest)
+        store(work.rest, o, rest)
+
+
+@kernel
+def solve_for_rest(mechanism: Mechanism, passes: int) -> None:
+    """Add the loads that answer to work.rest, as `impose` says."""
+    nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))
     before = 0.0
     for turn in range(passes):
-        released(constants, work.wrench, work.motion)
-        along(nodes, work.G, work.motion, work.rhs)
-        for o in range(0, work.x.shape[0], 8):
-            rest = load(work.goal, o) - load(work.rhs, o)
-            store(work.rhs, o, rest)
-            store(work.rest, o, rest)
+        if turn > 0:
+            find_rest(mechanism)
         solve_rows(mechanism)
         # The square of what is added to the accelerations, in the mass metric.
         square = splat(0.0)
@@ -56,6 +83,20 @@ def impose(mechanism: Mechanism, passes: int) -> None:
         wrenches(nodes, work.G, work.x, work.wrench, False)
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.sum, o))
+
+
+@kernel
+def solves_for(mechanism: Mechanism, left: float) -> int:
+    """How many solves leave less than a part `left` of a right-hand side; no more than are made for all digits.
+
+    The residual is in the mass metric; accelerations of light bodies may be off by more, as `passes_for` says.
+    """
+    summary = mechanism.work.summary
+    passes, most, remains = 1, int(at(summary, PASSES)), at(summary, REMAINS)
+    rest, enough = remains, left * at(summary, LEAST) ** 0.5
+    while passes < most and not rest < enough:
+        passes, rest = passes + 1, rest * remains
+    return passes
 
 
 @kernel

@@ -13,11 +13,11 @@ from quirk.lanes import at, put
 
 from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
 from .evaluate import copy, factorise_at
-from .impose import clear, impose, push
+from .impose import impose_alone, push, solves_for
 from .mechanism import Mechanism
 from .redundancy import EPSILON
 from .rows import along, residuals
-from .work import CORRECTION, LEAST, PASSES
+from .work import CORRECTION, LEAST
 
 # Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
 # in the last place of the largest position.
@@ -34,6 +34,9 @@ CURVATURE, LEFT = 100.0, 1e-8
 
 # A step below this that no longer shrinks is round-off, enlarged by nearly dependent rows.
 STAGNANT = 1e-8
+
+# The part of what lies across the constraints that may be left in what is to lie along them, to be measured.
+ACROSS = 1e-9
 
 MOST_STEPS = 16
 
@@ -100,12 +103,10 @@ def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: i
     motion_of(constants, y, change, level, work.motion)
     if constrained:
         along(nodes, work.G, work.motion, work.rhs)
-        passes = int(work.summary[PASSES])
+        passes = solves_for(mechanism, ACROSS)
         if passes > 1:
-            copy(work.rhs, work.goal)
             copy(work.motion, work.change)
-            clear(work.wrench)
-            impose(mechanism, passes)
+            impose_alone(mechanism, passes)
             copy(work.change, work.motion)
         else:
             push(mechanism)

@@ -31,7 +31,7 @@ from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
-from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, TOLERANCE, TRIGGER, Work
+from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, REMAINS, TOLERANCE, TRIGGER, Work
 
 EPSILON = 2.220446049250313e-16
 
@@ -182,13 +182,13 @@ def adapt(work: Work) -> None:
         put(work.summary, METHOD, BLOCKS)
         rate = 0.0
     put(work.summary, RATE, rate)
+    plain = False
     if work.summary[METHOD] == REFLECTIONS:
-        passes = passes_for(max(rate, REFLECTED), least)
-    elif least > PLAIN:
-        passes = 1
+        remains = max(rate, REFLECTED)
     else:
-        passes = passes_for(rate if rate > 0.0 else LOSS / (least * least), least)
-    put(work.summary, PASSES, passes)
+        remains, plain = rate if rate > 0.0 else LOSS / (least * least), least > PLAIN
+    put(work.summary, REMAINS, remains)
+    put(work.summary, PASSES, 1 if plain else passes_for(remains, least))
 
 
 @kernel

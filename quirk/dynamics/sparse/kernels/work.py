@@ -68,13 +68,14 @@ class Work(NamedTuple):
 # Entries of Work.summary:
 # RANK: number of rows kept; LEAST: the least pivot kept, over the squared length of its row.
 # METHOD: by which the rows are factorised; PASSES: number of solves of `impose`, 1 for no refinement.
-# RATE: the largest factor seen from one residual of refinement to the next.
+# RATE: the largest factor seen from one residual of refinement to the next; REMAINS: the part of a residual that one
+# solve is taken to leave, from that or from the least pivot.
 # TRIGGER: the least pivot below which another set of rows is chosen.
 # TOLERANCE: distance, over its length, up to which a row counts as dependent on others.
 # PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that blocks cannot serve other rows.
 # CORRECTION: the violation of positions, in rad or lengths of the system, that the last projection began with.
-RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION = range(9)
-SUMMARY = 9
+RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS = range(10)
+SUMMARY = 10
 
 # Values of METHOD: pivots of S by blocks; reflections of G^T.
 BLOCKS, REFLECTIONS = 0.0, 1.0

@@ -46,7 +46,7 @@ def find(
     known, orders = stepper.known, stepper.elements.orders
     which = 1.0 - known[HALF] if ahead else known[HALF]
     found = coefficients(stepper, which)
-    expand(mechanism, stepper.elements, found, int(which), t, y, slope)
+    expand(mechanism, stepper.elements, found, int(which), t, y, slope, settings.rtol)
     last, best, longest = orders - 1, orders - 1, 0.0
     fewest = FEWEST if nearly_dependent(mechanism, settings) else orders - 2
     farthest = reach(mechanism, stepper, settings, found, y, last)

@@ -22,7 +22,7 @@ from ..kernels.applied import Forces, applied_loads
 from ..kernels.bodies import KIN
 from ..kernels.evaluate import copy
 from ..kernels.factorisation import factorise_rows
-from ..kernels.impose import clear, impose, wrenches
+from ..kernels.impose import clear, impose_alone, wrenches
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
 from ..kernels.work import PASSES
@@ -66,11 +66,8 @@ def find_series(mechanism: Mechanism, series: Series, t: float, y: np.ndarray, r
 @kernel
 def answer(mechanism: Mechanism) -> None:
     """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs."""
-    work = mechanism.work
-    copy(work.rhs, work.goal)
-    clear(work.wrench)
     # Refined once in any case: derivatives multiply errors.
-    impose(mechanism, max(2, int(work.summary[PASSES])))
+    impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])))
 
 
 @kernel

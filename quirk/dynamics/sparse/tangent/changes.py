@@ -16,7 +16,7 @@ from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, ORIENTATION, POSITION
 from ...vectors import cross, dot, load3, plus, rows_times, store3, three, times
 from ..kernels.bodies import CON, POSES, STATE, WRENCH
 from ..kernels.evaluate import copy
-from ..kernels.impose import clear, impose
+from ..kernels.impose import impose_alone
 from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
 from .bodies import SHIFT, SPEED, SPINNING, TURN, move
@@ -99,10 +99,9 @@ def land_changes(
         move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
         relation_tangents(tangents, t, y, work.kin, False)
         for d in range(count):
-            clear(work.wrench)
             for lane in range(work.x.shape[0]):
-                put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + level) + d))
-            impose(mechanism, max(2, int(work.summary[PASSES])))
+                put(work.rhs, lane, -at(tangents.levels, 8 * (LEVELS * lane + level) + d))
+            impose_alone(mechanism, max(2, int(work.summary[PASSES])))
             displace_change(constants, y, work.wrench, level, changes[d * size : (d + 1) * size])
 
 

@@ -17,14 +17,15 @@ from quirk.compiled import kernel
 from quirk.lanes import load, splat, store
 
 from ..kernels.bodies import CON, STATE
-from ..kernels.evaluate import copy
-from ..kernels.factorisation import solve_rows
-from ..kernels.impose import clear, impose, wrenches
+from ..kernels.impose import clear, impose_alone, push, solves_for
 from ..kernels.mechanism import Mechanism
-from ..kernels.work import PASSES
 from .bodies import advance, begin, clear_loads, release
 from .elements import BYTES, expand_motions, level_of, run
 from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, Elements
+
+# What multipliers may leave of the right-hand side, over the part of the first terms that the terms are at the end of a
+# step, and over the tolerance.
+LEFT = 1e-4
 
 # Coefficients of bodies, and of what is carried.
 Pair = tuple[np.ndarray, np.ndarray]
@@ -39,10 +40,13 @@ def expand(
     t: float,
     y: np.ndarray,
     slope: np.ndarray,
+    rtol: float,
 ) -> None:
     """Fill all coefficients of the motion, `bodies` and `carried`, from a state evaluated last and its rates.
 
-    `second` is 1 if these are the second half of the arrays whose addresses `elements` has, else 0.
+    `second` is 1 if these are the second half of the arrays whose addresses `elements` has, else 0. Terms fall about
+    evenly from order to order, down to `rtol` of the first; multipliers are as exact as that asks for, since what they
+    leave undone across the constraints is projected away at the end of a step.
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
@@ -60,13 +64,18 @@ def expand(
         if level_of(elements, g) == POSE_ROWS:
             run(elements, g, SHAPE, t, 1)
             run(elements, g, GOAL, t, 2)  # for the sums that it leaves to SHAPE
+    left, growth = LEFT * rtol, rtol ** (-1.0 / orders)
     for k in range(1, orders - 2):
-        next_order(mechanism, elements, bodies, t, k)
+        left *= growth
+        next_order(mechanism, elements, bodies, t, k, left)
 
 
 @kernel
-def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: float, k: int) -> None:
-    """Fill coefficient k of accelerations and multipliers, and with them what is one and two orders on."""
+def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: float, k: int, left: float) -> None:
+    """Fill coefficient k of accelerations and multipliers, and with them what is one and two orders on.
+
+    Multipliers may leave a part `left` of what is asked of them.
+    """
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
     clear_loads(bodies, orders, k)
     for g in range(elements.groups.shape[0] // GROUP):
@@ -80,20 +89,20 @@ def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: 
     clear(work.rhs)
     for g in range(elements.constraints):
         run(elements, g, GOAL, t, k + level_of(elements, g))
-    answer(mechanism)
+    answer(mechanism, left)
     release(constants, work.wrench, bodies, orders, k, elements.whole)
     for g in range(elements.constraints):
         run(elements, g, AFTER, t, k)
 
 
 @kernel
-def answer(mechanism: Mechanism) -> None:
-    """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs."""
-    work, passes = mechanism.work, int(mechanism.work.summary[PASSES])
-    clear(work.wrench)
+def answer(mechanism: Mechanism, left: float) -> None:
+    """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs.
+
+    So that less than a part `left` of that is left.
+    """
+    passes = solves_for(mechanism, left)
     if passes > 1:
-        copy(work.rhs, work.goal)
-        impose(mechanism, passes)
-        return
-    solve_rows(mechanism)
-    wrenches(mechanism.nodes, work.G, work.x, work.wrench, False)
+        impose_alone(mechanism, passes)
+    else:
+        push(mechanism)

@@ -48,6 +48,26 @@ def rotation_vector(R: np.ndarray) -> np.ndarray:
 
     At pi itself it is not a number: there the axis may point either way.
     """
+    return _vector_and_bend(R)[0]
+
+
+def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
+    """Return the rotation vector (3,), rad, of frame j relative to frame i, of laws of forces, in the axes of i.
+
+    It is `rotation_vector` of the relative rotation, with derivatives by poses in closed form, the inverse of the
+    differential of the exponential map of rotations: a small turn d in the axes of i changes the rotation vector v by
+    d - v x d / 2 + c v x (v x d), where c depends on the angle alone.
+    """
+    bare = np.vectorize(lambda jet: jet.bare, otypes=[object])
+    axes = bare(i.rotation).T
+    x, bend = _vector_and_bend(axes @ bare(j.rotation))
+    turn = axes @ (j.small_turn - i.small_turn)
+    across = np.cross(x, turn)
+    return x + turn - 0.5 * across + bend * np.cross(x, across)
+
+
+def _vector_and_bend(R: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The rotation vector of a rotation, and (1 - h cot(h)) / (2 h)^2 with h half its angle, 1/12 at zero."""
     # With a the axis: sin(angle) a, then tan(angle/4) a, whose length is halved in angle by m / (1 + sqrt(1 + m^2)).
     sine = np.array([0.5 * (R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) for k in range(3)])
     trace = R[0, 0] + R[1, 1] + R[2, 2]
@@ -55,10 +75,19 @@ def rotation_vector(R: np.ndarray) -> np.ndarray:
     w = where(trace > 0.0, 0.5 * np.sqrt(1.0 + trace), np.sqrt((sine @ sine) / (3.0 - trace)))
     scale = 0.5 / (w * (1.0 + w))
     square = (sine @ sine) * scale * scale
+    tangents = [scale]
     for _ in range(HALVINGS - 2):
         half = 1.0 / (1.0 + np.sqrt(1.0 + square))
         scale, square = scale * half, square * half * half
-    series: Any = 0.0
-    for k in reversed(range(TERMS)):
-        series = 1.0 / (2 * k + 1) - square * series
-    return sine * (scale * series * 2.0**HALVINGS)
+        tangents.append(scale)
+    # arctan(m) / m = 1 - m^2 rest
+    rest: Any = 0.0
+    for k in reversed(range(1, TERMS)):
+        rest = 1.0 / (2 * k + 1) - square * rest
+    series = 1.0 - square * rest
+    whole = scale * series * 2.0**HALVINGS
+    # (1 - u cot(u)) / u^2 of a sixteenth of the angle; of 2 u it is (that + tan(u) / u) / 4.
+    found, inverse = rest / (series * series), 1.0 / whole
+    for k, tangent in enumerate(reversed(tangents)):
+        found = 0.25 * found + 2.0 ** (HALVINGS - 2 - k) * tangent * inverse
+    return sine * whole, 0.25 * found

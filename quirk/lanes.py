@@ -126,7 +126,7 @@ def permuted(lanes: Any, order: Sequence[int]) -> Any:
 
 def lane_of(lanes: Any, lane: int) -> Any:
     """The number in one lane, a constant."""
-    return lanes.lane(lane) if isinstance(lanes, Traced) else float(lanes[lane])
+    return lanes.lane(lane) if isinstance(lanes, Scalar) else float(lanes[lane])
 
 
 def replaced(lanes: Any, lane: int, x: Any) -> Any:

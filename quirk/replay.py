@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .duals import Dual
-from .jets import BranchingError, apply
+from .jets import apply
 from .scalar import times
 from .tape import (
     ADD,
+    AND,
     ANGLE,
+    CHOOSE,
     CONSTANT,
     DIVIDE,
+    EQUAL,
     EXPONENTIAL,
     INPUT,
+    LESS,
+    LESS_EQUAL,
     LOGARITHM,
     MULTIPLY,
+    NEAREST,
     NEGATE,
+    NOT,
+    OR,
     POWER,
     ROOT,
     SCALE,
@@ -26,26 +35,39 @@ from .tape import (
     SQUARE,
     SUBTRACT,
     TANGENT_H,
+    RecordedArray,
     Tape,
 )
 
-FUNCTIONS = {EXPONENTIAL: "exp", LOGARITHM: "log", ROOT: "sqrt"}
+FUNCTIONS = {EXPONENTIAL: "exp", LOGARITHM: "log", ROOT: "sqrt", NEAREST: "rint"}
+# Of a comparison its operator, and that of the same with the numbers exchanged.
+COMPARISONS = {LESS: ("<", ">"), LESS_EQUAL: ("<=", ">="), EQUAL: ("==", "==")}
 # Of a pair of functions their names, and how the derivative of the first follows from the second and the other way.
 TURNS = {SINE: ("sin", "cos", 1.0, -1.0), SINE_H: ("sinh", "cosh", 1.0, 1.0)}
 
 
+def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, RecordedArray, RecordedArray]:
+    """Return a tape of a function that fills outputs from a time and inputs, of which number `time` is the time.
+
+    With the inputs, and with the outputs that it has filled.
+    """
+    tape = Tape()
+    inputs = RecordedArray(tape, functools.partial(tape.input, steady=False))
+    outputs = RecordedArray(tape)
+    fill(inputs[time], inputs, outputs)
+    return tape, inputs, outputs
+
+
 def replayed(tape: Tape, places: Sequence[int], read: Callable[[int], Any]) -> dict[int, Any]:
-    """Return the results of the lines of a tape that some places need, by place.
+    """Return the results of the lines of a tape that some places need, by place, while machine code is written.
+
+    Of two cases both are computed, and one is selected.
 
     Parameters
     ----------
-    tape : without cases
+    tape : of a function
     places : of the lines that are asked for
     read : gives input k as a dual number, or as one that does not change
-
-    Raises
-    ------
-    BranchingError : if the tape chooses between cases, or rounds
     """
     found: dict[int, Any] = {}
     for place in tape.needed(places):
@@ -86,9 +108,16 @@ def _result(code: int, x: Sequence[Any]) -> Any:
         return apply("pow", *x)
     if code == ANGLE:
         return apply("atan2", x[0], x[1])
-    if code in FUNCTIONS:
-        return apply(FUNCTIONS[code], x[0])
-    raise BranchingError("a tape that chooses between cases")
+    if code in COMPARISONS:
+        operator, exchanged = COMPARISONS[code]
+        return x[0].compared(operator, x[1]) if isinstance(x[0], Dual) else x[1].compared(exchanged, x[0])
+    if code == CHOOSE:
+        return Dual.chosen(*x)
+    if code in (AND, OR):
+        return x[0].logical("and_" if code == AND else "or_", x[1])
+    if code == NOT:
+        return x[0].logical("xor", True)
+    return apply(FUNCTIONS[code], x[0])
 
 
 def _pair(code: int, x: Dual) -> tuple[Dual, Dual]:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 class Scalar:
     """A number, lanes or an array of numbers that jets and laws compute with as if they were floats.
 
-    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `replaced`, arrays `load`, `store` and `zero`,
-    and those of kernels `halved` and `lanes`.
+    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`, arrays `load`, `store`
+    and `zero`, and those of kernels `halved` and `lanes`.
     """
 
     load: Any
@@ -18,6 +18,7 @@ class Scalar:
     halved: Any
     lanes: Any
     splat: Any
+    lane: Any
     replaced: Any
     zero: Any
 
@@ -86,6 +87,10 @@ class Entries(Scalar):
         entries = self.entries.copy()
         entries[lane] = x
         return type(self)(entries)
+
+    def lane(self, lane: int) -> Any:
+        """Return one of them."""
+        return self.entries[lane]
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, Entries):

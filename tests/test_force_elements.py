@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from force_systems import FINE, ball, hinged
 from mechanisms import random_quaternion, random_unit
+from scipy.spatial.transform import Rotation
 
 import quirk
 from quirk import GROUND, Body, Motion, rotation
@@ -22,6 +23,34 @@ def test_bushing_deflects_by_its_flexibility():
         found = system.acceleration(system.initial_state(), solver=solver)
         np.testing.assert_allclose(found.linear, 0, atol=1e-13)
         np.testing.assert_allclose(found.angular, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("theta", [0.0, 1e-9, 1e-3, 0.4, 1.0, 2.5, 3.1, 3.14159])
+def test_moments_of_bushings_are_derivatives_of_their_energy(theta):
+    """Of stiffness that differs from axis to axis: those of v.K v / 2 by small turns, v by SciPy."""
+    rng = np.random.default_rng(5)
+    axis, K = random_unit(rng), np.diag([2.0, 7.0, 30.0]) + 1.0
+    stiffness = np.zeros((6, 6))
+    stiffness[3:, 3:] = K
+    turn = Rotation.from_rotvec(theta * axis)
+    body = ball(inertia=[1, 1, 1], orientation=turn)
+    bushing = quirk.Bushing("bush", GROUND, body, frame_i=quirk.Frame(), frame_j=quirk.Frame(), stiffness=stiffness)
+    system = quirk.System([body, bushing])
+
+    def energy(small):
+        v = (Rotation.from_rotvec(small) * turn).as_rotvec()
+        return 0.5 * v @ K @ v
+
+    def slope(unit, h):
+        return (energy(h * unit) - energy(-h * unit)) / (2 * h)
+
+    # At pi the vector jumps, so differences stay on this side of it.
+    h, close = (2e-3, 1e-8) if theta < 3.1 else (1e-7, 1e-2)
+    slopes = [(4 * slope(unit, h / 2) - slope(unit, h)) / 3 for unit in np.eye(3)]
+    for solver in ("dense", "sparse"):
+        found = system.acceleration(system.initial_state(), solver=solver)
+        in_N = turn.apply(found.angular[0])
+        np.testing.assert_allclose(in_N, -np.array(slopes), atol=close * (1e-3 + np.abs(slopes).max()))
 
 
 @pytest.mark.parametrize("theta", [0.0, 1e-9, 1e-3, 1.0, 2.5, 3.1])

@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import Body, Ground
-from quirk.constraints.angle import rotation_vector
+from quirk.constraints.angle import relative_rotation_vector
 from quirk.constraints.constraint import checked_ends, frame_in, placement
 from quirk.errors import InputError
 from quirk.frame import Frame
@@ -85,9 +85,8 @@ class Bushing(ForceElement):
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
         """Return displacement and rotation vector."""
-        axes = i.rotation.T
-        displacement = axes @ (j.position - i.position)
-        return [*displacement, *(rotation_vector(axes @ j.rotation) if len(self.coordinates) == 6 else ())]
+        displacement = i.rotation.T @ (j.position - i.position)
+        return [*displacement, *(relative_rotation_vector(i, j) if len(self.coordinates) == 6 else ())]
 
     def stored(self, t: Any, x: Any) -> Any:
         """Return x.K x / 2 - preload.x."""

@@ -15,8 +15,8 @@ import numpy as np
 
 from quirk.constraints.relation import LANES, TRANSLATION, TURN, zeros
 from quirk.jets import Jet
-from quirk.lanes import at, put, replaced, store
-from quirk.scalar import is_written
+from quirk.lanes import at, lane_of, put, replaced, store
+from quirk.scalar import is_written, is_zero, times
 
 from .place import PLACEMENT, Place
 from .value import Value
@@ -135,9 +135,8 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
         coordinates = continued_turns(element, layout, time, found, inputs)
         if element.has("stored"):
-            stored = law.stored(time, coordinates[0] if len(coordinates) == 1 else coordinates)
+            stored = _act_by_storing(law, time, coordinates, loads, inputs)
             energy = energy + (stored.value if isinstance(stored, Jet) else stored)
-            _add(loads, stored, -1.0)
         _act_along(element, law, layout, time, coordinates, loads, outputs)
     if element.has("load"):
         # Loads given outright are not differentiated by poses.
@@ -150,6 +149,33 @@ def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any,
         for k, lanes in enumerate(of_frame):
             store(outputs, LANES * (f * (layout.order + 1) + k), lanes)
     put(outputs, layout.energy, 1.0 * energy)
+
+
+def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list[list[Any]], inputs: Any) -> Any:
+    """Add to `loads` those of what is stored in coordinates; return that.
+
+    Derivatives by the coordinates come first, in the place of those by the pose of one body, and then those of the
+    coordinates by poses: of the energy alone all would be taken by the poses of all bodies.
+    """
+    if len(coordinates) > LANES:
+        stored = law.stored(time, list(coordinates))
+        _add(loads, stored, -1.0)
+        return stored
+    own = [Jet(x.taylor, _by_itself(x, c, inputs)) for c, x in enumerate(coordinates)]
+    stored = law.stored(time, own[0] if len(own) == 1 else own)
+    gradient = stored.gradient[0] if isinstance(stored, Jet) else None
+    for c, x in enumerate(coordinates):
+        if gradient is not None:
+            factors = [0 if is_zero(lanes) else times(lane_of(lanes, c), -1.0) for lanes in gradient]
+            _add(loads, x, Jet(factors, x.gradient))
+    return stored
+
+
+def _by_itself(x: Jet, lane: int, inputs: Any) -> list[Any]:
+    """The gradient of a quantity by itself, in a lane of its own; none if it has none by poses."""
+    terms = max((len(g) for g in x.gradient if g is not None), default=0)
+    unit = [replaced(zeros(inputs), lane, 1.0), *[0] * (terms - 1)] if terms else None
+    return [unit, *[None] * (len(x.gradient) - 1)]
 
 
 def _act_along(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk.constraints.relation import TRANSLATION, cross, turned, zeros
+from quirk.constraints.relation import TRANSLATION, TURN, cross, turned, zeros
 from quirk.jets import Jet
 from quirk.lanes import at, replaced
 
@@ -78,6 +78,15 @@ class Place:
     def body_rotation(self) -> np.ndarray:
         """Axes of the body as columns, (3, 3)."""
         return _columns([self._fixed(list(self._rotation[:, c])) for c in range(3)])
+
+    @cached_property
+    def small_turn(self) -> np.ndarray:
+        """Zero, (3,) rad, whose derivatives by poses are those of a small turn of the body about the axes of N."""
+
+        def by_turn(axis: int) -> list[Any]:
+            return [replaced(zeros(self._inputs), TURN + axis, 1.0), *[0] * self._layout.order]
+
+        return self._jets([[0] * 3] * (self._layout.order + 2), by_turn)
 
     @cached_property
     def spin(self) -> np.ndarray:

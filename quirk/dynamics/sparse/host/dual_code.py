@@ -1,4 +1,7 @@
-"""Laws run on dual numbers, in machine code, or in Python where that cannot be written."""
+"""Laws with their changes in eight directions: in machine code, or run on dual numbers where that cannot be written.
+
+A law is written down once on a tape, where what comes to the same is one line, and dual numbers are taken through that.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from quirk.jets import BranchingError
 from quirk.lanes import WIDTH, load
 from quirk.native import MOST_COMPILED, Native, native
 from quirk.pointers import pointer_to_python
+from quirk.replay import recorded, replayed
 
 from ..plan.forms import Alike
 
@@ -76,7 +80,12 @@ def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
     """Machine code of a function of dual numbers; the derivatives of time stand behind those of the inputs."""
 
     def write(t: Any, given: Any, found: Any) -> None:
-        fill(Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs), DualArray(found, outputs))
+        time, numbers = Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs)
+        tape, _, made = recorded(fill, inputs)
+        places = {k: tape.place(x) for k, x in made.found.items()}
+        duals = replayed(tape, list(places.values()), lambda k: numbers[k] if k < inputs else time)
+        for k, place in places.items():
+            DualArray(found, outputs)[k] = duals[place]
 
     return native(write, keep=keep)
 

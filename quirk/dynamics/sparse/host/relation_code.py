@@ -24,9 +24,9 @@ from quirk.jets import BranchingError
 from quirk.lanes import WIDTH, at, load, put, splat, store
 from quirk.native import MOST_COMPILED, Native, native
 from quirk.pointers import pointer_to_python
-from quirk.replay import replayed
+from quirk.replay import recorded, replayed
 from quirk.scalar import Scalar, is_zero, plus, times
-from quirk.tape import RecordedArray, Tape
+from quirk.tape import Tape
 
 from ...model import PlacedRelation
 from .dual_code import Watch
@@ -98,13 +98,9 @@ def _recorded(relation: Relation, layout: Layout) -> tuple[Tape, list[int], list
 
     Its inputs are those of the relation, the time, and the multipliers.
     """
-    tape = Tape()
-    inputs = RecordedArray(tape, functools.partial(tape.input, steady=False))
-    time, *multipliers = (inputs[layout.inputs + k] for k in range(1 + layout.rows))
-    outputs = RecordedArray(tape)
-    relation.fill_dual(layout, time, inputs, outputs)
+    tape, inputs, outputs = recorded(functools.partial(relation.fill_dual, layout), layout.inputs)
     made = [outputs.found[k] for k in range(layout.outputs)]
-    loads = _loads(layout, made, multipliers)
+    loads = _loads(layout, made, [inputs[layout.inputs + 1 + row] for row in range(layout.rows)])
     return tape, [tape.place(x) for x in made], [tape.place(x) for x in loads]
 
 

@@ -72,10 +72,11 @@ def step_count(start: float, end: float, h: float) -> int:
     return max(1, math.ceil((end - start) / h - ROUND_OFF))
 
 
-def stepped_off(t: float, t_new: float, y_new: np.ndarray) -> IntegrationError:
-    """Say what is wrong with the end `y_new` of a fixed step from t."""
+def stepped_off(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = False) -> IntegrationError:
+    """Say what is wrong with the end `y_new` of a fixed step from t, by a method that `iterates` or another."""
     bad = np.flatnonzero(~np.isfinite(y_new))
-    what = "the state is no longer finite" if bad.size else "the state left the constraints"
+    off = "iterations for the end of the step do not converge, or it is off the constraints,"
+    what = "the state is no longer finite" if bad.size else off if iterates else "the state left the constraints"
     return IntegrationError(
         f"{what} in the step of {t_new - t:g} s; use a smaller step", t, int(bad[0]) if bad.size else None
     )

@@ -241,3 +241,13 @@ def test_kinks_of_loads_cost_no_digits(damping, rtol, allowed, steps):
     found = run["mass"].position[-1, 0], run["mass"].velocity[-1, 0]
     np.testing.assert_allclose(found, flown(damping, 3.0), atol=allowed, rtol=0)
     assert run.statistics.steps < steps
+
+
+def test_fixed_steps_that_are_too_long_say_so():
+    """A body that spins thirty times in a step: iterations do not converge, which has nothing to do with constraints."""
+    body = quirk.Body("body", 1.0, [0.2, 0.3, 0.4], angular_velocity=[90.0, 40, 30])
+    spring = quirk.Spring("spring", quirk.GROUND, body, point_i=[1.0, 0, 0], point_j=[0, 0, 0.5], stiffness=1e5)
+    with pytest.raises(
+        quirk.SimulationError, match="do not converge, or it is off the constraints, in the step of 2 s"
+    ):
+        quirk.simulate(quirk.System([body, spring]), 4.0, method="RadauIIA9", step=2.0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quirk.errors import SeriesWarning
-from quirk.integrators import VERN9, Breaks, ImplicitMethod, Method, Statistics, Taylor, Tolerance
+from quirk.integrators import VERN9, Breaks, ImplicitMethod, Method, RadauIIA, Statistics, Taylor, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
@@ -500,4 +500,4 @@ class CompiledRun:
         if outcome == OFF_BETWEEN:
             return IntegrationError("the state left the constraints between two steps", t)
         assert outcome in (NOT_FINITE, OFF_CONSTRAINTS)
-        return stepped_off(t, float(clock[T_NEW]), y_new)
+        return stepped_off(t, float(clock[T_NEW]), y_new, iterates=isinstance(self._method, RadauIIA))

@@ -205,7 +205,7 @@ class Contacts:
         for c in low:
             least, depth, own = BELOW * self._units[c], max(-values[c], 0.0), closed.index(c)
             slow = rates[c] * self._units[c] * LONG < max(depth, least) * speeds.free[own]
-            if slow if depth > 0.0 else rates[c] <= speeds.noise[own]:
+            if slow or rates[c] <= speeds.noise[own]:
                 settled.resting.below[self._touches[c].key] = float(depth + least)
 
     def _settled_smoothly(

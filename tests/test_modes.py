@@ -278,6 +278,46 @@ def test_few_modes_without_any_constraint():
     np.testing.assert_allclose(system.modes(count=3).frequencies, system.modes().frequencies[:3], rtol=1e-9)
 
 
+def hung(count, length, mass, time):
+    """Links on bushings and hinges with servos, of which all is the same in such units of length, mass and time."""
+    force = mass * length / time**2
+    items, before = [], quirk.GROUND
+    for k in range(count):
+        inertia = mass * length**2 * np.array([0.02, 0.02, 0.001])
+        link = quirk.Body(f"link {k}", mass, inertia, position=[0, 0, -(k + 0.5) * length])
+        point = [0, 0, -k * length]
+        if k % 3 == 0:
+            stiffness = np.repeat([1e5 * force / length, 10 * force * length], 3)
+            damping = np.repeat([10 * force * time / length, 0.02 * force * length * time], 3)
+            joint = quirk.Bushing(f"joint {k}", before, link, point=point, stiffness=stiffness, damping=damping)
+        else:
+            joint = quirk.Revolute(f"joint {k}", before, link, point=point, axis=[0, 1, 0])
+        items += [link, joint]
+        if k % 3 == 1:
+            torque = force * length
+            gains = {"kp": 5 * torque, "ki": torque / time, "kd": 0.1 * torque * time}
+            items.append(quirk.Controller(f"servo {k}", joint, 0.0, **gains))
+        before = link
+    return quirk.System(items, gravity=[0, 0, -G * length / time**2])
+
+
+UNITS = [(1.0, 1.0, 1e-6), (1e-5, 1e-11, 1e-6), (1e3, 1e9, 60.0), (1e9, 1e20, 1e9)]
+
+
+@pytest.mark.parametrize(("length", "mass", "time"), UNITS)
+def test_modes_do_not_depend_on_units(length, mass, time):
+    """Of what takes microseconds or years as of what takes seconds: all modes, and the slowest of many and of few."""
+    for count in (6, 12):
+        reference, system = hung(count, 1.0, 1.0, 1.0), hung(count, length, mass, time)
+        wanted, rest = reference.modes(reference.equilibrium()).eigenvalues, system.equilibrium()
+        np.testing.assert_allclose(time * system.modes(rest).eigenvalues, wanted, rtol=1e-8)
+        np.testing.assert_allclose(time * rest.eigenvalues[0], wanted[0], rtol=1e-8)
+        few = system.modes(rest, count=12)
+        np.testing.assert_allclose(time * few.eigenvalues, wanted[:12], rtol=1e-8)
+        now, rates = few.shapes[:, :, :6], few.shapes[:, :, 6:]
+        np.testing.assert_allclose(rates, few.eigenvalues[:, None, None] * now, atol=1e-6 * np.abs(rates).max())
+
+
 def test_few_modes_ask_for_rest_or_a_steady_motion():
     tumbling = quirk.Body("tumbling", 1.0, [0.1, 0.2, 0.25], angular_velocity=[1, 1, 1])
     others = [quirk.Body(f"other {k}", 1.0, [0.1, 0.1, 0.1]) for k in range(3)]

@@ -15,20 +15,56 @@ ZERO = 1e-12
 ROUND_OFF = 1e-14
 
 
-def eigenvalues(A: np.ndarray) -> np.ndarray:
-    """Return all eigenvalues (F,), by size."""
-    zeros, values, _ = _split(A)
+def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndarray:
+    """Return units (F,) of states in which entries of A are alike and round-off is small beside them.
+
+    Poses keep theirs, velocities are in those of poses times a rate, and each internal variable has one of its own.
+
+    Parameters
+    ----------
+    A : (F, F) of poses, velocities and internal variables, in this order
+    poses, velocities : how many of these states there are
+    rate : 1/s, of loads and of the motion: what accelerations change by is round-off if it is small beside its square
+    """
+    free = poses + velocities
+    units = np.ones(len(A))
+    sizes = np.abs(A)
+    rate = max(rate, float(np.sqrt(sizes[poses:free, :poses].max(initial=0.0)))) or float(sizes.max(initial=0.0)) or 1.0
+    units[poses:free] = rate
+    into = (sizes[free:, :free] * units[:free]).max(axis=1, initial=0.0)
+    out = (sizes[:free, free:] / units[:free, None]).max(axis=0, initial=0.0)
+    units[free:] = units_between(into, out, rate)
+    return units
+
+
+def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
+    """Return units (k,) of variables that depend on others by `into` (k,), and others on them by `out` (k,), alike."""
+    alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
+    alike = np.where(out > 0, alike, into / rate)
+    alike = np.where(into > 0, alike, np.divide(rate, out, out=np.ones_like(out), where=out > 0))
+    return np.asarray(np.where(alike > 0, alike, 1.0))
+
+
+def eigenvalues(A: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return all eigenvalues (F,), by size, of A whose states have such `units`."""
+    zeros, values, _ = _split(_in(A, units))
     return sorted_by_size(np.concatenate([np.zeros(zeros), values]))
 
 
-def eigenvectors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues (r,) and vectors (F, r) as columns, fewer than F where zeros are in Jordan blocks."""
     if not A.size:
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
+    A = _in(A, units)
     null = _null(A)
     _, values, vectors = _split(A)
     values = np.concatenate([np.zeros(null.shape[1]), values])
-    return values, np.concatenate([null, vectors], axis=1)
+    return values, units[:, None] * np.concatenate([null, vectors], axis=1)
+
+
+def _in(A: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """A over states in such units."""
+    return np.asarray(A * units / units[:, None])
 
 
 def sorted_by_size(values: np.ndarray) -> np.ndarray:

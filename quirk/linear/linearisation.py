@@ -13,13 +13,13 @@ from quirk.errors import InputError
 from quirk.state import State
 
 from .changes import Changes
-from .eigen import eigenvalues
+from .eigen import eigenvalues, units_of
 from .free import Free
 from .inputs import directions_of, inputs_of
 from .outputs import quantities
 from .point import Point
 from .states import States
-from .steady import Steady, kind_of
+from .steady import Steady, kind_of, rate_of
 
 if TYPE_CHECKING:
     from quirk.system import System
@@ -42,6 +42,7 @@ class Linearisation:
     state, time : about which it is
     frame : the steady motion, with `velocity` of the point at the origin, `turning` in N and `spin` (n, 3) of each body
         in its axes
+    units : (F,) of the states, in which entries of A are alike
     """
 
     A: np.ndarray
@@ -57,11 +58,12 @@ class Linearisation:
     state: State
     time: float
     frame: Steady = field(repr=False)
+    units: np.ndarray = field(repr=False)
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """All eigenvalues (F,) of A, complex, 1/s, by size."""
-        return eigenvalues(self.A)
+        return eigenvalues(self.A, self.units)
 
     def motion(self, x: Any) -> np.ndarray:
         """Return how the bodies move (n, 12) with states x (F,), or (k, n, 12) with (k, F); see `directions`."""
@@ -115,6 +117,7 @@ def linearise(
     states = States.of(free, coordinates)
     varied = basis if coordinates is None else point.variation(states.directions)
     A = states.system_matrix(varied if states.coordinates else frame.seen(varied))
+    units = units_of(A, free.poses.shape[1], free.velocities.shape[1], rate_of(point))
     B, driven = states.input_matrix(directions_of(point.model, listed))
     by_state, by_input = Changes(point, varied), Changes(point, driven)
     C, D = np.zeros((len(asked), free.size)), np.zeros((len(asked), len(listed)))
@@ -125,5 +128,5 @@ def linearise(
             D[k] = one.read(by_input)[1]
     return Linearisation(
         A, B, C, D, states.names, [one.name for one in listed], [one.name for one in asked], about,
-        states.directions.bodies, values, point.state, t, frame,
+        states.directions.bodies, values, point.state, t, frame, units,
     )  # fmt: skip

@@ -133,7 +133,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
         (values, shapes, inside), about = found
     else:
         linear = linearise(system, state, t)
-        values, vectors = eigenvectors(linear.A)
+        values, vectors = eigenvectors(linear.A, linear.units)
         shapes, about = linear.motion(vectors.T), linear.about
         variables = sum(s.stop - s.start for s in system.model.carried.internal.values())
         inside = vectors[len(vectors) - variables :].T

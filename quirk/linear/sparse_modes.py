@@ -6,7 +6,8 @@ Small motions are the pencil s E y = F y over poses, velocities, internal variab
 
 with the rows that are independent, in axes that take part in a steady motion (`quirk.linear.steady`). Nothing is
 eliminated, so F - sigma E is as sparse as the system, and is factorised once. Multipliers and rows give infinite
-eigenvalues, which the inverse maps to zero.
+eigenvalues, which the inverse maps to zero. All is in units of the system itself, as what round-off leaves of these
+depends on how alike the entries are.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from quirk.dynamics.metric import inverse_root
 from quirk.errors import InputError
 from quirk.state import State
 
+from .eigen import units_between
 from .local import Local
 from .point import Point
 from .steady import Steady, frames, rests
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 # The shift over the rate of what is stiff on the average, as if it were so much slower as a whole.
 SHIFT_RATE = 1e-3
+# Vectors that ARPACK keeps for so many eigenvalues, as by its default.
+MOST_VECTORS, LEAST_VECTORS = 2, 20
 # Modes of a steady motion are those of the motion later, too, to this part of the fastest rate.
 SAME = 1e-6
 
@@ -40,18 +44,20 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Found, str] | None:
     """Return so many modes of least |s| or a few more, and whether they are about an "equilibrium" or "steady motion".
 
-    None where there are hardly more modes than that, and all of them are found as easily.
+    None where there are hardly more modes than that, and all of them are found as easily: more vectors than there are
+    finite eigenvalues would be made of infinite ones.
     """
     point = Point(system, state, t)
     wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal
-    if wanted >= finite:
+    if max(MOST_VECTORS * wanted + 1, LEAST_VECTORS) >= finite:
         return None
     local = Local.at(point)
+    rate = _rate(local, point.model.length)
     if rests(point):
-        return _slowest(point, local, Steady.none(point.bodies), wanted), "equilibrium"
+        return _slowest(point, local, Steady.none(point.bodies), wanted, rate), "equilibrium"
     for steady, later, tau in frames(point):
-        found = _slowest(point, local, steady, wanted)
-        if _same(found, steady, later, tau, _rate(local)):
+        found = _slowest(point, local, steady, wanted, rate)
+        if _same(found, steady, later, tau, rate):
             return found, "steady motion"
     raise InputError(
         "System.modes: count is for equilibria and steady motions, and this state does not go on as it is: "
@@ -59,27 +65,57 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
     )
 
 
-def _slowest(point: Point, local: Local, steady: Steady, wanted: int) -> Found:
+def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
     """Return all but two of so many eigenvalues near zero, with their vectors."""
+    from scipy.sparse import diags_array
     from scipy.sparse.linalg import LinearOperator, eigs, splu
 
     E, F = pencil(point, local, steady)
     size = E.shape[0]
-    sigma = SHIFT_RATE * _rate(local)
-    factors = splu((F - sigma * E).tocsc())
+    rows, columns = _units(point, F, rate)
+    factors = splu((diags_array(1.0 / (rate * rows)) @ F @ diags_array(columns) - SHIFT_RATE * E).tocsc())
 
     def inverse(y: np.ndarray) -> np.ndarray:
         return np.asarray(factors.solve(E @ y))
 
     # Twice inverted nothing is left of the infinite ones.
     start = inverse(inverse(inverse(np.random.default_rng(0).normal(size=size))))
-    found, vectors = eigs(LinearOperator((size, size), inverse, dtype=float), k=wanted, v0=start, which="LM", tol=0)
-    values = sigma + 1.0 / found
+    found, vectors = eigs(
+        LinearOperator((size, size), inverse, dtype=float), k=wanted, v0=start, which="LM", tol=0,
+        ncv=max(MOST_VECTORS * wanted + 1, LEAST_VECTORS),
+    )  # fmt: skip
+    values, vectors = rate * (SHIFT_RATE + 1.0 / found), columns[:, None] * vectors
     shapes = vectors[: FREEDOMS * point.bodies].T.reshape(-1, point.bodies, FREEDOMS)
     # The last may be one of a pair alone.
     nearest = np.argsort(np.abs(values))[: wanted - 2]
     inside = vectors[FREEDOMS * point.bodies :][: point.internal].T
     return values[nearest], shapes[nearest], inside[nearest]
+
+
+def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Units of the rows and of the columns of F, over the rate, in which its entries are alike."""
+    from scipy.sparse import diags_array
+
+    units = np.ones((point.bodies, FREEDOMS))
+    units[:, SHIFT] = units[:, VELOCITY] = point.model.length
+    units[:, 6:] *= rate
+    states, inner = units.size, units.size + point.internal
+    columns = np.ones(F.shape[0])
+    columns[:states] = units.ravel()
+    sizes = np.abs(F)
+    into, out = sizes[states:inner, :states] @ diags_array(columns[:states]), sizes[:states, states:inner]
+    columns[states:inner] = units_between(
+        _largest(into, 1), _largest(diags_array(1.0 / columns[:states]) @ out, 0), rate
+    )  # fmt: skip
+    rows = columns.copy()
+    columns[inner:] = rate / _largest(diags_array(1.0 / rows[:inner]) @ sizes[:inner, inner:], 0)
+    rows[inner:] = _largest(sizes[inner:, :inner] @ diags_array(columns[:inner]), 1) / rate
+    return rows, columns
+
+
+def _largest(A: Any, axis: int) -> np.ndarray:
+    """The largest entries of a sparse matrix along an axis."""
+    return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
 
 
 def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
@@ -149,10 +185,16 @@ def _of_velocities(point: Point) -> np.ndarray:
     return found
 
 
-def _rate(local: Local) -> float:
-    """A rate, 1/s, of what is stiff on the average."""
-    from scipy.sparse import csr_array
+def _rate(local: Local, length: float) -> float:
+    """A rate, 1/s, of what is stiff on the average, or of what is damped where nothing is."""
+    from scipy.sparse import csr_array, diags_array
 
-    stiff = np.abs(csr_array(local.accelerations)).max(axis=1).toarray().ravel()
-    stiff = stiff[stiff > 0]
-    return float(np.sqrt(np.median(stiff))) if stiff.size else 1.0
+    bodies = local.accelerations.shape[0] // 6
+    of_poses = np.arange(FREEDOMS * bodies) % FREEDOMS < 6
+    lengths = np.tile(np.repeat([length, 1.0], 3), bodies)
+    alike = diags_array(1.0 / lengths) @ np.abs(csr_array(local.accelerations))
+    for columns, power in ((of_poses, 0.5), (~of_poses, 1.0)):
+        stiff = _largest(alike[:, np.flatnonzero(columns)] @ diags_array(lengths), 1)
+        if stiff.any():
+            return float(np.median(stiff[stiff > 0]) ** power)
+    return 1.0

@@ -126,6 +126,11 @@ def load_rate(point: Point) -> float:
     return _scales(point)[0]
 
 
+def rate_of(point: Point) -> float:
+    """Return the larger of the rates, 1/s, of loads alone and of the motion."""
+    return max(_scales(point))
+
+
 def _scales(point: Point) -> tuple[float, float]:
     """Rate, 1/s, of loads alone, and of the motion, over the length of the system."""
     linear, angular = gross_accelerations(point.model, point.t, point.kin)

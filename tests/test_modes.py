@@ -153,6 +153,26 @@ def top(spin, tilt=0.0, precession=0.0):
     return quirk.System([body, quirk.Spherical("tip", quirk.GROUND, body, point=[0, 0, 0])], gravity=[0, 0, -G])
 
 
+def test_a_frame_without_loads_stands_where_it_is():
+    """All that accelerates it is round-off, which another step does not make less."""
+    lean, c = 0.01, 10.0
+    turned = [np.array([np.cos(a / 2), 0, np.sin(a / 2), 0]) for a in (lean, -lean)]
+    x, z = 0.25 * np.sin(lean), 0.25 * np.cos(lean)
+    lower = quirk.Body("lower", 1.0, [0.02] * 3, position=[x, 0, z], orientation=turned[0])
+    upper = quirk.Body("upper", 1.0, [0.02] * 3, position=[x, 0, 3 * z], orientation=turned[1])
+    slider = quirk.Body("slider", 1.0, [0.02] * 3, position=[0, 0, 4 * z])
+    knee = quirk.Revolute("knee", lower, upper, point=[2 * x, 0, 2 * z], axis="y")
+    joints = [
+        quirk.Revolute("foot", quirk.GROUND, lower, point=[0, 0, 0], axis="y"),
+        quirk.Revolute("head", upper, slider, point=[0, 0, 4 * z], axis="y"),
+        quirk.Prismatic("rail", quirk.GROUND, slider, axis="z"),
+    ]
+    coil = quirk.TorsionSpring("coil", knee, stiffness=c, rest_angle=0.0)
+    found = quirk.System([lower, upper, slider, knee, *joints, coil]).equilibrium()
+    assert found.stable
+    assert abs(found.of("knee.angle")) < 1e-15
+
+
 def test_sleeping_top():
     """It stands if C n > 2 sqrt(A m g l), with nutation and precession at the roots of A s^2 - i C n s = m g l."""
     A = ACROSS + MASS * ARM**2

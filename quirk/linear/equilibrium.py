@@ -163,7 +163,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         step, x = near_step(B, alone, G, gaps, x > 0) if near or not len(x) else far_step(B, alone, G, gaps)
         rest = alone + G @ x
         answered = np.abs(rest - B @ step).max() <= ANSWERED * np.abs(rest).max()
-        if k <= 0 and answered and open_by <= MISSED and _stands(free, step):
+        if k <= INDIFFERENT * largest and answered and open_by <= MISSED and _stands(free, step):
             missing = 0.0
         stays = left >= best
         if not stays:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.linear.equilibrium import accelerations
 from quirk.linear.equilibrium_path import _Follower
+from quirk.linear.slopes import accelerations
 
 G = 9.81
 

@@ -173,6 +173,32 @@ def test_a_frame_without_loads_stands_where_it_is():
     assert abs(found.of("knee.angle")) < 1e-15
 
 
+def test_down_a_narrow_valley_that_bends():
+    """Three bars, the last of which stands on a stiff bushing, sink far: steps in straight lines leave the valley."""
+    sizes = {
+        "a": (1.0, [0, 0.5, 0]),
+        "b": (2.0, [0.7, 1.0, 0]),
+        "c": (1.5, [1.4, 0.5, 0]),
+        "ball": (0.6, [0.7, 1.3, 0]),
+    }
+    a, b, c, ball = (quirk.Body(name, m, [0.1, 0.1, 0.1 * m], position=at) for name, (m, at) in sizes.items())
+    stiff = {"stiffness": np.repeat([2e3, 5.0], 3), "damping": np.repeat([20, 0.1], 3)}
+    soft = {"stiffness": np.repeat([5e2, 3.0], 3), "damping": np.repeat([2, 0.01], 3)}
+    foot = quirk.Revolute("foot", quirk.GROUND, a, point=[0, 0, 0], axis="z")
+    parts = [
+        foot,
+        quirk.Revolute("left", a, b, point=[0, 1, 0], axis="z"),
+        quirk.Revolute("right", b, c, point=[1.4, 1, 0], axis="z"),
+        quirk.Bushing("stand", quirk.GROUND, c, point=[1.4, 0, 0], **stiff),
+        quirk.Bushing("tie", b, ball, point=[0.7, 1.3, 0], **soft),
+        quirk.TorsionSpring("coil", foot, stiffness=30.0, damping=0.3, rest_angle=-0.3),
+    ]
+    found = quirk.System([a, b, c, ball, *parts], gravity=[0, -G, 0]).equilibrium()
+    assert found.residual < 1e-12
+    assert found.stable
+    assert found.of("energy.potential") < 30.0  # of 40.9 J at the start
+
+
 def test_sleeping_top():
     """It stands if C n > 2 sqrt(A m g l), with nutation and precession at the roots of A s^2 - i C n s = m g l."""
     A = ACROSS + MASS * ARM**2

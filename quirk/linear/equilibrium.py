@@ -10,9 +10,7 @@ import numpy as np
 
 from quirk.assembly import assemble
 from quirk.constraints.unilateral import Unilateral
-from quirk.dynamics.dense.projection import displaced, project
-from quirk.dynamics.directions import Directions
-from quirk.errors import AssemblyError, InputError
+from quirk.errors import InputError
 from quirk.forces import Friction
 from quirk.quantities import JointLoad
 from quirk.state import State
@@ -22,7 +20,8 @@ from .linearisation import linearise
 from .outputs import value_of
 from .point import Point
 from .pushes import INDIFFERENT, Pushes, far_step, near_step
-from .steady import load_rate
+from .slopes import accelerations, change_along, moved_along, size_of_change, size_of_loads
+from .valley import followed
 
 if TYPE_CHECKING:
     from quirk.system import System
@@ -38,8 +37,6 @@ STANDS = 1e-10
 ANSWERED = 0.5
 # Loads that are so small a part of the largest on the way, while steps are long, fade out: nothing ever balances them.
 FADED = 1e-100
-# Largest turn, rad, or move, in lengths of the system, in one step.
-LONGEST_STEP = 0.3
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
 # By how much longer moves may be after each step in vain, and after each that misses less: it may be far to go.
 FASTER = 1.1
@@ -103,7 +100,11 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     rubbing = [force.name for force in system.forces if isinstance(force, Friction)]
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
-    found, best = _search(pushes, _at_rest(system, start, t), t)
+    state = _at_rest(system, start, t)
+    found, best = _search(pushes, state, t)
+    if best > MISSED and not len(pushes.at(state)):
+        floor = followed(pushes.system, state, t)
+        found, best = (found, best) if floor is None else _search(pushes, floor, t)
     if best > MISSED:
         raise InputError(
             f"{OWNER}: none was found; what is left of the accelerations is {best:.2g} of what the loads alone would "
@@ -170,7 +171,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
             best, best_step, found = left, number, (state, missing)
         if (stays and found[1] < MISSED) or left < FADED or number > best_step + MOST_IN_VAIN:
             break
-        state = pushes.noted(_moved(free, state, step, t, max(longer, stride)), x)
+        state = pushes.noted(moved_along(free, state, step, t, max(longer, stride)), x)
     return found
 
 
@@ -204,65 +205,9 @@ def _at_rest(system: System, start: State, t: float) -> State:
     return replace(state, velocity=still.velocity, angular_velocity=still.angular_velocity)
 
 
-def size_of_loads(point: Point) -> float:
-    """Return the accelerations in free coordinates, kg^(1/2) m/s^2, that loads give if none cancels another."""
-    return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
-
-
-def accelerations(free: Free, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Accelerations in free coordinates, then rates of internal variables; their derivatives by both, and by pushes.
-
-    The pushes are the last internal variables.
-    """
-    point, v = free.point, free.velocities.shape[1]
-    own = point.internal - pushes
-    directions = Directions.none(point.model, v + point.internal)
-    directions.bodies[:, :6, :v] = free.spread(free.velocities)
-    directions.internal[: point.internal, v:] = np.eye(point.internal)
-    varied = point.variation(directions)
-    p = free.poses.shape[1]
-    K = free.coordinates(varied.bodies, varied.internal)[p : p + v + own]
-    now = np.zeros((point.bodies, 12, 1))
-    now[:, 6:9, 0], now[:, 9:, 0] = point.linear, point.angular
-    g = free.coordinates(now, point.internal_rates[:, None])[p : p + v + own, 0]
-    return g, K[:, : v + own], K[:, v + own :]
-
-
-def _change(free: Free, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How bodies move, (n, 3) m, and turn, (n, 3) rad, by a step in free coordinates."""
-    change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
-    return change[:, :3], change[:, 3:]
-
-
 def _stands(free: Free, step: np.ndarray) -> bool:
     """Whether a step in free coordinates, then internal variables, changes nothing but by round-off."""
     point, v = free.point, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]
     rest = np.abs(step[v:]).max(initial=0.0) <= STANDS * np.abs(internal).max(initial=0.0)
-    return bool(rest and _size(free, *_change(free, step)) <= STANDS)
-
-
-def _size(free: Free, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
-    """The largest of moves, in lengths of the system or so much longer ones, and of turns, in rad."""
-    return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
-
-
-def _moved(free: Free, state: State, step: np.ndarray, t: float, longer: float) -> State:
-    """The state after a step along the constraints, which is cut where it is long; moves may be so much longer."""
-    point, (moves, turns) = free.point, _change(free, step)
-    size = _size(free, moves, turns, longer)
-    part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
-    for _ in range(20):
-        moved = displaced(state, part * moves, part * turns)
-        projected = project(point.model, point.metric, moved, t, point.kept)
-        if projected is not None:
-            break
-        part *= 0.5
-    else:
-        raise AssemblyError(f"{OWNER}: the constraints could not be followed; start nearer to the equilibrium")
-    found, v = projected.state, free.velocities.shape[1]
-    internal = point.model.carried.numbers(point.model.carried.flat(state))[: point.internal].copy()
-    internal[: len(step) - v] += part * step[v:]
-    named = {name: internal[where] for name, where in point.model.carried.internal.items()}
-    return State(found.position, found.orientation, state.velocity, state.angular_velocity,
-                 angles=point.state.angles, internal=named)  # fmt: skip
+    return bool(rest and size_of_change(free, *change_along(free, step)) <= STANDS)

@@ -31,10 +31,11 @@ from quirk.state import State
 from quirk.system import System
 
 from .corner import switched
-from .equilibrium import Equilibrium, accelerations, equilibrium, size_of_loads
+from .equilibrium import Equilibrium, equilibrium
 from .free import Free
 from .outputs import value_of
 from .point import Point
+from .slopes import accelerations, size_of_loads
 
 OWNER = "equilibrium_path"
 # Differences by the parameter are over this part of its range.

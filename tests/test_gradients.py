@@ -233,6 +233,27 @@ def test_steps_too_long_for_what_does_not_move_are_told():
     assert short.gradient["body", "velocity"][0] == pytest.approx(np.sin(100.0) / 10, rel=1e-7)
 
 
+@pytest.mark.parametrize(("damping", "tolerance"), [(0.2, 1e-11), (1.0, 1e-12)])
+def test_steps_of_series_too_long_for_what_has_decayed_are_told(damping, tolerance):
+    """A tip on a damper that decays at 1000 1/s: series of its motion reach farther than "Vern9" is stable."""
+    arm = quirk.Body("arm", 0.5, [0.01] * 3, position=[0, 0, -0.3])
+    tip = quirk.Body("tip", 0.02, [1e-4] * 3, position=[0, 0, -0.6])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis="y")
+    elbow = quirk.Revolute("elbow", arm, tip, point=[0, 0, -0.5], axis="y")
+    coil = quirk.TorsionSpring("coil", elbow, stiffness=40.0, damping=damping, rest_angle=0.0)
+    push = quirk.JointTorque("push", hinge, quirk.Motion.sinusoid(1.0, 3.0))
+    system = quirk.System([arm, tip, hinge, elbow, coil, push], gravity=[0, 0, -9.81])
+    last = quirk.Objective(["arm.position.x"], lambda x: (float(x[-1, 0]), np.eye(len(x))[:, -1:]))
+    given = {"method": "Taylor", "output": [2.0], "objective": last, "sensitivities": [("arm", "mass")]}
+    given |= {"rtol": tolerance, "atol": 1e-2 * tolerance}
+    with pytest.warns(quirk.SensitivityWarning, match="steps are too long for derivatives"):
+        quirk.simulate(system, 2.0, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        short = quirk.simulate(system, 2.0, max_step=2e-3 / damping / 5, **given)
+    assert short.gradient["arm", "mass"] == pytest.approx(5.40143, rel=1e-4)
+
+
 @pytest.mark.parametrize("method", ["Taylor", "Vern9"])
 @pytest.mark.parametrize("part", ["none", "cable", "bumper", "motor", "coil"])
 def test_steps_that_serve_derivatives_are_silent(part, method):

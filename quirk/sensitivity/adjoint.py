@@ -26,6 +26,9 @@ from .parameters import Parameter
 
 # Error of a change in a step, of its size, that shows in a gradient.
 NOTICED = 1e-3
+# So do differences of changes along steps as they are from those along such as are cut, above this part of them and
+# above so many times `rtol`, which parts of steps keep to.
+DIFFERENT, OVER_RTOL = 1e-6, 1e3
 
 
 class Gradient:
@@ -109,25 +112,36 @@ def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]
 
 def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
     """Warn if steps are too long for what changes: seen of a change of each stretch's start in any direction."""
-    worst = 0.0
-    for stretch in stretches:
-        if not stretch.steps:
-            continue
-        model, course = stretch.plant.model, backwards.ahead(stretch.plant)
-        moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
-        moved[:, SHIFT] *= model.length
-        moved[:, VELOCITY] *= model.length
-        start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
-        asked = np.zeros(0), np.zeros((0, start.shape[1]))
-        course.along(stretch.steps[0], start, directions_of(model, [Change()]), [], asked, np.zeros(1))
-        worst = max(worst, course.worst)
-    if worst > NOTICED:
+    if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
-            f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate: the gradient is "
-            "not exact; give max_step=, or leave out objective= and take result.sensitivity",
+            f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate or a stiff one: "
+            "the gradient is not exact; give max_step=, or leave out objective= and take result.sensitivity",
             SensitivityWarning,
             stacklevel=5,  # where `simulate` was called
         )
+
+
+def _serve(stretch: Stretch, backwards: Backwards) -> bool:
+    """Whether a stretch's steps, as they are, serve for a change: beside such as are cut where they are too long."""
+    model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
+    moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
+    moved[:, SHIFT] *= model.length
+    moved[:, VELOCITY] *= model.length
+    start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
+    asked, directions = (np.zeros(0), np.zeros((0, start.shape[1]))), directions_of(model, [Change()])
+    right, as_it_is = start, start
+    for steps in stretch.steps:
+        _, right = cut.along(steps, right, directions, [], asked, np.zeros(1))
+        if cut.worst > NOTICED:
+            return False
+        if not cut.cuts:
+            as_it_is = right
+            continue
+        _, as_it_is = uncut.along(steps, as_it_is, directions, [], asked, np.zeros(1))
+        allowed = min(max(DIFFERENT, OVER_RTOL * backwards.rtol), NOTICED)
+        if not np.abs(uncut.extents - cut.extents).max() <= allowed * cut.extents.max():
+            return False
+    return True
 
 
 def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:

@@ -38,12 +38,17 @@ class Backwards:
     stretches : of the run
     phases : by which it was computed
     changes : of parameters
+
+    Attributes
+    ----------
+    rtol : relative tolerance of the run
     """
 
     def __init__(self, system: System, stretches: Sequence[Stretch], phases: Phases, changes: Sequence[Change]) -> None:
         self._system, self._stretches, self._phases, self._changes = system, stretches, phases, changes
+        self.rtol = phases.settings.rtol
         self._courses: dict[Plant, Reversed] = {}
-        self._ahead: dict[Plant, Varied] = {}
+        self._ahead: dict[tuple[Plant, bool], Varied] = {}
 
     def course(self, plant: Plant) -> Reversed:
         """Return what takes weights back over the steps of a plant, made once."""
@@ -55,11 +60,12 @@ class Backwards:
             self._courses[plant] = Reversed(plant.solver(), tableau, rates, projects)
         return self._courses[plant]
 
-    def ahead(self, plant: Plant) -> Varied:
-        """Return what takes changes along the steps of a plant, made once."""
-        if plant not in self._ahead:
-            self._ahead[plant] = Varied(plant.solver(), self._phases.settings)
-        return self._ahead[plant]
+    def ahead(self, plant: Plant, *, cuts: bool = True) -> Varied:
+        """Return what takes changes along the steps of a plant, made once; it cuts those that are too long, or not."""
+        if (plant, cuts) not in self._ahead:
+            settings = self._phases.settings if cuts else self._phases.settings._replace(rtol=0.0)
+            self._ahead[plant, cuts] = Varied(plant.solver(), settings)
+        return self._ahead[plant, cuts]
 
     def along(
         self,

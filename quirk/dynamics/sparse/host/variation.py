@@ -27,6 +27,8 @@ from .tangent import Differential
 
 # Numbers computed between two looks at the keyboard: steps times stages times size.
 BETWEEN_LOOKS = 1_000_000
+# Where errors are below this part of what is allowed, parts of steps get longer until they are whole.
+UNCUT = 0.1
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ class Varied:
     pivots : (steps,) the least pivot of the rows there
     coarse : from what time on changes were faster than any part of a step that was tried, s
     worst : the largest error of changes in a step, of their size, by its order had no step been cut
+    cuts : whether a step may have been cut
     """
 
     def __init__(self, solver: Solver, settings: Settings) -> None:
@@ -118,7 +121,7 @@ class Varied:
         self._projects = settings.interval > 0 and len(solver.tables.nodes.rows) > 0
         self._implicit: ImplicitCourse | None = None
         self.rank, self.extents, self.pivots = 0, np.zeros((0, 0)), np.zeros(0)
-        self.coarse, self.worst = np.inf, 0.0
+        self.coarse, self.worst, self.cuts = np.inf, 0.0, False
 
     def _course(self, method: Method) -> ExplicitCourse | ImplicitCourse:
         if isinstance(method, Tableau):
@@ -219,6 +222,7 @@ class Varied:
             solver.applied.check(t)
         self.coarse = min(self.coarse, float(variation.resolution.clock[COARSE]))
         self.worst = max(self.worst, float(variation.resolution.tolerance * variation.resolution.clock[WORST]))
+        self.cuts = self.cuts or float(variation.resolution.clock[WORST]) > UNCUT
         del kept  # functions of motions were needed until here
         found = self._from_lanes(variation.found.reshape(count, nt, size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots

@@ -364,6 +364,32 @@ def test_modes_do_not_depend_on_units(length, mass, time):
         np.testing.assert_allclose(rates, few.eigenvalues[:, None, None] * now, atol=1e-6 * np.abs(rates).max())
 
 
+@pytest.mark.parametrize(("length", "mass", "time"), UNITS)
+def test_steady_motions_do_not_depend_on_units(length, mass, time):
+    """A hub that turns, with arms on hinges across their length."""
+
+    def turning(length, mass, time):
+        inertia = mass * length**2 * np.array([0.02, 0.1, 0.1])
+        spin = np.array([0, 0, 2.0 / time])
+        hub = quirk.Body("hub", 10 * mass, 40 * inertia[1:].sum() * np.array([0.7, 0.7, 1.0]), angular_velocity=spin)
+        items = [hub, quirk.Revolute("axle", quirk.GROUND, hub, point=[0, 0, 0], axis="z")]
+        for k in range(4):
+            a = 0.5 * np.pi * k
+            out, across = np.array([np.cos(a), np.sin(a), 0]), np.array([-np.sin(a), np.cos(a), 0])
+            placed = {"position": 1.5 * length * out, "orientation": [np.cos(a / 2), 0, 0, np.sin(a / 2)]}
+            moving = {"velocity": 3.0 * length / time * across, "angular_velocity": spin}
+            arm = quirk.Body(f"arm {k}", (1 + 0.1 * k) * mass, inertia, **placed, **moving)
+            hinge = quirk.Revolute(f"hinge {k}", hub, arm, point=length * out, axis=across)
+            torque = mass * length**2 / time**2
+            coil = quirk.TorsionSpring(f"coil {k}", hinge, stiffness=(5 + k) * torque, damping=0.1 * torque * time)
+            items += [arm, hinge, coil]
+        return quirk.System(items)
+
+    wanted, found = turning(1.0, 1.0, 1.0).modes(), turning(length, mass, time).modes()
+    assert found.about == wanted.about == "steady motion"
+    np.testing.assert_allclose(time * found.eigenvalues, wanted.eigenvalues, rtol=1e-9, atol=1e-12)
+
+
 def test_few_modes_ask_for_rest_or_a_steady_motion():
     tumbling = quirk.Body("tumbling", 1.0, [0.1, 0.2, 0.25], angular_velocity=[1, 1, 1])
     others = [quirk.Body(f"other {k}", 1.0, [0.1, 0.1, 0.1]) for k in range(3)]

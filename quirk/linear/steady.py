@@ -243,12 +243,7 @@ def _stays(free: Free, variation: Variation, steady: Steady, later: Point, tau: 
     """Whether small motions are the same at a point some time later."""
     point = free.point
     scale = max(_scales(point)) ** 2
-    there, moved = Free.at(later), steady.carried_later(variation.directions, tau)
-    same = there.coordinates(moved.bodies, moved.internal[: point.internal])
-    if same.shape[0] != same.shape[1] or np.abs(same.T @ same - np.eye(len(same))).max(initial=0.0) > SAME:
-        return False
     one = _coefficients(free, steady.seen(variation))
-    other = same.T @ _coefficients(there, steady.seen(later.variation(moved)))
     # Poses and velocities compared in units of the fastest rate there is.
     p, v = free.poses.shape[1], free.velocities.shape[1]
     rate = max(
@@ -258,7 +253,15 @@ def _stays(free: Free, variation: Variation, steady: Steady, later: Point, tau: 
     )
     unit = np.ones(free.size)
     unit[p : p + v] = 1.0 / rate
-    difference = unit[:, None] * (other - one) / unit / rate
+    there, moved = Free.at(later), steady.carried_later(variation.directions, tau)
+    same = there.coordinates(moved.bodies, moved.internal[: point.internal])
+    if same.shape[0] != same.shape[1]:
+        return False
+    same = unit[:, None] * same / unit
+    if np.abs(same.T @ same - np.eye(len(same))).max(initial=0.0) > SAME:
+        return False
+    other = unit[:, None] * _coefficients(there, steady.seen(later.variation(moved))) / unit
+    difference = (same.T @ other - unit[:, None] * one / unit) / rate
     return bool(np.abs(difference).max(initial=0.0) <= SAME)
 
 

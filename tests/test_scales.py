@@ -189,3 +189,37 @@ def test_functions_of_any_size_whose_squares_are_floats_hold(scale):
     floor = quirk.Implicit("floor", bead, lambda t, bead: scale * bead.position[2])
     result = quirk.simulate(quirk.System([bead, floor], gravity=[1, 0, -9.81]), 1.0, output=0.5)
     assert np.allclose(result["bead"].position[-1], [0.5, 0, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["Vern9", "Taylor"])
+@pytest.mark.parametrize("length", [1e-9, 1e-6, 1e6])
+def test_runs_of_any_length(length, method):
+    """A motion of micrometres is that of metres: directions of joints must not round arms as if they were as long."""
+
+    def run(unit):
+        rng = np.random.default_rng(0)
+        bodies, joints, before, point = [], [], quirk.GROUND, np.zeros(3)
+        for k, kind in enumerate(("hinge", "cross", "hinge")):
+            along, axis, across = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+            body = quirk.Body(
+                f"body {k}", 1.0, 0.05 * unit**2 * np.diag([1.0, 1.3, 1.7]), position=unit * (point + 0.5 * along),
+                orientation=random_quaternion(rng), angular_velocity=rng.normal(size=3),
+            )  # fmt: skip
+            where = {"point": unit * point}
+            joints.append(
+                quirk.Revolute(kind + str(k), before, body, axis=axis, **where)
+                if kind == "hinge"
+                else quirk.Universal(kind + str(k), before, body, axis_i=axis, axis_j=across, **where)
+            )
+            bodies.append(body)
+            before, point = body, point + along
+        system = quirk.System([*bodies, *joints], gravity=[0, 0, -9.81 * unit])
+        system.assemble()
+        result = quirk.simulate(system, 1.0, method=method, rtol=1e-11, atol=1e-13 * unit, output=[0.5, 1.0])
+        states = [np.hstack([result[body].velocity / unit, result[body].angular_velocity]) for body in bodies]
+        loads = [result[joint].force() / unit for joint in joints]
+        return np.hstack([*states, *loads]), result.statistics.steps
+
+    (found, steps), (same, usual) = run(length), run(1.0)
+    np.testing.assert_allclose(found, same, atol=1e-8)
+    assert steps <= 2 * usual + 5

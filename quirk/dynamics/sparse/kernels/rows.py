@@ -117,11 +117,13 @@ def constraint_rows(
             normal = cross(u, v)
             turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
             store(rhs, 8 * n, turning - dot(d2, e))
-            # Lanes of the point have no normal, and others no axis of N.
+            # Lanes of the point have no normal, and others no axis of N. Nothing of the size of an axis is added to an
+            # arm, which would be rounded as if it were a metre long.
             at_point = load(UNITS, 24)
+            elsewhere = 1.0 - at_point
             b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))
-            on_i = plus(b_i, times(minus(cross(b_i, arm_i), b_i), at_point))
-            on_j = plus(b_j, times(minus(cross(arm_j, b_j), b_j), at_point))
+            on_i = plus(times(b_i, elsewhere), times(cross(b_i, arm_i), at_point))
+            on_j = plus(times(b_j, elsewhere), times(cross(arm_j, b_j), at_point))
         else:
             si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
             # Positions first: far from the origin their difference is exact where a sum is not.

@@ -8,20 +8,30 @@ import numpy as np
 
 from quirk.errors import InputError
 from quirk.frame import axes_with_z
-from quirk.jets import Jet
+from quirk.jets import Jet, where
 
 from .constraint import TwoAxisJoint
-from .primitives import X, Y, coincidence
+from .primitives import coincidence
 from .relation import TORQUE, MovingFrame, Relation
 
 # Sine of the angle at which shafts are as good as turned back upon each other.
 FOLDED = 1e-6
 
+# Cosine of the angle, 120 degrees, from which on shafts count as bent far: there w is a half.
+BENT = -0.5
+
 
 def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """No twist: one shaft is turned relative to the other about an axis across the plane that halves them."""
+    """No twist: one shaft is turned relative to the other about an axis across the plane that halves them.
+
+    The quaternion (w, x, y, z) from one frame to the other has z = 0. A rotation tells w z, x z and y z alone; the row
+    is four times one of these with a factor of at least a half, since w is zero where shafts are folded.
+    """
     i, j = frames
-    return [i.rotation[:, X] @ j.rotation[:, Y] - i.rotation[:, Y] @ j.rotation[:, X]]
+    x_i, y_i, z_i = i.rotation.T
+    x_j, y_j, z_j = j.rotation.T
+    bent = where(x_i @ x_j > y_i @ y_j, x_i @ z_j + z_i @ x_j, y_i @ z_j + z_i @ y_j)
+    return [where(z_i @ z_j > BENT, x_i @ y_j - y_i @ x_j, bent)]
 
 
 class ConstantVelocity(TwoAxisJoint):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from mechanisms import point_of, random_body, random_unit
+from scipy.integrate import solve_ivp
 
 import quirk
 from quirk import GROUND, Body, Motion, rotation
@@ -91,6 +92,35 @@ def test_constant_velocity_joint_turns_both_shafts_alike_where_a_cross_does_not(
     # A cross: between omega cos(bend) and omega / cos(bend).
     assert swings["cross"].min() == pytest.approx(5 * np.cos(bend), rel=1e-3)
     assert swings["cross"].max() == pytest.approx(5 / np.cos(bend), rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["Vern9", "DOP853", "Taylor", "RadauIIA9"])
+def test_constant_velocity_joint_may_be_folded_and_bent_further(method):
+    """A pendulum thrown over the top and on; of the quaternion (w, x, y, z) of a joint without twist z is zero."""
+    inertia, arm, spin = np.diag([0.1, 0.2, 0.25]), np.array([0.05, 0.02, 0.5]), np.array([9.0, -7.0, 0.0])
+    body = Body("body", 1.0, inertia, position=arm, angular_velocity=spin, velocity=np.cross(spin, arm))
+    joint = quirk.ConstantVelocity("joint", GROUND, body, point=[0, 0, 0], axis_i=[0, 0, 1], axis_j=[0, 0, 1])
+    system = quirk.System([body, joint], gravity=G)
+    result = quirk.simulate(system, 2.0, method=method, rtol=1e-12, atol=1e-14, output=[0.5, 1.0, 2.0])
+
+    about = inertia + (arm @ arm) * np.eye(3) - np.outer(arm, arm)
+
+    def rates(t, state):
+        (w, x, y, _), omega = state[:4], state[4:]
+        turning = rotation.multiply(state[:4], np.array([0.0, *omega])) / 2
+        row, row_rate = np.array([-y, x, w]), np.array([-turning[2], turning[1], turning[0]])
+        moment = np.cross(arm, rotation.matrix(state[:4]).T @ G) - np.cross(omega, about @ omega)
+        free, along = np.linalg.solve(about, moment), np.linalg.solve(about, row)
+        return np.array([*turning, *(free - along * (row @ free + row_rate @ omega) / (row @ along))])
+
+    exact = solve_ivp(
+        rates, (0, 2.0), [1, 0, 0, 0, *spin], method="DOP853", rtol=1e-12, atol=1e-13, t_eval=[0.5, 1.0, 2.0]
+    )
+    assert exact.y[0].min() < 0 < exact.y[0].max()
+    found = np.stack([rotation.matrix(q) for q in result["body"].orientation])
+    np.testing.assert_allclose(found, [rotation.matrix(q) for q in exact.y[:4].T], atol=1e-8)
+    np.testing.assert_allclose(result["body"].angular_velocity, exact.y[4:].T, atol=1e-7)
+    assert result.energy.drift < 1e-9
 
 
 def test_knife_edge_on_an_incline():

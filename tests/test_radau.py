@@ -143,6 +143,27 @@ def test_scipy_gets_the_exact_jacobian_and_no_work_to_converge():
     assert abs(result["ball"].position[-1, 2] + 9.81e-7) < 1e-12
 
 
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_laws_that_have_no_derivatives_at_rest(method):
+    """Drag by a norm of the velocity, which falls, hangs on a stiff spring, or stays at rest; a root of the time."""
+    falling, hung, resting, pushed = (
+        quirk.Body(name, 1.0, [0.1] * 3, position=[k, 0, -1.0])
+        for k, name in enumerate(("one", "two", "three", "four"))
+    )
+    drag = quirk.ForceField("drag", [falling, hung, resting], force=lambda t, r, q, v, w: -0.3 * np.linalg.norm(v) * v)
+    spring = quirk.Spring("spring", quirk.GROUND, hung, [1, 0, 0], stiffness=1e6, damping=1e4)
+    push = quirk.Force("push", pushed, lambda t, r, q, v, w: np.array([np.sqrt(t), 0.0, 0.0]))
+    weight = quirk.UniformField("weight", [falling, hung], acceleration=[0, 0, -9.81])
+    system = quirk.System([falling, hung, resting, pushed, drag, spring, push, weight])
+    result = quirk.simulate(system, 1.0, method=method, rtol=1e-8, atol=1e-10, output=[1.0])
+    last = np.sqrt(9.81 / 0.3)
+    assert abs(result["one"].velocity[-1, 2] + last * np.tanh(9.81 / last)) < 1e-7
+    assert abs(result["two"].position[-1, 2] + 1.0 + 9.81e-6) < 1e-9
+    assert not result["three"].velocity.any()
+    assert abs(result["four"].velocity[-1, 0] - 2 / 3) < 1e-7
+    assert result.statistics.steps < 400
+
+
 def test_coefficients():
     """Those of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8)."""
     method, root = RadauIIA("three points", 3), np.sqrt(6)

@@ -99,6 +99,7 @@ def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndar
             for level in range(2):
                 seed_law(implicit.moving, elements, o, g, level * half)
                 run_dual(elements, o, t, LANES * (end - begin))
+                leave_out_unknown(elements.outputs, deltas, 8 * elements.entries[o + OUTPUTS])
                 for f in range(end - begin):
                     pair = blocks.law_pair[blocks.law_first[e] + f * (end - begin) + g]
                     if pair >= 0:
@@ -117,8 +118,9 @@ def variables(implicit: Implicit, constants: np.ndarray, kin: np.ndarray, t: flo
     seed_law(implicit.moving, elements, o, -1, 0)
     seed_variables(elements, o, True)
     run_dual(elements, o, t, LANES * (end - begin))
-    keep_rates(elements, o, implicit.rate_by_variable, BLOCK * e)
     place = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
+    leave_out_unknown(elements.outputs, place, 8 * elements.entries[o + OUTPUTS])
+    keep_rates(elements, o, implicit.rate_by_variable, BLOCK * e)
     for f in range(begin, end):
         slot = elements.sides[f]
         if implicit.blocks.body_node[slot] >= 0:
@@ -126,6 +128,17 @@ def variables(implicit: Implicit, constants: np.ndarray, kin: np.ndarray, t: flo
                 store(implicit.by_variable, BLOCK * f + 8 * row, splat(0.0))
             add_scaled(implicit.by_variable, BLOCK * f, constants, kin, slot, elements.outputs, place)
         place += 8 * LANES
+
+
+@kernel
+def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
+    """Put zeros in the place of derivatives that are not finite, as of a norm where it is zero.
+
+    Steps need none of them exactly, and one that is not a number would spoil all others.
+    """
+    for c in range(first, first + count):
+        x = at(derivatives, c)
+        put(derivatives, c, x if abs(x) < np.inf else 0.0)
 
 
 @kernel

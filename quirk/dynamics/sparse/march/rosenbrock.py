@@ -11,7 +11,7 @@ from quirk.lanes import at, load, put, splat, store
 from quirk.record import record
 
 from ..implicit.assemble import assemble
-from ..implicit.local import differentiate
+from ..implicit.local import differentiate, leave_out_unknown
 from ..implicit.solve import solve
 from ..implicit.tables import Implicit
 from ..kernels.applied import variables_error
@@ -138,6 +138,7 @@ def learn(mechanism: Mechanism, stepper: Method, run: Run, t: float, y: np.ndarr
         time_derivative(mechanism, tangents, t_in, y, stepper.slope, stepper.drift)
         for n in range(stepper.implicit.variables):
             put(stepper.drift, first + n, at(tangents.rates, 8 * n))
+        leave_out_unknown(stepper.drift, 0, stepper.drift.shape[0])
     stepper.known[SINCE], stepper.known[STEP] = t, 0.0
 
 

@@ -156,10 +156,21 @@ def test_what_has_no_series_uses_another_method_and_says_so():
 
 
 def test_where_a_series_ends_the_run_goes_on():
-    """A rotation vector of its arguments jumps."""
+    """A root of the time has no series where it begins."""
+    body = quirk.Body("body", 1.0, [0.1] * 3)
+    push = quirk.Force("push", body, lambda t, r, q, v, w: np.array([np.sqrt(t), 0.0, 0.0]))
     with pytest.warns(quirk.SeriesWarning, match="reaches no further"):
-        series, pairs = both(system_with("Interaction", 0))
-    assert [name for _, name in series.statistics.methods] == ["Vern9"]
+        result = quirk.simulate(quirk.System([body, push]), 1.0, method="Taylor", output=[1.0], **FINE)
+    assert [name for _, name in result.statistics.methods] == ["Vern9"]
+    assert abs(result["body"].velocity[-1, 0] - 2 / 3) < 1e-12
+
+
+@pytest.mark.filterwarnings("error")
+def test_series_lead_up_to_a_jump_and_on():
+    """A rotation vector of its arguments jumps; squares of coefficients next to it would be beyond all floats."""
+    series, pairs = both(system_with("Interaction", 0))
+    assert not series.statistics.methods
+    assert series.statistics.steps < pairs.statistics.steps
     assert farthest(series, pairs) < 1e-10
 
 

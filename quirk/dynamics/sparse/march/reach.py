@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import greater, highest, load, splat
+from quirk.lanes import greater, highest, load, splat, store
 
 from ...layout import ORIENTATION
 from ...vectors import dot, load3
@@ -36,6 +36,8 @@ LAST_TERMS = 0.1
 # Where rows are about to become dependent round-off grows from order to order, as it does not elsewhere: a series of
 # fewer terms may reach farther. It is taken if that is so much farther, and not fewer than so many terms.
 FARTHER, FEWEST = 1.2, 4
+# Terms below this are nothing: their inverse is no float.
+LEAST = 1e-300
 
 
 @kernel
@@ -73,19 +75,20 @@ def reach(mechanism: Mechanism, stepper: Series, settings: Settings, found: Pair
     """
     constants, change = mechanism.constants, stepper.change
     take_terms(found, stepper.elements.orders, order, change)
+    size = scaled_down(change)
     rtol, atol = settings.rtol, settings.atol
-    longest = length_for(stretch(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), order)
+    longest = length_for(stretch(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), size, order)
     split = nearly_dependent(mechanism, settings)
     for level in (POSES, VELOCITIES):
         power = order if level == POSES else order - 1
         motion_of(constants, y, change, level, mechanism.work.motion)
         whole = ratio(mechanism, y, level, split, rtol, atol)
-        longest = min(longest, length_for(whole * rtol**0.5 if split else whole, power))
+        longest = min(longest, length_for(whole * rtol**0.5 if split else whole, size, power))
         if split:
             tangential(mechanism, y, change, level, True)
             along = ratio(mechanism, y, level, True, rtol, atol)
-            longest = min(longest, length_for(along, power))
-    return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), order - 1))
+            longest = min(longest, length_for(along, size, power))
+    return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), size, order - 1))
 
 
 @kernel
@@ -103,8 +106,26 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
 
 
 @kernel
-def length_for(ratio: float, order: int) -> float:
-    """How long a step may be for terms with a coefficient so many times the tolerance; 0 for what is no number."""
+def scaled_down(change: np.ndarray) -> float:
+    """Divide terms by the largest of their numbers, which is returned.
+
+    Of motions of microseconds squares of coefficients would be beyond all floats, of motions of years below.
+    """
+    largest = splat(0.0)
+    for o in range(0, change.shape[0], 8):
+        lanes = load(change, o)
+        largest = greater(largest, greater(lanes, -lanes))
+    size = highest(largest)
+    if not LEAST < size < np.inf:
+        return 1.0
+    for o in range(0, change.shape[0], 8):
+        store(change, o, load(change, o) * (1.0 / size))
+    return size
+
+
+@kernel
+def length_for(ratio: float, size: float, order: int) -> float:
+    """How long a step may be for terms that are `size` times what is `ratio` times the tolerance; 0 for no number."""
     if ratio == 0.0:
         return np.inf
-    return (LAST_TERMS / ratio) ** (1.0 / order) if ratio < np.inf else 0.0
+    return (LAST_TERMS / ratio / size) ** (1.0 / order) if ratio < np.inf else 0.0

@@ -81,11 +81,12 @@ def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
 
     def write(t: Any, given: Any, found: Any) -> None:
         time, numbers = Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs)
-        tape, _, made = recorded(fill, inputs)
-        places = {k: tape.place(x) for k, x in made.found.items()}
+        tape, _, filled = recorded(fill, inputs)
+        places = {k: tape.place(x) for k, x in filled.found.items()}
         duals = replayed(tape, list(places.values()), lambda k: numbers[k] if k < inputs else time)
+        made = DualArray(found, outputs)
         for k, place in places.items():
-            DualArray(found, outputs)[k] = duals[place]
+            made[k] = duals[place]
 
     return native(write, keep=keep)
 

@@ -85,7 +85,7 @@ def _written(relation: Relation, layout: Layout, keep: bool) -> Native:
             tape, rows, loads = _recorded(relation, layout)
             duals = replayed(tape, [*rows, *loads], read)
             _write(layout, [duals[place] for place in rows], [duals[place] for place in loads], found)
-        except Exception:  # tapes have no cases and no tables: duals go through the function itself, or say why not
+        except Exception:  # tapes have no tables: duals go through the function itself, or say why not
             made = _Collected()
             relation.fill_dual(layout, time, numbers, made)
             _write(layout, made.listed(layout.outputs), _loads(layout, made, multipliers), found)

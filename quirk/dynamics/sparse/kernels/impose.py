@@ -35,7 +35,10 @@ def impose(mechanism: Mechanism, passes: int) -> None:
 
 @kernel
 def impose_alone(mechanism: Mechanism, passes: int) -> None:
-    """Fill work.wrench with constraint loads that alone make it so, for work.rhs in the place of work.goal."""
+    """Fill work.wrench with the constraint loads that by themselves make A M^-1 (work.wrench) = work.rhs.
+
+    By at most `passes` solves, as `impose` does beside other loads; work.goal is then what work.rhs was.
+    """
     work = mechanism.work
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.rhs, o)
@@ -59,7 +62,7 @@ def find_rest(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_for_rest(mechanism: Mechanism, passes: int) -> None:
-    """Add the loads that answer to work.rest, as `impose` says."""
+    """Add the loads to work.wrench that work.rest asks for, which is in work.rhs too, by at most `passes` solves."""
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))

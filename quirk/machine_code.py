@@ -14,9 +14,7 @@ need the same entry at the same time, one compiles it and the others wait for it
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
-import importlib.util
 import inspect
 import os
 import pickle
@@ -33,6 +31,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from .files import held, let_go, whole
+from .kernel_sources import kernel_digest
 
 DIGEST = 32
 # Bytes; no machine code comes near, and what else may lie in its place need not be read to the end.
@@ -57,7 +56,7 @@ class MachineCode(caching._Cache):
         self.notice = notice
         self.folders = folders(function)
         # Now, not when it is compiled: by then the files may no longer be what was imported.
-        self.sources = package_digest() + source_digest(function)
+        self.sources = kernel_digest(Path(inspect.getfile(function)), function.__module__)
         self._turn: BinaryIO | None = None
 
     @property
@@ -142,9 +141,11 @@ class MachineCode(caching._Cache):
         """Return the name of the file, and what it must have been made from."""
         python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
         kind = repr((str(sig), codegen.magic_tuple()))
+        fields = tuple(map(layouts, sig))
         code = self.function.__code__
         versions = (numba.__version__, llvmlite.__version__, python)
-        made_from = (self.function.__qualname__, code.co_firstlineno, code.co_code, kind, versions, self.sources)
+        function = self.function.__qualname__, code.co_firstlineno, code.co_code
+        made_from = (*function, kind, fields, versions, self.sources)
         plain_name = self.function.__qualname__.replace("<", "").replace(">", "")
         stem = f"{Path(code.co_filename).stem}.{plain_name}"
         tag = hashlib.sha256(kind.encode()).hexdigest()[:12]
@@ -204,22 +205,11 @@ def folders(function: Callable[..., Any]) -> list[Path]:
     return [Path(locator(function, source).get_cache_path()) for locator in locators]
 
 
-@functools.cache
-def package_digest() -> bytes:
-    """Return the SHA-256 of every file that may contain a kernel: entries contain all kernels that they call."""
-    specs = [importlib.util.find_spec(name) for name in ("quirk", "quirk.constraints", "quirk.integrators")]
-    places = {place for spec in specs if spec for place in spec.submodule_search_locations or ()}
-    digest = hashlib.sha256()
-    for file in sorted({file for place in places for file in Path(place).rglob("*.py")}):
-        if file.is_file():  # editors leave links behind that lead nowhere
-            digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
-    return digest.digest()
-
-
-def source_digest(function: Callable[..., Any]) -> bytes:
-    """Return the SHA-256 of the file in which a function is; nothing where there is none."""
-    file = Path(inspect.getfile(function))
-    return hashlib.sha256(file.read_bytes()).digest() if file.is_file() else b""
+def layouts(kind: Any) -> Any:
+    """Return the names of the fields of a type of records or named tuples, and of those of its fields."""
+    fields = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
+    members = getattr(kind, "members", None) or getattr(kind, "types", ())
+    return fields and (tuple(fields), tuple(map(layouts, members)))
 
 
 def say(kind: str, line: str) -> None:

@@ -1,11 +1,14 @@
 """Machine code in files: whatever happens to them, runs go on and give the same numbers."""
 
+import ast
+import importlib
 import importlib.util
 import os
 import pickle
 import shutil
 import subprocess
 import sys
+from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,9 +16,27 @@ import numba
 import numpy as np
 import pytest
 
-from quirk import machine_code
+from quirk import kernel_sources, machine_code
+from quirk.record import record
 
 pytest.importorskip("resource", reason="pipes, links and limits of Unix")
+
+# Where entries are defined: what Python calls in compiled form.
+ENTRY_MODULES = [
+    "quirk.constraints.primitives",
+    "quirk.dynamics.sparse.adjoint.backward",
+    "quirk.dynamics.sparse.kernels.at_state",
+    "quirk.dynamics.sparse.march.radau",
+    "quirk.dynamics.sparse.march.rosenbrock",
+    "quirk.dynamics.sparse.march.runge_kutta",
+    "quirk.dynamics.sparse.march.taylor",
+    "quirk.dynamics.sparse.march.watched",
+    "quirk.dynamics.sparse.series.follow",
+    "quirk.dynamics.sparse.tangent.along",
+    "quirk.dynamics.sparse.tangent.along_radau",
+    "quirk.dynamics.sparse.tangent.elements",
+    "quirk.dynamics.sparse.tangent.find",
+]
 
 SOURCE = """
 from quirk.compiled import entry
@@ -169,6 +190,55 @@ def test_a_changed_source_is_compiled_anew(module):
     path.write_text(SOURCE.replace("3 * x", "5 * x"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # neither size nor time tell
     assert load(imported(path).triple, 2.0) is None
+
+
+def test_fields_in_another_order_are_other_code():
+    """Fields of one type that change places: the types have the same text, their machine code does not."""
+
+    def layout(fields):
+        kind = record(namedtuple("Numbers", fields))
+        return machine_code.layouts(numba.typeof((kind(1.0, 2.0),))[0])
+
+    assert layout("a b") == layout("a b") != layout("b a")
+
+
+def imports_at_run_time(tree, package):
+    """Names (module, name) that a module imports from quirk, but not for type checkers alone."""
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            yield from ((base, alias.name) for alias in node.names if base.split(".")[0] == "quirk")
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] == "quirk")
+
+
+def test_all_that_kernels_are_made_of_counts():
+    """No import is overlooked in any module that kernels depend on; none is inside a function, or of a star."""
+    entries = [name for name in ENTRY_MODULES if importlib.import_module(name)]
+    reached, pending = {}, [*kernel_sources.COMPILER, *entries]
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached[name] = kernel_sources._module(name)[1]
+            pending += reached[name]
+    assert {"quirk.record", "quirk.traced", "quirk.dynamics.sparse.kernels.factorise", "quirk.jets"} <= set(reached)
+    for name, found in reached.items():
+        module = sys.modules[name]
+        package = name if hasattr(module, "__path__") else name.rpartition(".")[0]
+        for base, imported in imports_at_run_time(ast.parse(Path(module.__file__).read_text()), package):
+            by_value = (
+                imported and imported.isupper() and kernel_sources._is_plain(getattr(sys.modules[base], imported))
+            )
+            assert by_value or base in found or f"{base}.{imported}" in found, f"{name} imports {base} {imported}"
 
 
 def test_without_a_source_nothing_is_kept(tmp_path, monkeypatch, capsys):

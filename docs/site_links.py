@@ -1,7 +1,7 @@
-"""Links as the repository's web page needs them, made into what readers of the site expect.
+"""Rewrite links of the repository's pages for the site.
 
-Links to the README and to demos lead to the pages that the site has of them, and links that are called after a page, as
-in `[plots.md](plots.md)`, are called after its title.
+Links to the README and to demos lead to the corresponding pages of the site. A link whose text is a file name, as in
+`[plots.md](plots.md)`, gets the title of the page as its text.
 """
 
 import os
@@ -10,18 +10,22 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-# Pages that include files from outside this folder.
-INCLUDED = {ROOT / "README.md": "/overview.md", ROOT / "benchmarks" / "README.md": "/benchmarks.md"}
+# Pages of the site that correspond to files outside this folder.
+PAGES = {
+    ROOT / "README.md": "/quick-start.md",
+    ROOT / "benchmarks" / "README.md": "/benchmarks.md",
+    ROOT / "demos" / "README.md": "/gallery/index.rst",
+}
 LINK = re.compile(r"\[([^][]*)\]\(([^)#:\s]+)(#[^)\s]+)?\)")
 
 
 def place_of(path, anchor):
     """Return where the site has a heading of a file of the repository, or the file, from the top of the site."""
-    if path == ROOT / "README.md" and anchor == "#demos":
-        return "/gallery/index.rst"
+    if path in PAGES:
+        return PAGES[path] + anchor
     if path.parent == ROOT / "demos":
         return f"/gallery/{path.stem}.rst"
-    return INCLUDED.get(path, f"/{os.path.relpath(path, DOCS)}") + anchor
+    return f"/{os.path.relpath(path, DOCS)}{anchor}"
 
 
 def led(text, folder):

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from quirk.demos import DEMOS
 
+import quirk
 from quirk import constraints, forces, planar
 
 ROOT = Path(__file__).parents[1]
@@ -94,7 +96,7 @@ def test_code_that_does_not_run_is_of_other_programs():
         assert marks <= {"python", "sh", "toml", "xml", "text", *(["py"] if name.startswith("from/") else [])}, name
 
 
-@pytest.mark.parametrize("name", ["../README", *PAGES])
+@pytest.mark.parametrize("name", ["../README", "../CONTRIBUTING", "../CHANGELOG", "../demos/README", *PAGES])
 def test_links_lead_somewhere(name):
     """Images and pages that are there, and headings that they have."""
     path = DOCS / f"{name}.md"
@@ -107,6 +109,38 @@ def test_links_lead_somewhere(name):
             if anchor:
                 headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), flags=re.MULTILINE)
                 assert anchor in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}, link
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("from/") and name != "from/index"])
+def test_what_is_said_to_be_missing_is_missing(name):
+    """Each item of the list ends with a line of code, not shown, that fails as long as the item is true."""
+    absent = PAGES[name].partition("## What QuIRK does not have")[2]
+    items, lines = re.findall(r"^\* ", absent, flags=re.MULTILINE), re.findall(r"<!-- fails: (.+?) -->", absent)
+    assert len(items) == len(lines) > 2
+    for line in lines:
+        with pytest.raises(AttributeError):
+            eval(line, {"quirk": quirk})
+
+
+def test_messages_that_troubleshooting_explains_are_raised():
+    sources = [
+        path.read_text(encoding="utf-8")
+        for name in ("quirk", "constraints", "integrators")
+        for path in (ROOT / name).rglob("*.py")
+    ]
+    texts = re.findall(r"^\| `([^`]+)` \|", PAGES["troubleshooting"], flags=re.MULTILINE)
+    assert len(texts) > 12
+    for text in texts:
+        assert any(text in source for source in sources), text
+
+
+def test_the_readme_lists_as_many_demos_as_there_are():
+    assert f"[All {len(DEMOS)} demos]" in README
+    listed = re.findall(
+        r"^\| \[`([\w-]+)`\]\((\w+)\.py\)", (ROOT / "demos" / "README.md").read_text(), flags=re.MULTILINE
+    )
+    assert [name for name, _ in listed] == list(DEMOS)
+    assert all(name.replace("-", "_") == file for name, file in listed)
 
 
 def test_every_picture_is_shown():

@@ -88,9 +88,9 @@ def test_links_lead_to_pages_of_the_site():
     links = module_from_spec(spec)
     spec.loader.exec_module(links)
     for text, folder, made in (
-        ("see the [README](../README.md)", DOCS, "see the [README](/overview.md)"),
-        ("[fast](../../README.md#how-fast)", DOCS / "theory", "[fast](/overview.md#how-fast)"),
-        ("the [demos](../README.md#demos)", DOCS, "the [demos](/gallery/index.rst)"),
+        ("see the [README](../README.md)", DOCS, "see the [README](/quick-start.md)"),
+        ("[start](../../README.md#a-pendulum)", DOCS / "theory", "[start](/quick-start.md#a-pendulum)"),
+        ("the [demos](../demos/README.md)", DOCS, "the [demos](/gallery/index.rst)"),
         ("[`door`](demos/door.py)", DOCS.parent, "[`door`](/gallery/door.rst)"),
         ("[docs/planar.md](docs/planar.md)", DOCS.parent, "[](/planar.md)"),
         ("[plots](plots.md) of `f[k](t)`", DOCS, "[plots](/plots.md) of `f[k](t)`"),

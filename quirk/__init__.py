@@ -23,6 +23,8 @@ _NAMES = {
     "checkpoints": ["read_checkpoint"],
     "errors": [
         "AssemblyError",
+        "BreaksWarning",
+        "CheckpointWarning",
         "InconsistentStateError",
         "InputError",
         "QuirkError",
@@ -32,6 +34,7 @@ _NAMES = {
         "SeriesWarning",
         "StiffnessWarning",
         "UnknownNameError",
+        "WriteError",
     ],
     "expression": ["Expression"],
     "frame": ["Frame"],

@@ -6,6 +6,8 @@ from .constraints import contact as surface
 from .constraints import planar
 from .errors import (
     AssemblyError,
+    BreaksWarning,
+    CheckpointWarning,
     InconsistentStateError,
     InputError,
     QuirkError,
@@ -15,6 +17,7 @@ from .errors import (
     SimulationError,
     StiffnessWarning,
     UnknownNameError,
+    WriteError,
 )
 from .events import *  # noqa: F403
 from .expression import Expression
@@ -41,6 +44,8 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Body",
+    "BreaksWarning",
+    "CheckpointWarning",
     "Expression",
     "Frame",
     "InconsistentStateError",
@@ -57,6 +62,7 @@ __all__ = [
     "StiffnessWarning",
     "System",
     "UnknownNameError",
+    "WriteError",
     "equilibrium_path",
     "inverse_dynamics",
     "join",

@@ -12,7 +12,7 @@ import numpy as np
 from . import validate
 from .body import Body
 from .errors import InputError, QuirkError
-from .files import whole
+from .output import whole
 from .film import DPI, Film
 from .framing import checked_follow
 from .plot_paths import checked_points
@@ -97,7 +97,7 @@ def animate(
     follow = checked_follow(result, follow)
     times = _times(result, fps, speed, size if gif else 0.0)
     film = Film(result, Scene(result, times, points), view, follow, size)
-    with whole(file) as aside:
+    with whole("animate", file) as aside:
         try:
             film.write_gif(aside, fps) if gif else film.write_mp4(aside, fps)
         except (BrokenPipeError, CalledProcessError) as error:

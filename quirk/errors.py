@@ -47,6 +47,18 @@ class SaveWarning(UserWarning):
     """A file that was written does not hold all of what it takes to go on with it elsewhere."""
 
 
+class CheckpointWarning(UserWarning):
+    """A part of a checkpoint is damaged; the rest is kept, and what is missing is computed again."""
+
+
+class BreaksWarning(UserWarning):
+    """Times given as `breaks` lie outside of the run, and have no effect."""
+
+
+class WriteError(QuirkError, OSError):
+    """A file could not be written, as on a full disk; the message says what is kept."""
+
+
 class AssemblyError(QuirkError, RuntimeError):
     """No nearby pose satisfies all constraints."""
 

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from . import validate
 from .errors import InputError
 from .event_marks import is_mark, mark
-from .files import whole
+from .output import whole
 from .happenings import Happenings
 from .prefixes import label as label_axis
 
@@ -129,7 +129,7 @@ def drawing(
             yield sheet
             sheet.close()
             if target is not None:
-                with whole(target) as aside:
+                with whole(owner, target) as aside:
                     figure.savefig(aside, dpi=DPI)
         except BaseException:
             if given is None:

@@ -52,13 +52,14 @@ class LeggedRun:
             if run.stopped:
                 run.close()
             self._checkpoint.append(run.segments, run.happenings, statistics, None, status)
-            self._written = True
-            return False
-        if run.ends_leg(self._steps):
-            leg = run.next_leg
-            self._checkpoint.append(run.segments, run.happenings, statistics, leg)
-            self.start(leg)
-        return True
+        elif run.ends_leg(self._steps):
+            self._checkpoint.append(run.segments, run.happenings, statistics, run.next_leg)
+            if self._checkpoint.leg is not None:  # else legs up to the end of the run were there already
+                self.start(self._checkpoint.leg)
+        else:
+            return True
+        self._written = self._checkpoint.status is not None
+        return not self._written
 
     def close(self) -> None:
         """Keep also the state that was reached."""
@@ -77,7 +78,7 @@ class LeggedRun:
     @property
     def stopped(self) -> bool:
         """Whether an event has ended the run."""
-        return self._run.stopped
+        return self._checkpoint.status == "stopped"
 
     @property
     def reached(self) -> float:

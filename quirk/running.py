@@ -15,7 +15,7 @@ from .dynamics.applied import exerted
 from .dynamics.dense.undefined import lost_ahead
 from .dynamics.towers import MotionTower
 from .dynamics.turns import Turns, angles_at, angles_by_name
-from .errors import InputError, SimulationError
+from .errors import InputError, SimulationError, WriteError
 from .health import check_kept
 from .hybrid import HybridRun
 from .integrators import IntegrationError
@@ -88,6 +88,16 @@ def computed(
         if within_a_call():
             raise  # it is the run that called a function, and this run in it, which is to end
         return result("interrupted")
+    except WriteError as error:
+        if written is None:
+            raise
+        t = settings.start if written.leg is None else written.leg.t
+        kept = written.segments
+        raise SimulationError(
+            f"simulate: {error}, up to t = {t:.9g} s; the same call goes on from there once there is room",
+            time=t,
+            result=Result(system, kept, statistics, "failed", written.happenings, [phases.options]) if kept else None,
+        ) from error
     except IntegrationError as error:
         assert run is not None
         partial = result("failed")

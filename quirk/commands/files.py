@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quirk import files, validate
+from quirk import output, validate
 from quirk.result import Result
 
 from .parser import UsageError
 
 
 def _summary(result: Any, path: Path) -> None:
-    with files.whole(path) as aside:
+    with output.whole("quirk", path) as aside:
         aside.write_text(result.summary() + "\n", encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from quirk import rotation, validate
 from quirk.body import GROUND, Body, Ground
 from quirk.constraints import Constraint, Coupling, Fixed, Free, Joint, Planar, Prismatic, Revolute, Stop
 from quirk.errors import InputError
-from quirk.files import whole
+from quirk.output import whole
 from quirk.forces import JointFriction
 from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh, Shape
 from quirk.system import System
@@ -57,7 +57,7 @@ def to_urdf(system: System, path: str | Path) -> None:
     left_out = LeftOut()
     robot = _Writer(system, left_out).written(file.stem)
     ElementTree.indent(robot)
-    with whole(file) as aside:
+    with whole(owner, file) as aside:
         ElementTree.ElementTree(robot).write(aside, encoding="utf-8", xml_declaration=True)
     if left_out.lines:
         warnings.warn(f"{file.name} does not have all of the system: {'; '.join(left_out.lines)}", stacklevel=2)

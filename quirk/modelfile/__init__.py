@@ -8,7 +8,7 @@ from typing import Any
 
 from quirk import validate
 from quirk.errors import InputError
-from quirk.files import whole
+from quirk.output import whole
 from quirk.system import System
 
 from .reading import Model, model_of
@@ -69,5 +69,5 @@ def write(system: System, path: str | Path, run: Mapping[str, Any] | None = None
     """
     place = validate.output_file("System.save", path, (".toml",))
     text = text_of(system, run)
-    with whole(place) as aside:
+    with whole("System.save", place) as aside:
         aside.write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk import files, validate
+from quirk import output, validate
 from quirk.errors import InputError
 
 from .chosen import check_names
@@ -59,7 +59,7 @@ def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any =
     target = validate.output_file("Result.to_csv", path, (".csv",))
     check_names("Result.to_csv", result)
     table = to_pandas(result, quantities, only, frame)
-    with files.whole(target) as aside:
+    with output.whole("Result.to_csv", target) as aside:
         table.to_csv(aside)
     return target
 
@@ -81,7 +81,7 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
     table = table_of("Result.to_npz", result, quantities, only, frame)
     parts = ((name + behind, values) for name, behind, values in _parts(table, table.variables.values()))
     arrays = _by_name("Result.to_npz", parts)
-    with files.whole(target) as aside:
+    with output.whole("Result.to_npz", target) as aside:
         np.savez(aside, **arrays)  # type: ignore[arg-type]
     return target
 

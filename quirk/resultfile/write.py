@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk import files, modelfile, validate
+from quirk import modelfile, output, validate
 from quirk.errors import InputError, SaveWarning
 from quirk.instants import Instants
 from quirk.inverse_dynamics import InverseDynamicsResult
@@ -75,9 +75,13 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     table = table_of(owner, result, None if asked is None else [*needed, *asked])
     told = _told(result)
     text, trouble = _model(result, told)
-    with files.whole(target) as aside:
-        dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
-        dataset_of(_of_run(result, told, text, trouble), {}).to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
+    with output.whole(owner, target) as aside:
+        try:
+            dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
+            run = dataset_of(_of_run(result, told, text, trouble), {})
+            run.to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
+        except RuntimeError as error:  # what netCDF reports of a full disk is "HDF error"
+            raise OSError(f"{error}") from error
         checksum.append(aside)
     _warn_of(target, trouble, lost_parts(told["configurations"]))
     return target

@@ -11,7 +11,7 @@ import numpy as np
 from quirk import validate
 from quirk.body import GROUND, Body
 from quirk.errors import InputError
-from quirk.files import whole
+from quirk.output import whole
 from quirk.plot_paths import checked_points
 
 from . import contents
@@ -87,7 +87,7 @@ def to_html(
         stopped(server)
     bodies = ", ".join(body.name for body in result.system.bodies[:3])
     title = f"<title>{html.escape(bodies)}: {times[0]:g} to {times[-1]:g} s</title>"
-    with whole(file) as aside:
+    with whole("to_html", file) as aside:
         aside.write_text(page.replace("<title>Viser</title>", title, 1), encoding="utf-8")
     return Path(path)
 

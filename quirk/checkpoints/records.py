@@ -1,0 +1,121 @@
+"""Segments, happenings and starts of legs as plain data in a journal, and made again from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.impulsive import Impulse
+from quirk.dynamics.sparse.host.run import Pace
+from quirk.dynamics.turns import Turns
+from quirk.errors import InputError
+from quirk.events import Event
+from quirk.happenings import Happening
+from quirk.integrators import Statistics
+from quirk.legs import Leg
+from quirk.rebuilt import described, described_configuration, rebuilt, rebuilt_configuration
+from quirk.segment import Segment
+from quirk.system import System
+
+from .rows import DamagedRowsError, Location, rows_at
+
+
+def place_of(leg: Mapping[str, Any] | None) -> str:
+    """Return a digest of the start of a leg, as in a journal; None is the start of the run.
+
+    A leg follows from its start and nothing else, so that a record which names this digest as its start goes on there.
+    """
+    text = json.dumps(leg, allow_nan=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def of_segment(segment: Segment, location: Location, system: System, events: Sequence[Event]) -> dict[str, Any]:
+    """Return a segment as plain data."""
+    description = described(segment, system, events)
+    if any(part["by"] == "function" for part in description["others"]):
+        raise InputError(
+            "simulate: what a function of an event puts in the place of a part cannot be written to a checkpoint: "
+            "give such parts as actions, not by functions"
+        )
+    whole = segment.turns.whole.tolist()
+    return {"rows": list(location), "whole": whole, "rank": int(segment.rank), "parts": description}
+
+
+def segments_of(
+    record: Mapping[str, Any], folder: Path, system: System, events: Sequence[Event], earliest: float
+) -> list[Segment]:
+    """Return the segments of a record; raises DamagedRowsError if their rows are damaged, or before `earliest`, s."""
+    segments = []
+    for table in record["segments"]:
+        rows = rows_at(folder, Location(*table["rows"]))
+        if len(rows.time) and not rows.time[0] >= earliest:
+            raise DamagedRowsError(f"rows-{table['rows'][0]}.time has times that decrease")
+        earliest = float(rows.time[-1])
+        configuration, changes = rebuilt(table["parts"], system, events)
+        plant = system.plant_for(configuration)
+        quadrants = rows.quadrants.reshape(len(rows.time), -1, 2)
+        turns = Turns(plant.model.joints, quadrants, np.array(table["whole"]).reshape(-1, 3))
+        segments.append(Segment(plant, rows.time, rows.flat, turns, table["rank"], changes))
+    return segments
+
+
+def of_happening(one: Happening) -> list[Any]:
+    """Return what an event has done as plain data."""
+    impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in one.impulse.items()}
+    return [float(one.time), one.name, int(one.direction), float(one.energy_before), float(one.energy_after), impulse]
+
+
+def happening(row: Sequence[Any]) -> Happening:
+    """Return what an event has done, from `of_happening`."""
+    time, name, direction, before, after, impulse = row
+    return Happening(
+        time, name, direction, before, after, {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
+    )
+
+
+def of_leg(leg: Leg, system: System, events: Sequence[Event]) -> dict[str, Any]:
+    """Return the start of a leg as plain data."""
+    pace = leg.pace
+    return {
+        "t": leg.t,
+        "y": leg.y.tolist(),
+        "angles": leg.angles.tolist(),
+        "base": described_configuration(leg.base, system, events),
+        "pace": [pace.h, pace.grid, pace.asked],
+        "sides": [[key, *side] for key, side in pace.sides.items()],
+        "often": dict(leg.often),
+    }
+
+
+def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> Leg:
+    """Return the start of a leg, from `of_leg`."""
+    sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
+    h, grid, asked = table["pace"]
+    return Leg(
+        float(table["t"]),
+        np.array(table["y"], dtype=float),
+        np.array(table["angles"], dtype=float).reshape(-1, 3),
+        rebuilt_configuration(table["base"], system, events),
+        Pace(float(h), int(grid), int(asked), sides),
+        Counter(table["often"]),
+    )
+
+
+def statistics_of(table: Mapping[str, Any]) -> Statistics:
+    """Return what a run cost, from a dict of it; entries that this version does not know are left out."""
+    known = {one.name for one in fields(Statistics)}
+    found = Statistics(**{key: x for key, x in table.items() if key in known})
+    found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}
+    found.methods = [(float(t), str(name)) for t, name in found.methods]
+    return found
+
+
+def _key(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key

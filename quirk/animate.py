@@ -12,9 +12,9 @@ import numpy as np
 from . import validate
 from .body import Body
 from .errors import InputError, QuirkError
-from .output import whole
 from .film import DPI, Film
 from .framing import checked_follow
+from .output import whole
 from .plot_paths import checked_points
 from .scene import Scene
 

@@ -17,8 +17,8 @@ from matplotlib.lines import Line2D
 from . import validate
 from .errors import InputError
 from .event_marks import is_mark, mark
-from .output import whole
 from .happenings import Happenings
+from .output import whole
 from .prefixes import label as label_axis
 
 DPI = 120

@@ -69,11 +69,11 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
     """Give poses the velocities nearest to those at the start with which coordinates have their speeds."""
     if not speeds:
         # What holds the coordinates would also stop them.
-        moving = State(state.position, state.orientation, start.velocity, start.angular_velocity)
+        moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
         return with_velocity(system, moving, t)
     holds = [_hold(joint, name, coordinate(system, state, joint, name), rate, t) for joint, name, rate in speeds]
     held = system.with_constraints(holds)
-    moving = State(state.position, state.orientation, start.velocity, start.angular_velocity)
+    moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
     try:
         return with_velocity(held, moving, t)
     except AssemblyError as error:

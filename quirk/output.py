@@ -25,9 +25,9 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
     WriteError
         If the disk is full, or the file cannot be written for another reason. Nothing is left of the new file.
     """
-    with writing(owner, path, "nothing is left of it, and a file that was there before is unchanged"):
-        with files.whole(path) as aside:
-            yield aside
+    kept = "nothing is left of it, and a file that was there before is unchanged"
+    with writing(owner, path, kept), files.whole(path) as aside:
+        yield aside
 
 
 @contextmanager

@@ -134,9 +134,8 @@ class Result:
         """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables of forces by name."""
         states = [segment.state for segment in self.segments]
         internal = self._by_name([state.internal for state in states])
-        return State(
-            *(joined(parts) for parts in zip(*(state.parts for state in states), strict=True)), internal=internal
-        )
+        parts = [joined(of_segments) for of_segments in zip(*(state.parts for state in states), strict=True)]
+        return State(*parts, internal=internal, bodies=states[0].bodies)
 
     @property
     def sensitivity(self) -> Sensitivities:

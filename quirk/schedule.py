@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from . import validate
-from .errors import InputError
+from .errors import BreaksWarning, InputError, outside
 from .integrators import STIFF_METHODS, TABLEAUX, Breaks
 from .system import System
 
 MAX_OUTPUTS = 10**8  # states; more would not fit into memory
+# Part of the duration by which breaks may miss the run through round-off.
+SAME_TIME = 1e-12
 # A run is resolved by the times if these are fine enough for so many of the shortest steps; and one of more than so
 # many steps would take days.
 FEWEST_STEPS, MOST_STEPS = 100, 1e10
@@ -65,6 +68,7 @@ def checked_breaks(
         raise InputError(f"{owner}: breaks must be a list of times in seconds; got {breaks!r}")
     if not np.isfinite(given).all():
         raise InputError(f"{owner}: breaks must be finite; got {given.tolist()}")
+    _warn_of_breaks(given, start, duration)
     checked = Breaks(start, start + duration, given, longest)
     _check_resolution(checked, duration, step)
     motions = [motion for placed in system.model.relations for motion in placed.relation.motions]
@@ -73,6 +77,19 @@ def checked_breaks(
         for t in motion.kinks_between(checked.start, checked.end):
             checked.add(t)
     return checked
+
+
+def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
+    """Warn of breaks outside of a run, by more than round-off."""
+    end, near = start + duration, SAME_TIME * duration
+    idle = times[(times < start - near) | (times > end + near)]
+    if idle.size:
+        named = ", ".join(f"{t:.9g}" for t in idle[:3]) + (f" and {len(idle) - 3} more" if len(idle) > 3 else "")
+        warnings.warn(
+            f"simulate: breaks: {named} s: outside of the run, from {start:g} to {end:g} s, and without effect",
+            BreaksWarning,
+            stacklevel=outside(),
+        )
 
 
 def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:

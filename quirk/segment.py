@@ -66,7 +66,10 @@ class Segment:
         internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
         named = angles_by_name(self.turns.joints, angles)
         parts = (part[row].copy() for part in self.state.parts)
-        return State(*parts, angles=named, internal=internal, switched=self.switched, replaced=self.replaced)
+        return State(
+            *parts, angles=named, internal=internal, bodies=self.state.bodies,
+            switched=self.switched, replaced=self.replaced,
+        )  # fmt: skip
 
     @cached_property
     def kinematics(self) -> list[Kinematics]:

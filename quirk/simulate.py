@@ -93,9 +93,9 @@ def simulate(
     max_step : float
         Longest step of an adaptive method, s.
     breaks : list of times
-        s; times at which a step ends, as where a force is switched on; in any order, and those outside of the run are
-        left out. Fixed steps are divided there. Where functions of time jump is found without it if what they do
-        lasts for a thousandth of the duration; see docs/method.md.
+        s; times at which a step ends, as where a force is switched on; in any order. Those outside of the run have no
+        effect, and a `BreaksWarning` names them. Fixed steps are divided there. Where functions of time jump is found
+        without it if what they do lasts for a thousandth of the duration; see docs/method.md.
     events : list of Event
         Watched in this run, beside those of the system.
     checkpoint : path, optional

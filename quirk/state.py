@@ -17,6 +17,9 @@ STATE_SIZE = 13
 # First components of a body's position, orientation, velocity and angular velocity.
 VECTOR_STARTS = np.array([0, 3, 7, 10])
 
+# Maximum number of bodies that a message names.
+MOST_NAMED = 5
+
 
 def vector_starts(bodies: int) -> np.ndarray:
     """Return the first component of each vector of a flat state: errors are measured over each of these."""
@@ -45,6 +48,9 @@ class State:
         them so. Others are as they are in the system.
     replaced : dict, optional
         Constraints and forces in place of those of the same names, where events have put them there.
+    bodies : tuple of str, optional
+        Names of the bodies, one for each row. States of systems and results have them; another system refuses such a
+        state, also if it has as many bodies. Without names, rows are taken to be in the order of `system.bodies`.
     """
 
     position: np.ndarray
@@ -55,6 +61,7 @@ class State:
     internal: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     switched: Mapping[str, bool] = field(default_factory=dict, kw_only=True)
     replaced: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    bodies: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def copy(self) -> State:
         """Return a state with arrays of its own."""
@@ -64,10 +71,13 @@ class State:
         )
         parts = (np.array(part, dtype=float) for part in self.parts)
         switched, replaced = dict(self.switched), dict(self.replaced)
-        return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced)
+        return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced, bodies=self.bodies)
 
-    def checked(self, count: int) -> State:
-        """Return a copy with unit quaternions, or raise InputError if it cannot be the state of `count` bodies."""
+    def checked(self, names: Sequence[str]) -> State:
+        """Return a copy with unit quaternions, or raise InputError if it is no state of the bodies of these names."""
+        count = len(names)
+        if self.bodies is not None:
+            _check_bodies(self.bodies, names)
         try:
             state = self.copy()
         except (AttributeError, TypeError, ValueError):
@@ -91,6 +101,7 @@ class State:
             raise InputError(f"State: orientation must be unit quaternions; row {row} is zero")
         state.orientation /= largest
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
+        state.bodies = tuple(names)
         return state
 
     def pack(self) -> np.ndarray:
@@ -159,4 +170,27 @@ def initial_state(bodies: Sequence[Any]) -> State:
     def stack(argument: str, width: int) -> np.ndarray:
         return np.array([getattr(body, argument) for body in bodies], dtype=float).reshape(-1, width)
 
-    return State(stack("position", 3), stack("orientation", 4), stack("velocity", 3), stack("angular_velocity", 3))
+    parts = stack("position", 3), stack("orientation", 4), stack("velocity", 3), stack("angular_velocity", 3)
+    return State(*parts, bodies=tuple(body.name for body in bodies))
+
+
+def _check_bodies(given: Any, names: Sequence[str]) -> None:
+    """Raise InputError if a state is of other bodies than those of these names, or has them in another order."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+        raise InputError(f"State: bodies must be the names of bodies, one for each row, or None; got {given!r}")
+    if list(given) == list(names):
+        return
+    missing = [name for name in names if name not in given]
+    unknown = [name for name in given if name not in names]
+    differing = [f"{_said(missing)} is not in the state"] if missing else []
+    differing += [f"{_said(unknown)} is not in the system"] if unknown else []
+    why = ", ".join(differing) or f"it has {_said(given)}, the system {_said(names)}, in this order"
+    raise InputError(
+        f"State: it belongs to another system: {why}; take a state of this system, or if its rows are meant for the "
+        "bodies of this system in their order, quirk.State(*state.parts)"
+    )
+
+
+def _said(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return ", ".join([*(f'"{name}"' for name in names[:MOST_NAMED]), *more])

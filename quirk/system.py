@@ -517,7 +517,7 @@ class System:
         """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
-        checked = state.checked(len(self.bodies))
+        checked = state.checked([body.name for body in self.bodies])
         sizes = {force.name: len(force.internal) for force in self.forces if force.internal}
         for name, numbers in checked.internal.items():
             if name not in sizes:

@@ -240,7 +240,9 @@ class TestBreaksThatAreGiven:
     )
     def test_steps_end_there(self, options):
         body = ball()
-        result = quirk.simulate(quirk.System([body]), 1.0, breaks=[0.7, 0.3, 0.3, 5.0, -1, 0, 1], **options)
+        with pytest.warns(quirk.BreaksWarning, match=r"breaks: 5, -1 s: outside of the run, from 0 to 1 s") as told:
+            result = quirk.simulate(quirk.System([body]), 1.0, breaks=[0.7, 0.3, 0.3, 5.0, -1, 0, 1], **options)
+        assert told[0].filename == __file__
         assert {0.3, 0.7} <= set(result.time)
         assert result.time[-1] == 1.0
         assert (np.diff(result.time) > 0).all()

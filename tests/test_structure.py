@@ -20,6 +20,7 @@ FLOORS = [
         "made",
         "sealed",
         "validate",
+        "output",
         "rotation",
         "euler",
         "progress",

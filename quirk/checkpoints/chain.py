@@ -40,14 +40,13 @@ class Chain:
     damage : descriptions of damaged lines and rows
     """
 
-    def __init__(
-        self, folder: Path, system: System, events: Sequence[Event], records: Sequence[Record | None]
-    ) -> None:
+    def __init__(self, folder: Path, system: System, events: Sequence[Event], records: Sequence[Record | None]) -> None:
         self._folder, self._system, self._events = folder, system, events
         self.segments: list[Segment] = []
         self.happenings: list[Happening] = []
-        self.statistics, self.status = Statistics(), None
+        self.statistics = Statistics()
         self.leg: Leg | None = None
+        self.status: str | None = None
         self.place = place_of(None)
         lines = [f"line {k} of its journal is damaged" for k, record in enumerate(records, 2) if record is None]
         self.damage: list[str] = lines

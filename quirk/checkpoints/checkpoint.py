@@ -201,8 +201,8 @@ def _folder(path: str | Path) -> Path:
         others = [one.name for one in folder.iterdir()]
     journal = folder / JOURNAL
     # A kill right at the start may leave an empty journal.
-    ours = others == [JOURNAL] and not journal.is_symlink() or journal.exists() and journal.stat().st_size > 0
-    if others and not ours:
+    begun = others == [JOURNAL] and not journal.is_symlink()
+    if others and not begun and not (journal.exists() and journal.stat().st_size > 0):
         raise InputError(f"simulate: checkpoint must be a new or empty folder, or an earlier checkpoint; got {path!r}")
     return folder
 

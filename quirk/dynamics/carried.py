@@ -18,20 +18,20 @@ class Carried:
 
     Attributes
     ----------
-    bodies : n
+    names : of the n bodies
     internal : of each force element that has internal variables, where they are among the k numbers
     work : where the work is that has been done on the bodies since the start: by each force element whose work is not
         the change of its energy, and by each constraint that is driven or a user's
     start : (k,) from which they start unless a state says otherwise
     """
 
-    bodies: int
+    names: tuple[str, ...]
     internal: dict[str, slice]
     work: dict[str, int]
     start: np.ndarray
 
     @classmethod
-    def of(cls, bodies: int, forces: Sequence[ForceElement], driven: Sequence[str]) -> Carried:
+    def of(cls, names: Sequence[str], forces: Sequence[ForceElement], driven: Sequence[str]) -> Carried:
         """Return what a system carries of which the constraints named in `driven` may do work."""
         internal: dict[str, slice] = {}
         numbers: list[float] = []
@@ -42,7 +42,12 @@ class Carried:
         # Energies of a user, of motions and of internal variables may change though no body moves.
         working = [f.name for f in forces if not f.conservative or f.of_user or f.motions or f.internal]
         work = {name: len(numbers) + k for k, name in enumerate(dict.fromkeys([*working, *driven]))}
-        return cls(bodies, internal, work, np.array([*numbers, *(0.0 for _ in work)]))
+        return cls(tuple(names), internal, work, np.array([*numbers, *(0.0 for _ in work)]))
+
+    @property
+    def bodies(self) -> int:
+        """Number n of bodies."""
+        return len(self.names)
 
     @property
     def size(self) -> int:
@@ -70,7 +75,7 @@ class Carried:
     def state(self, y: np.ndarray) -> State:
         """Return views into the part of y (..., 13 n + k) that is of bodies, and the internal variables."""
         state = State.unpack(y[..., : STATE_SIZE * self.bodies])
-        state.internal = self.internal_by_name(y)
+        state.internal, state.bodies = self.internal_by_name(y), self.names
         return state
 
     def numbers(self, y: np.ndarray) -> np.ndarray:

@@ -149,7 +149,9 @@ class Arrangement:
         """Return the arrangement of a system with these parts."""
         working = [constraint.name for constraint in constraints if _works(constraint)]
         ends = _ends(bodies, constraints)
-        return cls(bodies, CountedJoints(constraints, ends), Carried.of(len(bodies), forces, working))
+        return cls(
+            bodies, CountedJoints(constraints, ends), Carried.of([body.name for body in bodies], forces, working)
+        )
 
 
 def _ends(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> list[tuple[int, int]]:

@@ -14,8 +14,8 @@ from quirk import rotation, validate
 from quirk.body import GROUND, Body, Ground
 from quirk.constraints import Constraint, Coupling, Fixed, Free, Joint, Planar, Prismatic, Revolute, Stop
 from quirk.errors import InputError
-from quirk.output import whole
 from quirk.forces import JointFriction
+from quirk.output import whole
 from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh, Shape
 from quirk.system import System
 

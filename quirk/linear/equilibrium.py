@@ -115,8 +115,9 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
     left = float(best) if np.isfinite(best) else 0.0
     return Equilibrium(
-        *own.parts, angles=own.angles, internal=own.internal, time=t, touching=touching, residual=left, system=held
-    )
+        *own.parts, angles=own.angles, internal=own.internal, bodies=own.bodies,
+        time=t, touching=touching, residual=left, system=held,
+    )  # fmt: skip
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:

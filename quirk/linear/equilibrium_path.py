@@ -142,7 +142,7 @@ class _Follower:
             if projected is None:
                 raise AssemblyError(f"{OWNER}: the constraints could not be followed")
             parts = (*projected.state.parts[:2], *parts[2:])
-        found = State(*parts, angles=state.angles, internal=state.internal)
+        found = State(*parts, angles=state.angles, internal=state.internal, bodies=state.bodies)
         solver.settle_state(found, 0.0)
         return Point.along(system, plant, solver, found, 0.0, angles_at(system.model, found, 0.0))
 
@@ -228,7 +228,9 @@ class _Follower:
         carried, own = before.system.model.carried, before.free.point.internal
         numbers = carried.numbers(carried.flat(before.state))[:own] + internal
         named = {name: numbers[where] for name, where in carried.internal.items()}
-        return self.place(value, State(*moved.parts, angles=before.state.angles, internal=named), loaded=before.loaded)
+        of = before.state
+        state = State(*moved.parts, angles=of.angles, internal=named, bodies=of.bodies)
+        return self.place(value, state, loaded=before.loaded)
 
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
         """A direction in the free coordinates of a place, in units of the length of the system and the range."""
@@ -373,7 +375,8 @@ def equilibrium_path(
 
 def _as_path(places: list[_Place], turning: list[int]) -> EquilibriumPath:
     states = [
-        Equilibrium(*place.state.parts, angles=place.state.angles, internal=place.state.internal, system=place.system)
+        Equilibrium(*of.parts, angles=of.angles, internal=of.internal, bodies=of.bodies, system=place.system)
         for place in places
+        for of in [place.state]
     ]
     return EquilibriumPath(np.array([place.value for place in places]), states, turning, [p.system for p in places])

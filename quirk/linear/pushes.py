@@ -86,7 +86,7 @@ class Pushes:
     def noted(self, state: State, x: np.ndarray) -> State:
         """Return the state with these pushes (c,)."""
         named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
-        return State(*state.parts, angles=state.angles, internal=named)
+        return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
         """Return how far gaps that push are from closed, and others from open; over the length of the system."""
@@ -103,7 +103,8 @@ class Pushes:
         """Return the state of the given system."""
         own = {one.name for one in self.elements}
         internal = {name: numbers for name, numbers in state.internal.items() if name not in own}
-        return State(*(np.array(part) for part in state.parts), angles=state.angles, internal=internal)
+        parts = (np.array(part) for part in state.parts)
+        return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
 
     def closed(self, system: System, x: np.ndarray) -> System:
         """Return the given system with the rows of those that push, as if they held both ways."""

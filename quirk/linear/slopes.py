@@ -72,4 +72,4 @@ def moved_along(free: Free, state: State, step: np.ndarray, t: float, longer: fl
     internal[: len(step) - v] += part * step[v:]
     named = {name: internal[where] for name, where in point.model.carried.internal.items()}
     return State(found.position, found.orientation, state.velocity, state.angular_velocity,
-                 angles=point.state.angles, internal=named)  # fmt: skip
+                 angles=point.state.angles, internal=named, bodies=state.bodies)  # fmt: skip

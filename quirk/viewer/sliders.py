@@ -171,7 +171,8 @@ class Mechanism(View):
             except AssemblyError:
                 step /= 2  # it may go a little way yet
                 continue
-            self.state, reached = State(state.position, state.orientation, self._still, self._still), value
+            self.state = State(state.position, state.orientation, self._still, self._still, bodies=state.bodies)
+            reached = value
             self._stage.move(Poses.of_state(self._system, self.state))
         stops = f"**{one.label}** stops at {reached:.4g}: {target:.4g} cannot be reached with all loops closed."
         self._message.content = "" if reached == target else stops

@@ -35,7 +35,7 @@ def displaced(state: State, translation: np.ndarray, turn: np.ndarray) -> State:
     """Return the state with centres of mass moved by (n, 3) m in N and bodies turned by (n, 3) rad, body axes."""
     turned = rotation.multiply(state.orientation, rotation.exp(turn))
     turned /= np.linalg.norm(turned, axis=1, keepdims=True)
-    return State(state.position + translation, turned, state.velocity, state.angular_velocity)
+    return State(state.position + translation, turned, state.velocity, state.angular_velocity, bodies=state.bodies)
 
 
 def factorise(
@@ -110,6 +110,7 @@ def with_projected_velocity(
     """
     for _ in range(2):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 1)[:, 1]))
-        state = State(state.position, state.orientation, state.velocity + translation, state.angular_velocity + turn)
+        velocity, angular_velocity = state.velocity + translation, state.angular_velocity + turn
+        state = State(state.position, state.orientation, velocity, angular_velocity, bodies=state.bodies)
         kin = Kinematics.of(state)
     return state

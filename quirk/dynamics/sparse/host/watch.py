@@ -117,4 +117,4 @@ def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
     """The model with quantities in place of force elements."""
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
-    return replace(model, forces=placed, carried=Carried.of(len(number), [], []))
+    return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))

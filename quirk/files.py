@@ -28,6 +28,14 @@ def whole(path: Path) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
+def made_folder(folder: Path) -> None:
+    """Make a folder, and those above, such that others may not write to it, whatever the umask."""
+    for place in (*reversed(folder.parents), folder):
+        if not place.exists():
+            with contextlib.suppress(FileExistsError):  # another process has just made it
+                place.mkdir(0o755)
+
+
 def held(path: Path, longest: float) -> BinaryIO | None:
     """Return a file that this process alone holds, until it lets go of it or ends, however it does.
 
@@ -36,7 +44,7 @@ def held(path: Path, longest: float) -> BinaryIO | None:
     end = time.monotonic() + longest
     while time.monotonic() <= end:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            made_folder(path.parent)
             file = path.open("ab")
             try:
                 _hold(file)

@@ -6,9 +6,10 @@ A file holds what one entry was compiled to for one list of argument types, proc
     32 bytes   identity: SHA-256 of the sources and versions from which the code was made
     the rest   what numba rebuilds the compiled function from, pickled
 
-Nothing is unpickled, let alone run, unless the checksum and the identity are right; otherwise the entry is compiled
-anew and the file replaced. Files are written aside and moved into place, each by itself complete. Of processes that
-need the same entry at the same time, one compiles it and the others wait for its file.
+Nothing is unpickled, let alone run, unless no other user can have written it (`quirk.ownership`) and the checksum and
+the identity are right; otherwise the entry is compiled anew and the file replaced. Files are written aside and moved
+into place, each by itself complete. Of processes that need the same entry at the same time, one compiles it and the
+others wait for its file.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from numba.core import caching
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from .files import held, let_go, whole
+from .files import held, let_go, made_folder, whole
 from .kernel_sources import kernel_digest
+from .ownership import UntrustedError, check_file, check_folder
 
 DIGEST = 32
 # Bytes; no machine code comes near, and what else may lie in its place need not be read to the end.
@@ -87,7 +89,7 @@ class MachineCode(caching._Cache):
         name, identity = self._name_and_identity(sig, target_context.codegen())
         found, trouble = self._found(name, identity, target_context)
         if found is None:
-            turns = (held(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders)
+            turns = (held(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders if trusted(folder))
             self._turn = next((turn for turn in turns if turn is not None), None)
             found, trouble = self._found(name, identity, target_context)  # by now there may be one
         if found is not None:
@@ -140,6 +142,8 @@ class MachineCode(caching._Cache):
     def _name_and_identity(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
         """Return the name of the file, and what it must have been made from."""
         python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        if sys.flags.optimize:  # without assertions, or docstrings, bytecode is another one
+            python += f".opt-{sys.flags.optimize}"
         kind = repr((str(sig), codegen.magic_tuple()))
         fields = tuple(map(layouts, sig))
         code = self.function.__code__
@@ -158,7 +162,7 @@ def read(path: Path, identity: bytes) -> bytes | None:
     Raises
     ------
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or another user may have written it.
     ValueError
         If it is not as it was written.
     """
@@ -168,7 +172,9 @@ def read(path: Path, identity: bytes) -> bytes | None:
         return None
     if not stat.S_ISREG(mode):  # opening a pipe would wait for its other end
         raise ValueError("it is not a file")
+    check_folder(path.parent)
     with path.open("rb") as file:
+        check_file(path, file.fileno())
         content = file.read(LARGEST)
     checksum, rest = content[:DIGEST], content[DIGEST:]
     if len(rest) < DIGEST or hashlib.sha256(rest).digest() != checksum:
@@ -182,12 +188,27 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
     Raises
     ------
     OSError
-        If it cannot be written, or something that is not a file is in its place.
+        If it cannot be written, something that is not a file is in its place, or other users may write to its folder.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    check_folder(path.parent)
+    made_folder(path.parent)
     rest = identity + payload
-    with whole(path) as aside:
-        aside.write_bytes(hashlib.sha256(rest).digest() + rest)
+    with whole(path) as aside, open(aside, "xb", opener=_closed_to_others) as file:
+        file.write(hashlib.sha256(rest).digest() + rest)
+
+
+def _closed_to_others(name: str, flags: int) -> int:
+    """Open a file that others may not write to, whatever the umask."""
+    return os.open(name, flags, 0o644)
+
+
+def trusted(folder: Path) -> bool:
+    """Whether no other user can put files into a folder."""
+    try:
+        check_folder(folder)
+    except UntrustedError:
+        return False
+    return True
 
 
 def folders(function: Callable[..., Any]) -> list[Path]:
@@ -202,7 +223,8 @@ def folders(function: Callable[..., Any]) -> list[Path]:
     provided = (caching.UserProvidedCacheLocator,)
     found = (caching.InTreeCacheLocator, caching.UserWideCacheLocator)
     locators = provided if getattr(numba.config, "CACHE_DIR", "") else found
-    return [Path(locator(function, source).get_cache_path()) for locator in locators]
+    # With links followed, so that a folder that was checked stays the one that is used.
+    return [Path(os.path.realpath(locator(function, source).get_cache_path())) for locator in locators]
 
 
 def layouts(kind: Any) -> Any:

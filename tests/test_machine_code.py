@@ -1,6 +1,7 @@
 """Machine code in files: whatever happens to them, runs go on and give the same numbers."""
 
 import ast
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -16,7 +17,7 @@ import numba
 import numpy as np
 import pytest
 
-from quirk import kernel_sources, machine_code
+from quirk import kernel_sources, machine_code, ownership
 from quirk.record import record
 
 pytest.importorskip("resource", reason="pipes, links and limits of Unix")
@@ -169,6 +170,92 @@ def test_a_damaged_file_is_named_once(module, capsys):
         damaged == f"quirk: machine code in {path} cannot be used (ValueError: it is damaged), so it is compiled anew"
     )
     assert compiling == "quirk: compiling"
+
+
+def given_away(path):
+    """Let another user own a file or folder, which takes an administrator."""
+    if os.geteuid() != 0:
+        pytest.skip("only an administrator can give files away")
+    os.chown(path, 12345, 12345, follow_symlinks=False)
+
+
+def linked_from_a_folder_of_others(folder):
+    """Put a folder of another user in the place of a folder, behind a link."""
+    moved = folder.rename(folder.with_name("moved"))
+    given_away(moved)
+    folder.symlink_to(moved)
+
+
+OPEN_TO_OTHERS = {
+    "file": lambda path: path.chmod(0o666),
+    "file of a group": lambda path: path.chmod(0o664),
+    "file of another user": given_away,
+    "folder": lambda path: path.parent.chmod(0o777),
+    "sticky folder": lambda path: path.parent.chmod(0o1777),
+    "folder of another user": lambda path: given_away(path.parent),
+    "folder above": lambda path: path.parent.parent.chmod(0o777),
+    "folder above of another user": lambda path: given_away(path.parent.parent),
+    "linked folder": lambda path: linked_from_a_folder_of_others(path.parent),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", OPEN_TO_OTHERS)
+def test_what_other_users_may_have_written_is_not_read(module, what, monkeypatch, capsys):
+    """Nothing of it is unpickled, and another process finds what is compiled in its place."""
+    monkeypatch.setattr("quirk.ownership._own_group", lambda group, user: False)
+    (path,) = [path for path in files(module) if "triple" in path.name]
+    rest = path.read_bytes()[32:64] + pickle.dumps(Bomb())
+    path.write_bytes(hashlib.sha256(rest).digest() + rest)
+    OPEN_TO_OTHERS[what](path)
+    assert load(module.triple, 2.0) is None
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "UntrustedError" in said
+    assert ("belongs to another user" if "another" in what or "linked" in what else "other users may write") in said
+    save(module.triple, 2.0)
+    if "above" in what:  # the other folder is below it, too
+        assert "machine code cannot be kept" in capsys.readouterr().err
+        assert load(module.triple, 2.0) is None
+    else:
+        assert load(module.triple, 2.0).entry_point(2.0) == 6.0
+    assert (path.read_bytes()[64:] != rest[32:]) is ("file" in what)  # in a folder of our own it is replaced
+
+
+def test_folders_and_files_are_made_closed_to_others(module, tmp_path):
+    before = os.umask(0)
+    try:
+        shutil.rmtree(tmp_path / "__pycache__")
+        save(module.double, 2.0)
+    finally:
+        os.umask(before)
+    (path,) = files(module)
+    assert [oct(each.stat().st_mode & 0o777) for each in (path, path.parent)] == ["0o644", "0o755"]
+    assert load(module.double, 2.0).entry_point(2.0) == 4.0
+
+
+def test_a_group_of_the_user_alone(monkeypatch):
+    """It may write, as on systems where each user has a group of the same name."""
+    grp, pwd = pytest.importorskip("grp"), pytest.importorskip("pwd")
+    groups = {7: ("ann", []), 8: ("ann", ["ann", "bob"]), 9: ("staff", []), 10: ("ann", ["ann"])}
+    entry = namedtuple("entry", "gr_name gr_mem")
+    monkeypatch.setattr(grp, "getgrgid", lambda group: entry(*groups[group]))
+    owner = namedtuple("owner", "pw_name pw_gid")
+    for group, own in ((7, True), (8, False), (9, False), (10, True), (11, False)):
+        monkeypatch.setattr(pwd, "getpwuid", lambda user, group=group: owner("ann", group))
+        assert ownership._own_group(group, 1) is own
+    monkeypatch.setattr(pwd, "getpwuid", lambda user: owner("ann", 12))
+    assert not ownership._own_group(7, 1)
+
+
+def test_python_without_assertions_has_files_of_its_own(tmp_path):
+    """It and plain Python do not replace each other's."""
+    (tmp_path / "entries.py").write_text(SOURCE)
+    script = "import entries\nprint(entries.double(2.0), entries.double.compiled._cache_hits.total())"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    for hits in ("0", "1"):
+        for option in ((), ("-O",), ("-OO",)):
+            command = [sys.executable, *option, "-c", script]
+            found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
+            assert found.stdout.split() == ["4.0", hits], option
 
 
 @pytest.mark.parametrize("what", ["numba.__version__", "llvmlite.__version__", "sys.version_info"])

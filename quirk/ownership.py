@@ -1,0 +1,63 @@
+"""Whether files and folders could have been written by other users of the machine.
+
+What is unpickled and run must come from this user or the administrator. The rules are those of OpenSSH for keys: a
+file, its folder and all folders above belong to the user or to root, and nobody else may write to them. A folder above
+may be open to others if it has the sticky bit, as /tmp has: they cannot replace there what is not theirs. Write access
+of a group counts as that of others, unless it is the user's own group, with the user's name and no other members. On
+Windows, where folders of users are closed to others by default, nothing is checked.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+ROOT = 0
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class UntrustedError(OSError):
+    """A file or folder may have been written by another user."""
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UntrustedError if another user could put files into a folder, or replace it; it need not be there yet."""
+    if not hasattr(os, "geteuid"):
+        return
+    real = Path(os.path.realpath(folder))
+    for place in (real, *real.parents):
+        try:
+            found = place.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # it will be made
+        above = place != real and bool(found.st_mode & stat.S_ISVTX)
+        _check(place, found, sticky=above)
+
+
+def check_file(path: Path, descriptor: int) -> None:
+    """Raise UntrustedError if another user owns an open file or may write to it."""
+    if hasattr(os, "geteuid"):
+        _check(path, os.fstat(descriptor), sticky=False)
+
+
+def _check(path: Path, found: os.stat_result, *, sticky: bool) -> None:
+    user = os.geteuid()
+    if found.st_uid not in (user, ROOT):
+        raise UntrustedError(f"{path} belongs to another user: give another folder, or take it over with chown")
+    writable = found.st_mode & OTHERS_WRITE
+    if sticky or not writable or (writable == stat.S_IWGRP and _own_group(found.st_gid, user)):
+        return
+    raise UntrustedError(f"other users may write to {path}: chmod go-w {path}, or give another folder")
+
+
+def _own_group(group: int, user: int) -> bool:
+    """Whether a group is the one that many systems give each user, with the user's name and no other members."""
+    import grp
+    import pwd
+
+    try:
+        entry, owner = grp.getgrgid(group), pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return owner.pw_gid == group and entry.gr_name == owner.pw_name and set(entry.gr_mem) <= {owner.pw_name}

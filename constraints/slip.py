@@ -14,6 +14,8 @@ import numpy as np
 
 from quirk.jets import where
 
+from .bounded import PARTS
+from .gap_functions import in_frame
 from .primitives import X, Y, Z
 
 Vector = Any
@@ -101,7 +103,7 @@ class OfSurfaces:
 
     Attributes
     ----------
-    kinds : of the surfaces, first and second as in `quirk.constraints.contact.GAPS`
+    kinds : of the surfaces, first and second as in `quirk.constraints.gap_functions.PAIRS`
     turned : whether the first is that of body j
     side : 1 or -1: the half of directions of the normal, along z of the first frame, where the components are smooth;
         they are so everywhere but in the direction opposite to that
@@ -113,8 +115,20 @@ class OfSurfaces:
 
     size = 2
 
+    @property
+    def has_sides(self) -> bool:
+        """Whether the normal may have any direction, so that tangents are smooth on one side alone."""
+        return self.kinds[0] != "plane"
+
+    def side_of(self, height: float) -> int:
+        """Return the side for a height, m, of the origin of the second frame along z of the first."""
+        return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
+
     def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components along two tangents; `numbers` are the radii of the first and second surface."""
+        """Return the components along two tangents.
+
+        `numbers` are the radii of the first and second surface or, if the first is bounded, those of its gap.
+        """
         one, two = (j, i) if self.turned else (i, j)
         normal, point = self._touching(one, two, numbers)
         return [_pushing(i, j, tangent, point) for tangent in self._tangents(one, normal)]
@@ -122,10 +136,15 @@ class OfSurfaces:
     def _touching(self, one: Any, two: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
         """The normal from the first surface to the second, and the point where they touch."""
         normal = one.rotation[:, Z]
-        if self.kinds == ("sphere", "sphere"):
-            apart = two.position - one.position
+        if self.kinds[0] in PARTS:
+            x, y, z = in_frame(one, two)
+            apart = one.rotation @ np.array([*PARTS[self.kinds[0]].offset(x, y, radii), z], dtype=object)
             normal = apart / np.sqrt(apart @ apart)
-            return normal, one.position + normal * radii[0]
+            return normal, two.position - normal * radii[0]
+        if self.kinds in (("sphere", "sphere"), ("bowl", "sphere")):
+            apart = two.position - one.position
+            outward = apart / np.sqrt(apart @ apart)
+            return (-outward if self.kinds[0] == "bowl" else outward), one.position + outward * radii[0]
         if self.kinds == ("plane", "sphere"):
             return normal, two.position - normal * radii[1]
         axis = two.rotation[:, Z]
@@ -133,7 +152,7 @@ class OfSurfaces:
         return normal, two.position + (axis * cosine - normal) * (radii[1] / np.sqrt(1.0 - cosine * cosine))
 
     def _tangents(self, one: Any, normal: Vector) -> tuple[Vector, Vector]:
-        """Two tangents at right angles; on spheres those of Frisvad, J. Graphics Tools 16 (2012)."""
+        """Two tangents at right angles; where the normal may turn those of Frisvad, J. Graphics Tools 16 (2012)."""
         if self.kinds[0] == "plane":
             return one.rotation[:, X], one.rotation[:, Y]
         x, y, z = one.rotation.T @ normal

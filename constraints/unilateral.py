@@ -16,6 +16,7 @@ from quirk.jets import Jet
 from quirk.traceable import on_jets
 
 from .angle import twist
+from .bounded import Parts
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .custom import LETTERS, UNITS, OfBodies
 from .relation import FORCE, TORQUE, MovingFrame, Relation
@@ -37,9 +38,11 @@ class Unilateral(Constraint):
     rest_speed : m/s or rad/s, or None for the default; see docs/events.md
     turning : of the joint whose angle the gaps depend on the axis, with all turns counted, or None
     joint : that joint
+    parts : of a bounded surface that it has, or None
     """
 
     gaps: tuple[Relation, ...]
+    parts: Parts | None = None
     turning: int | None = None
     joint: Joint | None = None
 
@@ -52,8 +55,21 @@ class Unilateral(Constraint):
 
     @cached_property
     def closed(self) -> tuple[Self, ...]:
-        """The constraint as it is at rest, with the row of each of its gaps, which then holds both ways."""
-        return tuple(self._with(gap) for gap in self.gaps)
+        """The constraint as it is at rest, with each of its rows, which then holds both ways."""
+        return tuple(self._with(gap) for gap in self.resting_gaps)
+
+    @cached_property
+    def resting_gaps(self) -> tuple[Relation, ...]:
+        """The gaps as rows have them at rest: one for each gap or, of a bounded surface, for each of its parts."""
+        return self.gaps
+
+    def gap_of_row(self, row: int) -> int:
+        """Return the number of the gap to which a row at rest belongs."""
+        return row if len(self.gaps) > 1 else 0
+
+    def borders(self, part: int) -> tuple[Relation, ...]:
+        """Return how far a part of a bounded surface reaches beyond where it is touched, m; of others nothing."""
+        return ()
 
     def _with(self, gap: Relation) -> Self:
         made = object.__new__(type(self))

@@ -55,7 +55,7 @@ _NAMES = {
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 # Modules under a name of their own.
-_MODULES = {"planar": "constraints.planar", "surface": "constraints.contact"}
+_MODULES = {"planar": "constraints.planar", "surface": "constraints.surface"}
 # Packages of which all public names are names here.
 _PACKAGES = ("constraints", "events", "forces")
 

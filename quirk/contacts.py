@@ -18,7 +18,7 @@ import numpy as np
 
 from .configuration import Configuration
 from .constraints import Contact
-from .constraints.contact import FLAT
+from .constraints.gap_functions import FLAT
 from .dynamics.frictional_case import NOTHING, Found
 from .dynamics.impulsive import Impulse
 from .dynamics.model import Model
@@ -33,6 +33,7 @@ from .frictional import Frictional, Shares, rubbing_of
 from .frictionless import Frictionless, response
 from .frictions import FLOOR, Frictions, head
 from .gaps import Gaps, Opening
+from .parts_touched import border_guards
 from .phases import Phases
 from .resting import CLOSED, ROUND_OFF, Resting, Settled, Speeds, opens
 from .rotation import matrix
@@ -76,7 +77,7 @@ class Contacts:
 
     def configured(self, base: Configuration, resting: Resting) -> Configuration:
         """Return a configuration with the rows of those contacts that push, and with friction as it is."""
-        base = self._frictions.configured(base, resting.rubbing)
+        base = self._frictions.configured(base, resting.rubbing, resting.parts)
         if not resting.pushing:
             return base
         names = {touch.constraint.name: touch.constraint for touch in self._touches}
@@ -90,17 +91,18 @@ class Contacts:
             if touch.constraint.name in base.idle:
                 continue
             title = f"{touch.constraint}"
-            number, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
+            row, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
+            pushes = row >= 0 and touch.constraint.gap_of_row(row) == touch.number
             load = resting.loads.get(touch.key)
-            if number == touch.number or load is not None:
+            if pushes or load is not None:
                 multiplier = Reading(touch.constraint, "multiplier", None, least)
                 found.append(Guard((*touch.key, "push"), title, load or multiplier, -1, True, True))
-            if number == touch.number:
+            if pushes:
                 continue
             slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
             gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
             found.append(Guard((*touch.key, "gap"), title, gap, -1, True, True))
-        return [*found, *self._frictions.guards(resting.rubbing)]
+        return [*found, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
 
     def head(self, plant: Plant, resting: Resting) -> None:
         """Let friction follow the direction of slip from where it is now."""
@@ -119,6 +121,7 @@ class Contacts:
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise InputError if bodies are in each other at the start."""
         solver = self._phases.solver_of(self._system.plant)
+        self._gaps.locate(self._system.model.carried.state(y), {})
         opening = self._gaps.at(solver, t, y, angles)
         far = np.abs(self._system.model.carried.state(y).position).max()
         gaps = opening.value[: len(self._touches)]
@@ -152,8 +155,10 @@ class Contacts:
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
         solver = self._phases.settled(self._system.plant_for(self._frictions.bare(base)), y, t)
         solver.applied.refer(t, angles)  # loads of what turns are asked for
+        self._gaps.locate(solver.model.carried.state(y), resting.parts)
         opening = self._gaps.at(solver, t, y, angles)
-        known = {*((name, k) for name, (k, _) in resting.pushing.items()), *closing}
+        pushing = {(name, self._system[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
+        known = {*pushing, *closing}
         # Of contacts that had no load some have opened since.
         idle = np.array([touch.key in resting.idle for touch in self._touches], dtype=bool)
         at_zero = np.abs(opening.value[: len(self._touches)]) <= np.where(idle, SLACK, CLOSED) * self._units
@@ -176,7 +181,12 @@ class Contacts:
         else:
             settled = self._settled_smoothly(t, y, angles, closed, opening.of(closed), (speeds, least), solver)
         self._let_below(t, angles, closed, opening, speeds, solver, settled)
+        settled.resting.parts = self._parts_of(settled.resting)
         return settled
+
+    def _parts_of(self, resting: Resting) -> dict[str, int]:
+        """The parts of bounded surfaces that closed contacts touch, by name."""
+        return {name: part for name, part in self._gaps.parts.items() if resting.closed(name)}
 
     def _let_below(
         self,
@@ -302,7 +312,7 @@ class Contacts:
         largest = z.max(initial=0.0)
         rest = CLOSED / NOTHING * found.slow[:count]
         pushing = {
-            touch.constraint.name: (touch.number, opens(z[c], largest))
+            touch.constraint.name: (self._gaps.row_of(touch), opens(z[c], largest))
             for c, touch in enumerate(touches)
             if found.rows[c]
         }

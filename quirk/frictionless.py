@@ -81,7 +81,7 @@ class Frictionless:
         touches = [self._gaps.touches[c] for c in closed]
         pushing: dict[str, tuple[int, float]] = {}
         for c in np.flatnonzero(held):
-            pushing[touches[c].constraint.name] = touches[c].number, opens(x[c], x.max())
+            pushing[touches[c].constraint.name] = self._gaps.row_of(touches[c]), opens(x[c], x.max())
         return Resting(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
 
     def _listed(self, closed: list[int]) -> str:

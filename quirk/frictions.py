@@ -68,8 +68,8 @@ class Frictions:
             if one.name not in base.idle and (one.on.name in base.active or one.on.name in pushing)
         ]
 
-    def configured(self, base: Configuration, rubbing: Mapping[str, Rub]) -> Configuration:
-        """Return a configuration in which friction acts as it slides or sticks."""
+    def configured(self, base: Configuration, rubbing: Mapping[str, Rub], parts: Mapping[str, int]) -> Configuration:
+        """Return a configuration in which friction acts as it slides or sticks, on these parts of bounded surfaces."""
         found = self.bare(base)
         for friction in self.all:
             rub = rubbing.get(friction.name)
@@ -79,10 +79,10 @@ class Frictions:
             if rub.held == ():
                 continue
             if rub.held is None:
-                acting: Any = friction.sliding(rub.direction, rub.floor, rub.side)
+                acting: Any = friction.sliding(rub.direction, rub.floor, rub.side, parts.get(friction.on.name, 0))
                 found = found.with_forces(on=name)
             else:
-                acting = friction.sticking(rub.held, rub.side)
+                acting = friction.sticking(rub.held, rub.side, parts.get(friction.on.name, 0))
                 found = found.with_constraints(on=name)
             found = found.with_others({friction.name: acting})
         return found
@@ -113,12 +113,12 @@ class Frictions:
         return found
 
     def side(self, friction: Friction, state: State) -> int:
-        """On which side of its first sphere a contact is."""
-        if not isinstance(friction.slip, OfSurfaces) or friction.slip.kinds != ("sphere", "sphere"):
+        """On which side of its first surface a contact is."""
+        if not isinstance(friction.slip, OfSurfaces) or not friction.slip.has_sides:
             return 1
         frames = [self._frame(end, state) for end in friction.ends]
         (r_one, R_one), (r_two, _) = reversed(frames) if friction.slip.turned else frames
-        return 1 if R_one[:, 2] @ (r_two - r_one) >= 0 else -1
+        return friction.slip.side_of(float(R_one[:, 2] @ (r_two - r_one)))
 
     def axis(self, friction: Friction, state: State) -> np.ndarray:
         """Its axis (3,) in N."""
@@ -147,9 +147,8 @@ def head(solver: Solver, rubbing: Mapping[str, Rub]) -> None:
 
 
 def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
-    """Return the components of slip of a friction, on either side of spheres, with that side."""
-    spheres = isinstance(friction.slip, OfSurfaces) and friction.slip.kinds == ("sphere", "sphere")
-    sides = (1, -1) if spheres else (1,)
+    """Return the components of slip of a friction, on either side of its first surface, with that side."""
+    sides = (1, -1) if isinstance(friction.slip, OfSurfaces) and friction.slip.has_sides else (1,)
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
 
 

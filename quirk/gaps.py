@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .constraints import Contact
 from .constraints.relation import LANES
 from .constraints.unilateral import Unilateral
 from .dynamics.applied import coordinate_at, shown_at
 from .dynamics.impulsive import Impulse
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard, Watch
-from .dynamics.sparse.kernels.applied import ELEMENT_SIZE, OUTPUT
+from .dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT
 from .dynamics.sparse.march.watched import VALUES, quantities_at
 from .dynamics.towers import MotionTower
 from .dynamics.turns import angles_by_name
@@ -22,8 +23,9 @@ from .errors import InputError
 from .events.quantity import Gap
 from .forces.friction import Friction, SlipComponent
 from .frictions import components
+from .parts_touched import part_at
 from .rotation import matrix
-from .state import Kinematics
+from .state import Kinematics, State
 from .system import System
 
 
@@ -35,12 +37,14 @@ class Touch:
     ----------
     constraint, number : which
     gap : the law of it
+    at_rest : the law of it from one part of a bounded surface, that which its numbers select; else the same as `gap`
     rows : of its bodies among all, the ground last
     """
 
     constraint: Unilateral
     number: int
     gap: Gap
+    at_rest: Gap
     rows: tuple[int, ...]
 
     @property
@@ -61,11 +65,13 @@ class Slipping:
     Attributes
     ----------
     component : the law of it
+    on : the joint or contact
     side : of spheres on which it is smooth
     rows : of its bodies among all, the ground last
     """
 
     component: SlipComponent
+    on: Any
     side: int
     rows: tuple[int, ...]
 
@@ -105,26 +111,39 @@ class Gaps:
         number = {id(body): k for k, body in enumerate(system.bodies)}
         self._system = system
         self.touches = [
-            Touch(one, k, gap := Gap(one, k), tuple(number.get(id(body), n) for body in gap.bodies))
+            Touch(one, k, gap, _at_rest(gap, one, k), tuple(number.get(id(body), n) for body in gap.bodies))
             for one in system.constraints
             if isinstance(one, Unilateral)
-            for k in range(len(one.gaps))
+            for k, gap in enumerate(Gap(one, k) for k in range(len(one.gaps)))
         ]
         self.slips = [
-            Slipping(one, side, tuple(number.get(id(body), n) for body in one.bodies))
+            Slipping(one, friction.on, side, tuple(number.get(id(body), n) for body in one.bodies))
             for friction in frictions
             for one, side in components(friction)
         ]
         self._watches: dict[Solver, Watch] = {}
+        self._bounded = [one for one in system.constraints if isinstance(one, Contact) and one.parts is not None]
+        # Of contacts with bounded surfaces the part that counts, by name.
+        self.parts = {one.name: 0 for one in self._bounded}
+
+    def locate(self, state: State, before: Mapping[str, int]) -> None:
+        """Find which parts of bounded surfaces are nearest; those `before` count as long as their borders allow."""
+        for one in self._bounded:
+            self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
+
+    def row_of(self, touch: Touch) -> int:
+        """Return the number of the row that a closed gap has."""
+        return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
         """Return all gaps at a state (13 n + k,), with angles (K, 3) of joints."""
         if solver not in self._watches:
-            guards = [Guard(touch.key, f"{touch.constraint}", touch.gap, 0, False) for touch in self.touches]
+            guards = [Guard(touch.key, f"{touch.constraint}", touch.at_rest, 0, False) for touch in self.touches]
             guards += [Guard(None, f"{one.component}", one.component, 0, False) for one in self.slips]
             self._watches[solver] = Watch(guards, solver)
         watch, count = self._watches[solver], len(self.touches) + len(self.slips)
         watch.laws.refer(t, angles)
+        self._select_parts(watch)
         out, lanes = np.zeros(2 * count), solver.slots.state_to_lanes(y)
         with watch.laws.calling(), solver.applied.calling():
             known = quantities_at(VALUES, solver.mechanism, watch.table, float(t), lanes, out)
@@ -162,11 +181,29 @@ class Gaps:
         for c in which:
             if c < count:
                 touch = self.touches[c]
-                found.append(2.0 * float(coordinate_at(touch.gap, touch.rows, motion, t, by_name).taylor[2]))
+                gap = touch.at_rest.with_values(self._numbers(touch.constraint, "numbers_of_gap"))
+                found.append(2.0 * float(coordinate_at(gap, touch.rows, motion, t, by_name).taylor[2]))
             else:
                 slip = self.slips[c - count]
-                found.append(float(shown_at(slip.component, slip.rows, motion, t).taylor[1]))
+                component = slip.component.with_values(self._numbers(slip.on, "radii"))
+                found.append(float(shown_at(component, slip.rows, motion, t).taylor[1]))
         return np.array(found)
+
+    def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
+        """The numbers of the part that counts, of a contact with a bounded surface, by the name of the parameter."""
+        part = self.parts.get(on.name)
+        return {} if part is None else {parameter: np.array(on.numbers_of(part))}
+
+    def _select_parts(self, watch: Watch) -> None:
+        """Let gaps and slip be those of the parts that count."""
+        inputs, entries = watch.table.laws.inputs, watch.table.laws.entries
+        owners = [*(touch.constraint for touch in self.touches), *(slip.on for slip in self.slips)]
+        for c, on in enumerate(owners):
+            part = self.parts.get(on.name)
+            if part is not None:
+                # They are the first parameters of gaps and of slip.
+                first, numbers = entries[ELEMENT_SIZE * c + INPUT], on.numbers_of(part)
+                inputs[first : first + len(numbers)] = numbers
 
     def impulses(self, y: np.ndarray, opening: Opening, which: Sequence[int], x: np.ndarray) -> dict[str, Impulse]:
         """Return the impulses of forces x (c,) along gaps and slip on their bodies j, by name."""
@@ -188,3 +225,8 @@ class Gaps:
             moment = load[3:] + np.cross(arm, load[:3])
             found[owner.name] = Impulse(before.force + load[:3], before.torque + moment)
         return found
+
+
+def _at_rest(gap: Gap, constraint: Unilateral, number: int) -> Gap:
+    """The law of a gap from one part of a bounded surface; others are the same at rest."""
+    return gap if constraint.parts is None else Gap(constraint, number, relation=constraint.resting_gaps[0])

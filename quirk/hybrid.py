@@ -238,8 +238,9 @@ class HybridRun:
         """The situation after contacts have closed, or have ceased to push, or after what else has changed it."""
         before = self._energy(now)
         now = self._settled(now, angles, keys)
-        # That bodies which slide have become faster is of no interest to anybody.
-        keys = [key for key in keys if key[2] != "faster"]
+        # That sliding bodies became faster, or that a contact passed from a face to an edge, is no event.
+        left = {key for key in keys if key[2] == "border" and not self._resting.closed(key[0])}
+        keys = [key for key in keys if key[2] not in ("faster", "border") or key in left]
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
             self._count(now.t, name)

@@ -123,10 +123,11 @@ def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> 
     name = {"name": part.name}
     if isinstance(part, Sticking):
         held: Any = part.primitives[0].function  # type: ignore[union-attr]
-        return {**name, "by": "sticking", "which": list(part.which), "side": _side(held.slip)}
+        sticks = {"which": list(part.which), "side": _side(held.slip), "part": part.friction.part}
+        return {**name, "by": "sticking", **sticks}
     if isinstance(part, Friction) and isinstance(own, Friction):
-        direction = part.direction.tolist()
-        return {**name, "by": "sliding", "direction": direction, "floor": part.floor, "side": _side(part.slip)}
+        slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
+        return {**name, "by": "sliding", **slides, "part": part.part}
     if isinstance(part, Unilateral):
         return {**name, "by": "closed", "gap": [one is part for one in own.closed].index(True)}
     for (event, number), action in actions.items():
@@ -151,9 +152,10 @@ def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, in
     own: Any = system[one["name"]]
     match one["by"]:
         case "sticking":
-            return own.sticking(tuple(int(c) for c in one["which"]), int(one["side"]))
+            return own.sticking(tuple(int(c) for c in one["which"]), int(one["side"]), int(one.get("part", 0)))
         case "sliding":
-            return own.sliding(tuple(float(x) for x in one["direction"]), float(one["floor"]), int(one["side"]))
+            direction, on = tuple(float(x) for x in one["direction"]), (int(one["side"]), int(one.get("part", 0)))
+            return own.sliding(direction, float(one["floor"]), *on)
         case "closed":
             return own.closed[int(one["gap"])]
         case "length":

@@ -26,12 +26,13 @@ class Resting:
 
     Attributes
     ----------
-    pushing : by name of those that have rows the number of the gap, and below what its multiplier opens it: zero but
+    pushing : by name of those that have rows the number of the row, and below what its multiplier opens it: zero but
         for round-off
     idle : those that are closed and have no row, as it would follow from others
     rubbing : what friction does, by name
     loads : of contacts with friction the load that opens them where it falls below zero
     below : of those that open from a little below zero, how far they may be there, m or rad
+    parts : by name of those that touch a bounded surface the number of its part
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -39,6 +40,11 @@ class Resting:
     rubbing: dict[str, Rub] = field(default_factory=dict)
     loads: dict[tuple[str, int], Shared] = field(default_factory=dict)
     below: dict[tuple[str, int], float] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
+
+    def closed(self, name: str) -> bool:
+        """Whether a unilateral constraint is closed."""
+        return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle))
 
     @property
     def key(self) -> Hashable:
@@ -49,6 +55,7 @@ class Resting:
             tuple(self.rubbing.items()),
             tuple(self.loads.items()),
             tuple(self.below.items()),
+            tuple(sorted(self.parts.items())),
         )
 
 

@@ -81,6 +81,7 @@ FLOORS = [
         "switching",
         "watching",
         "contacts",
+        "parts_touched",
         "gaps",
         "hermite",
         "between",

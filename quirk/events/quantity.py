@@ -10,7 +10,7 @@ import numpy as np
 
 from quirk.body import GROUND, Body, Ground
 from quirk.constraints import Joint
-from quirk.constraints.relation import frame_numbers
+from quirk.constraints.relation import Relation, frame_numbers
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
@@ -136,15 +136,23 @@ class Gap(ForceElement):
     constraint : Unilateral
     number : of the gap
     slack : m or rad, how far it must be beyond zero to count
+    relation : what is watched in place of the gap: that of one part of a bounded surface, or a border of the part
+
+    Attributes
+    ----------
+    label : of the gap
     """
 
     coordinates = ("gap",)
     parameters = ("numbers_of_gap", "slack")
-    aside: tuple[str, ...] = ("title", "turned_joint")
+    aside: tuple[str, ...] = ("title", "turned_joint", "label")
     drawing = ""
 
-    def __init__(self, constraint: Unilateral, number: int, slack: float = 0.0) -> None:
-        relation = constraint.gaps[number]
+    def __init__(
+        self, constraint: Unilateral, number: int, slack: float = 0.0, relation: Relation | None = None
+    ) -> None:
+        relation = constraint.gaps[number] if relation is None else relation
+        self.label = constraint.gaps[number].labels[0]
         self.function, self.of_source = relation.function, relation.source
         self.numbers_of_gap, self.slack = np.array(relation.numbers), slack
         self.title = f"{constraint}"

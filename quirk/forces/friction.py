@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 from quirk import rotation, validate
 from quirk.constraints import Contact, Joint, Planar, PointOnPlane, Spherical, Universal
 from quirk.constraints.constraint import initial_point
-from quirk.constraints.contact import GAPS
 from quirk.constraints.primitives import Z
 from quirk.constraints.slip import AboutPoint, AlongAxis, OfSurfaces, OnPlane, Slip
 from quirk.constraints.sticking import Sticking
@@ -65,7 +65,7 @@ class Friction(ForceElement):
 
     # The last three are not of its law, but of what it is in proportion to, and of where it begins.
     parameters = ("radii", "direction", "floor", "following", "size", "coefficient", "static", "length")
-    aside = ("on", "radius", "takes", "axis")
+    aside = ("on", "radius", "takes", "axis", "part")
     drawing = ""
     undefined = (
         "no friction that agrees with the loads that it causes is found; near here there is none, or there are several "
@@ -95,10 +95,10 @@ class Friction(ForceElement):
         turns = isinstance(self.slip, AboutPoint) or (isinstance(self.slip, AlongAxis) and self.slip.turns)
         self.radius = _size(owner, "radius", radius, turns, f"{on} does not turn in a bearing")
         self.length = _size(owner, "length", length, None, f"{on} has no axis", self.takes == ACROSS)
-        self.radii = np.array([self.radius, 0.0])
+        self.radii, self.part = np.array([self.radius, 0.0]), 0
         if isinstance(on, Contact):
             one, two = reversed(on.surfaces) if on.turned else on.surfaces
-            self.radii = np.array([one.radius, two.radius])
+            self.radii = np.array([one.radius, two.radius] if on.parts is None else on.numbers_of(0))
         self.direction = np.zeros(self.slip.size)
         # What runs set: slip below `floor` has the direction that is given; `following` that which is nearer to it;
         # and the magnitude of the force.
@@ -109,6 +109,7 @@ class Friction(ForceElement):
     slip: Slip
     coefficient: float
     static: float
+    part: int
 
     @property
     def joint(self) -> Any:
@@ -143,30 +144,37 @@ class Friction(ForceElement):
         slip = [one.rate for one in self.slip(i, j, list(self.radii))]
         return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
 
-    def sliding(self, direction: tuple[float, ...], floor: float, side: int = 1) -> Friction:
-        """Return the same as it acts while bodies slide, from a direction of slip on.
+    def sliding(self, direction: tuple[float, ...], floor: float, side: int = 1, part: int = 0) -> Friction:
+        """Return the same as it acts while bodies slide on a part of a bounded surface, from a direction of slip on.
 
         Slip below `floor`, m/s, is taken to have that direction.
         """
-        return _sliding(self, direction, floor, side)
+        return _sliding(self, direction, floor, side, part)
 
-    def sticking(self, which: tuple[int, ...], side: int = 1) -> Sticking:
-        """Return the rows of some components of slip that hold bodies while they stick."""
-        return _sticking(self, which, side)
+    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0) -> Sticking:
+        """Return the rows of some components of slip that hold bodies while they stick to a part."""
+        return _sticking(self, which, side, part)
 
     def on_side(self, side: int) -> Slip:
-        """Return the slip with components that are smooth on this side of a sphere."""
-        return OfSurfaces(self.slip.kinds, self.slip.turned, side) if isinstance(self.slip, OfSurfaces) else self.slip
+        """Return the slip with components that are smooth on this side of the first surface."""
+        return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces) else self.slip
+
+    def on_part(self, part: int) -> Friction:
+        """Return the same on a part of a bounded surface; itself on any other surface."""
+        if not isinstance(self.on, Contact) or self.on.parts is None:
+            return self
+        return self.with_values({"radii": np.array(self.on.numbers_of(part)), "part": part})
 
 
 @lru_cache(1024)
-def _sliding(friction: Friction, direction: tuple[float, ...], floor: float, side: int) -> Friction:
-    return friction.with_values({"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side)})
+def _sliding(friction: Friction, direction: tuple[float, ...], floor: float, side: int, part: int) -> Friction:
+    known = {"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side)}
+    return friction.on_part(part).with_values(known)
 
 
 @lru_cache(1024)
-def _sticking(friction: Friction, which: tuple[int, ...], side: int) -> Sticking:
-    return Sticking(friction, friction.on_side(side), which)
+def _sticking(friction: Friction, which: tuple[int, ...], side: int, part: int) -> Sticking:
+    return Sticking(friction.on_part(part), friction.on_side(side), which)
 
 
 def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -220,12 +228,12 @@ def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
 def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
     """The slip of a joint or contact, how its load counts, and about which axis of frame i."""
     if isinstance(on, Contact):
-        kinds = on.surfaces[0].kind, on.surfaces[1].kind
-        turned = kinds not in GAPS
-        one, two = reversed(on.ends) if turned else on.ends
+        first, second = (surface.kind for surface in (reversed(on.surfaces) if on.turned else on.surfaces))
+        one, two = reversed(on.ends) if on.turned else on.ends
         apart = initial_point(two[0], two[1].origin) - initial_point(one[0], one[1].origin)
-        ahead = apart @ rotation.matrix(one[0].orientation) @ one[1].matrix[:, Z]
-        return OfSurfaces(kinds[::-1] if turned else kinds, turned, 1 if ahead >= 0 else -1), NORMAL, Z
+        ahead = float(apart @ rotation.matrix(one[0].orientation) @ one[1].matrix[:, Z])
+        slip = OfSurfaces((first, second), on.turned)
+        return replace(slip, side=slip.side_of(ahead)), NORMAL, Z
     if isinstance(on, Spherical):
         return AboutPoint(), WHOLE, Z
     if isinstance(on, Planar | PointOnPlane):

@@ -32,7 +32,7 @@ class Push(Gap):
     """What a unilateral constraint pushes with along one of its gaps: an internal variable that stays as it is."""
 
     internal = ("push",)
-    aside: tuple[str, ...] = ("title", "turned_joint", "constraint", "number")
+    aside: tuple[str, ...] = ("title", "turned_joint", "label", "constraint", "number")
 
     def __init__(self, constraint: Unilateral, number: int) -> None:
         super().__init__(constraint, number)

@@ -15,7 +15,7 @@ from typing import Any
 import quirk
 from quirk import shapes
 from quirk.body import Body, Ground
-from quirk.constraints import Constraint, Joint, contact, planar
+from quirk.constraints import Constraint, Joint, planar, surface
 from quirk.events import Event
 from quirk.forces import ForceElement
 from quirk.made import Remembering
@@ -32,7 +32,7 @@ PARTS = (Body, Ground, Constraint, ForceElement, Event)
 def makers() -> Mapping[str, Maker]:
     """Return what makes each kind."""
     found: dict[str, Maker] = {}
-    for prefix, module in (("", quirk), ("planar.", planar), ("surface.", contact), ("shapes.", shapes)):
+    for prefix, module in (("", quirk), ("planar.", planar), ("surface.", surface), ("shapes.", shapes)):
         names = getattr(module, "__all__", None) or _own_names(module)
         for name in names:
             made = getattr(module, name)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from quirk.constraints import Contact
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.dense.rows import residuals, tangent_rows
 from quirk.dynamics.dense.tangent import row_changes
@@ -19,6 +20,7 @@ from quirk.dynamics.model import Model
 from quirk.dynamics.plant import Plant
 from quirk.errors import InputError
 from quirk.forces import Friction
+from quirk.parts_touched import part_at
 from quirk.state import Kinematics, State
 from quirk.system import System
 from quirk.trail import Stretch
@@ -93,6 +95,11 @@ def _plant(system: System, before: Stretch, after: Stretch) -> Plant:
     for stretch in (before, after):
         closed.update({name: number for name, (number, _) in stretch.resting.pushing.items()})
         closed.update(dict(stretch.resting.idle))
+    state = before.plant.model.carried.state(before.end)
+    for name in closed:
+        part = system[name]
+        if isinstance(part, Contact) and part.parts is not None:
+            closed[name] = part_at(system, part, state, {**before.resting.parts, **after.resting.parts}.get(name))
     parts = {name: system[name] for name in closed}
     rows = {name: part.closed[closed[name]] for name, part in parts.items() if isinstance(part, Unilateral)}
     return system.plant_for(after.base.with_constraints(on=frozenset(rows)).with_others(rows))

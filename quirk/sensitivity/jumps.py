@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
 from quirk.dynamics.impulsive import distance
 from quirk.dynamics.sparse.host.variation import Varied
@@ -95,7 +94,7 @@ class Jump:
         if not same:
             if distance(model, before.end, after.start) > MOVED * model.length:
                 raise InputError(f"{OWNER}: {self._named}: it moves bodies to other poses, which is not differentiated")
-            if not all(_of_slip(guard) or self._continuous(guard) for guard in before.hit):
+            if not all(_of_slip(guard) or _of_border(guard) or self._continuous(guard) for guard in before.hit):
                 bodies = after_impulse(self._system, before, after, bodies, self._behind, self.later)
         head(self._courses[1].solver, after.resting.rubbing)
         point = self._point(after, after.start, self._courses[1])
@@ -208,11 +207,8 @@ class Jump:
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
         """What parameters change of the frames of a gap, as inputs of its law, and of its numbers (k, D)."""
-        part = self._system[gap.name]
-        assert isinstance(part, Unilateral)
-        relation = next(one for one in part.gaps if one.function is gap.function and _alike(one, gap))
-        key, layout = (GAP + relation.labels[0], gap.name, 0), gap.layout()
-        count = len(relation.numbers)
+        key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
+        count = len(gap.numbers_of_gap)
         given = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
         by_place = np.transpose(given)
         firsts = [layout.first_frame + f * layout.frame_size for f in range(layout.frames)]
@@ -225,8 +221,9 @@ def _of_slip(guard: Guard) -> bool:
     return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
 
 
-def _alike(relation: object, gap: Gap) -> bool:
-    return np.array_equal(getattr(relation, "numbers", ()), gap.numbers_of_gap)
+def _of_border(guard: Guard) -> bool:
+    """Whether it is of a contact that passes from one part of a bounded surface to another: no velocity jumps."""
+    return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 
 def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:

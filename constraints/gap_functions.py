@@ -1,0 +1,167 @@
+"""Which surfaces can touch each other, and how far apart they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quirk.jets import Jet, where
+
+from .bounded import PARTS, Parts, size_of
+from .primitives import X, Y, Z
+from .relation import MovingFrame
+from .surface import Surface
+
+# Squares of distances, m^2, below which there is no direction between two places; numbers they should be.
+LEAST_SQUARE = 1e-290
+
+
+def plane_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Height of a sphere above a plane."""
+    i, j = frames
+    return [i.rotation[:, Z] @ (j.position - i.position) - numbers[0]]
+
+
+def two_spheres(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Distance of two centres less both radii."""
+    d = frames[1].position - frames[0].position
+    return [(d @ d).sqrt() - numbers[0]]
+
+
+def plane_and_rim(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """Height of the lowest point of a circle above a plane."""
+    i, j = frames
+    normal, axis = i.rotation[:, Z], j.rotation[:, Z]
+    cosine = normal @ axis
+    return [normal @ (j.position - i.position) - numbers[0] * (1.0 - cosine * cosine).sqrt()]
+
+
+def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """How much farther the center of a sphere may go from that of a bowl around it: difference of radii less distance.
+
+    At the center of the bowl all directions are alike, and its rate is given as zero.
+    """
+    d = frames[1].position - frames[0].position
+    square = d @ d
+    return [numbers[0] - where(square > LEAST_SQUARE, square, square.constant(LEAST_SQUARE)).sqrt()]
+
+
+def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    """The same where they touch."""
+    d = frames[1].position - frames[0].position
+    return [numbers[0] - (d @ d).sqrt()]
+
+
+@dataclass(frozen=True)
+class FromBounded:
+    """The function of the gap between a bounded surface and a sphere.
+
+    Attributes
+    ----------
+    kind : of the surface
+    nearest : whether its nearest part counts, and not the one that the numbers select
+    """
+
+    kind: str
+    nearest: bool
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return the distance of the center from the surface less the radius."""
+        x, y, z = in_frame(*frames)
+        parts = PARTS[self.kind]
+        a, b = (parts.nearest if self.nearest else parts.offset)(x, y, numbers)
+        square = a * a + b * b + z * z
+        if self.nearest:
+            square = where(square > LEAST_SQUARE, square, square.constant(LEAST_SQUARE))
+        return [square.sqrt() - numbers[0]]
+
+
+@dataclass(frozen=True)
+class BorderOf:
+    """The function of the distance from a border of the selected part of a bounded surface, negative beyond it."""
+
+    kind: str
+    number: int
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return the distance."""
+        x, y, _ = in_frame(*frames)
+        return [PARTS[self.kind].borders(x, y, numbers)[self.number]]
+
+
+def in_frame(one: Any, two: Any) -> tuple[Any, Any, Any]:
+    """Return coordinates of the origin of the second frame in the first."""
+    d = two.position - one.position
+    return one.rotation[:, X] @ d, one.rotation[:, Y] @ d, one.rotation[:, Z] @ d
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two kinds of surfaces that can touch.
+
+    Attributes
+    ----------
+    gap : the function of the gap between them
+    at_rest : the same as a row, while they touch
+    numbers : of both surfaces -> constants of the gap
+    undefined : reason that messages give where the gap is not a number
+    parts : of the first surface, if it is bounded
+    """
+
+    gap: Callable[..., Sequence[Jet]]
+    at_rest: Callable[..., Sequence[Jet]]
+    numbers: Callable[[Surface, Surface], tuple[float, ...]]
+    undefined: str = ""
+    parts: Parts | None = None
+
+
+def _sum(first: Surface, second: Surface) -> tuple[float, ...]:
+    return (first.radius + second.radius,)
+
+
+def _difference(first: Surface, second: Surface) -> tuple[float, ...]:
+    return (first.radius - second.radius,)
+
+
+def _bounded(kind: str) -> Pair:
+    """A bounded surface and a sphere."""
+    parts = PARTS[kind]
+
+    def numbers(first: Surface, second: Surface) -> tuple[float, ...]:
+        return parts.numbers(size_of(first, second), 0)
+
+    return Pair(FromBounded(kind, True), FromBounded(kind, False), numbers, parts=parts)
+
+
+FLAT = "its rim lies flat on the plane: no point of it is lowest"
+PAIRS: dict[tuple[str, str], Pair] = {
+    ("plane", "sphere"): Pair(plane_and_sphere, plane_and_sphere, _sum),
+    ("sphere", "sphere"): Pair(two_spheres, two_spheres, _sum, "both centres coincide"),
+    ("plane", "rim"): Pair(plane_and_rim, plane_and_rim, _sum, FLAT),
+    ("bowl", "sphere"): Pair(bowl_and_sphere, bowl_on_sphere, _difference),
+    ("rectangle", "sphere"): _bounded("rectangle"),
+    ("disk", "sphere"): _bounded("disk"),
+}
+
+
+_SWAPPED: dict[Any, Any] = {}
+
+
+def swapped(function: Callable[..., Sequence[Jet]]) -> Callable[..., Sequence[Jet]]:
+    """The same gap with the frames the other way round; one function object for each, so that code is shared."""
+    if function not in _SWAPPED:
+
+        def with_frames_swapped(
+            t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]
+        ) -> Sequence[Jet]:
+            return function(t, frames[::-1], numbers, motions)
+
+        _SWAPPED[function] = with_frames_swapped
+    return _SWAPPED[function]
+
+
+def touched_by(kind: str) -> str:
+    """Return what a kind of surface can touch, for messages."""
+    others = [*(b for a, b in PAIRS if a == kind), *(a for a, b in PAIRS if b == kind and a != kind)]
+    return f"a {kind} touches a {' or '.join(others)}"

@@ -1,0 +1,108 @@
+"""Surfaces that can touch: planes, rectangles, disks, spheres, bowls, points and the rims of disks and cylinders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk import rotation, validate
+from quirk.errors import InputError
+from quirk.frame import Frame, axes_with_z
+from quirk.made import remembered
+
+# Sine of the angle between a rectangle's normal and its first side below which the two are parallel.
+PARALLEL = 1e-6
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A surface fixed in a body, in the coordinates of that body.
+
+    Attributes
+    ----------
+    kind : "plane", "rectangle", "disk", "bowl", "sphere" or "rim"; a point is a sphere of radius zero
+    frame : its origin, and its normal or axis as z
+    radius : m, zero of a plane, a rectangle and a point
+    half_size : (2,) m, half the sides of a rectangle along x and y of its frame; empty for other kinds
+    """
+
+    kind: str
+    frame: Frame
+    radius: float = 0.0
+    half_size: tuple[float, ...] = ()
+
+
+@remembered
+def plane(point: Any = (0, 0, 0), normal: Any = (0, 0, 1)) -> Surface:
+    """Return an unbounded plane through a point (3,) m with a normal (3,) that points out of the body."""
+    axes = axes_with_z(validate.direction("plane", "normal", normal))
+    return Surface("plane", Frame(validate.array("plane", "point", point, (3,)), rotation.from_matrix(axes)))
+
+
+@remembered
+def rectangle(size: Any, centre: Any = (0, 0, 0), normal: Any = (0, 0, 1), along: Any = None) -> Surface:
+    """Return a thin rectangular plate, which ends at its edges, such as one face of a box.
+
+    Parameters
+    ----------
+    size : (2,) lengths of its sides, m
+    centre : (3,) m
+    normal : (3,) direction across it
+    along : (3,) direction of the first side, projected onto the plate
+        Default: x for the default normal; for another normal one of the directions at right angles to it.
+    """
+    z = validate.direction("rectangle", "normal", normal)
+    axes = axes_with_z(z)
+    if along is not None:
+        first = validate.direction("rectangle", "along", along)
+        across = np.cross(z, first)
+        if np.linalg.norm(across) < PARALLEL:
+            raise InputError(f"rectangle: along must not be parallel to normal; got {along!r} and {normal!r}")
+        y = across / np.linalg.norm(across)
+        axes = np.stack([np.cross(y, z), y, z], axis=1)
+    lengths = validate.array("rectangle", "size", size, (2,))
+    if not (lengths > 0).all():
+        raise InputError(f"rectangle: size must be two positive lengths, m; got {size!r}")
+    place = Frame(validate.array("rectangle", "centre", centre, (3,)), rotation.from_matrix(axes))
+    return Surface("rectangle", place, half_size=(0.5 * float(lengths[0]), 0.5 * float(lengths[1])))
+
+
+@remembered
+def disk(radius: float, centre: Any = (0, 0, 0), normal: Any = (0, 0, 1)) -> Surface:
+    """Return a thin circular plate of a radius, m, about a centre (3,) m with a normal (3,)."""
+    return _round("disk", radius, centre, "normal", normal)
+
+
+@remembered
+def bowl(radius: float, centre: Any = (0, 0, 0)) -> Surface:
+    """Return the inside of a sphere of a radius, m, about a centre (3,) m."""
+    place = Frame(validate.array("bowl", "centre", centre, (3,)))
+    return Surface("bowl", place, validate.positive("bowl", "radius", radius))
+
+
+@remembered
+def sphere(radius: float, centre: Any = (0, 0, 0)) -> Surface:
+    """Return a sphere of a radius, m, about a centre (3,) m."""
+    place = Frame(validate.array("sphere", "centre", centre, (3,)))
+    return Surface("sphere", place, validate.positive("sphere", "radius", radius))
+
+
+@remembered
+def point(position: Any = (0, 0, 0)) -> Surface:
+    """Return a single point (3,) m, such as a corner."""
+    return Surface("sphere", Frame(validate.array("point", "position", position, (3,))))
+
+
+@remembered
+def rim(radius: float, centre: Any = (0, 0, 0), axis: Any = (0, 0, 1)) -> Surface:
+    """Return a circle of a radius, m, about a centre (3,) m and an axis (3,): the edge of a disk or of a cylinder."""
+    return _round("rim", radius, centre, "axis", axis)
+
+
+def _round(kind: str, radius: float, centre: Any, argument: str, axis: Any) -> Surface:
+    """A surface with a circular edge about an axis."""
+    axes = axes_with_z(validate.direction(kind, argument, axis))
+    place = Frame(validate.array(kind, "centre", centre, (3,)), rotation.from_matrix(axes))
+    return Surface(kind, place, validate.positive(kind, "radius", radius))

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .body import GROUND, Body
-from .constraints import Contact, RollingDisk
-from .constraints.constraint import initial_point
-from .constraints.planar import Rolling
 from .errors import InputError
+from .plates import planes_of
 from .scene import Scene
 
 if TYPE_CHECKING:
@@ -94,23 +92,4 @@ def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
 
 def grounds_of(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return planes fixed in N on which bodies roll or which they touch: a point (3,) and the normal (3,) of each."""
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    for constraint in result.system.constraints:
-        for point, normal in _planes(constraint):
-            if not any(np.allclose(normal, n) and abs((point - p) @ n) < 1e-9 * (1 + abs(p @ n)) for p, n in found):
-                found.append((point, normal))
-    return found
-
-
-def _planes(constraint: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    if isinstance(constraint, RollingDisk) and constraint.body_i is GROUND:
-        return [(constraint.frame_i.origin, constraint.frame_i.matrix[:, 2])]
-    if isinstance(constraint, Contact):
-        sides = zip((constraint.body_i, constraint.body_j), constraint.surfaces, strict=True)
-        return [(s.frame.origin, s.frame.matrix[:, 2]) for body, s in sides if body is GROUND and s.kind == "plane"]
-    if isinstance(constraint, Rolling) and constraint.body_i is GROUND:
-        # With a positive radius the line is to the left of the wheel.
-        normal = -np.sign(constraint.radius) * constraint.frame_i.matrix[:, 1]
-        centre = initial_point(constraint.body_j, constraint.frame_j.origin)
-        return [(centre - abs(constraint.radius) * normal, normal)]
-    return []
+    return [(plane.point, plane.normal) for plane in planes_of(result.system) if plane.body is GROUND]

@@ -8,7 +8,9 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
 
+from .body import Body
 from .camera import Camera
+from .plates import GROUND, GROUND_EDGE, Box, cut_to
 from .rope_paths import chunks, rods
 from .scene import Scene, axis_of, drawing_of, drawn_on, shows_axis
 from .scene_forces import ARROWS, STYLES
@@ -27,6 +29,8 @@ SEAM, ARM, ROD, SPRING, TRAIL = 0.4, 2.0, 1.8, 1.2, 1.2
 TRAIL_COLOR, ROD_COLOR, MARK_COLOR = to_rgba("#cc3311"), to_rgba("#333333"), (0.0, 0.0, 0.0, 1.0)
 # Points of each piece of a line, which has a depth of its own; pieces of a trail, and of a dashed line.
 PIECE, MOST_PIECES, DASHES = 5, 300, 12
+# Of planes fixed in bodies.
+PLANE_OPACITY = 0.7
 # Depths beyond any body.
 ON_TOP = 1e300
 
@@ -55,10 +59,14 @@ class Joints(NamedTuple):
 class Painter:
     """The collection of polygons, for a square picture of half this size, m, around an anchor.
 
-    `arrows` is half the size, m, of the scene that arrows and coils are for.
+    `arrows` is half the size, m, of the scene that arrows and coils are for; `box`, relative to the anchor, is where
+    planes fixed in bodies end.
     """
 
-    def __init__(self, ax: Any, scene: Scene, constraints: Any, camera: Camera, half: float, arrows: float) -> None:
+    def __init__(
+        self, ax: Any, scene: Scene, constraints: Any, camera: Camera, half: float, arrows: float, box: Box
+    ) -> None:
+        self._box = box
         self.scene, self.camera, self.half, self._arrows = scene, camera, half, arrows
         self._collection = ax.add_collection(PolyCollection([], animated=True), autolim=False)
         self._points_per_metre = 72.0 * float(ax.get_figure().get_size_inches().min()) / (2 * half)
@@ -91,6 +99,7 @@ class Painter:
         self._inside: list[Any] = []
         self._edges: list[Any] = []
         self._widths: list[float] = []
+        self._add_planes(frame, anchor)
         for group in self._groups:
             self._add_faces(group, frame, anchor)
         self._add_lines(frame, anchor)
@@ -103,6 +112,20 @@ class Painter:
             (self._collection.set_linewidth, self._widths),
         ):
             setter([values[k] for k in order])
+
+    def _add_planes(self, frame: int, anchor: np.ndarray) -> None:
+        """Add planes fixed in bodies, which have no end, behind everything."""
+        for plane in self.scene.planes:
+            if not isinstance(plane.body, Body):
+                continue
+            point, normal = self.scene.plane_at(plane, frame)
+            polygon = cut_to(self._box, point - anchor, normal)
+            if len(polygon) > 2:
+                self._polygons.append(self.camera.seen(polygon)[:, :2])
+                self._depths.append(-ON_TOP)
+                self._inside.append(to_rgba(GROUND, PLANE_OPACITY))
+                self._edges.append(to_rgba(GROUND_EDGE))
+                self._widths.append(SEAM)
 
     def _add_faces(self, group: Faces, frame: int, anchor: np.ndarray) -> None:
         R, r = self._rotation[frame, group.owner], self._position[frame, group.owner] - anchor

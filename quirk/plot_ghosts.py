@@ -12,7 +12,7 @@ from .figures import Sheet, wrapped
 from .prefixes import label_lengths
 from .result import Result
 from .scene import LETTERS, Scene
-from .still import draw_mechanism, moving
+from .still import draw_ground, draw_mechanism, moving
 
 # How many there are unless times are given, and how much the first is seen through.
 USUAL, FAINTEST = 6, 0.15
@@ -48,6 +48,7 @@ def draw_ghosts(
     directions = [0, 1, 2] if view is not None else moving(scene.extent)
     solid = len(directions) == 3
     (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "3d"} if solid else None)
+    draw_ground(ax, scene, directions, len(times) - 1)
     for number, opacity in enumerate(np.linspace(1.0, FAINTEST, len(times))[::-1]):
         draw_mechanism(ax, scene, number, directions, opacity)
     for path in scene.trails:

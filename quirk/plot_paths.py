@@ -17,7 +17,7 @@ from .figures import MOST_CURVES, Sheet, add_legend, shown, wrapped
 from .prefixes import label_lengths
 from .result import BodyView, Result
 from .scene import LETTERS, Scene
-from .still import draw_mechanism, moving
+from .still import draw_ground, draw_mechanism, moving
 
 # Paths that a title names, and the colour of those that have no name.
 MOST_LISTED, OTHERS = 4, "#c0c0c0"
@@ -64,6 +64,7 @@ def draw_paths(
     (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "3d"} if solid else None)
     if at is not None:
         scene = Scene(result, np.array([at]), points)
+        draw_ground(ax, scene, directions)
         draw_mechanism(ax, scene, 0, directions)
         rings = np.concatenate(scene.trails)[:, directions]
         ax.plot(*rings.T, "o", color="black", markerfacecolor="white", markersize=8, zorder=4)

@@ -15,6 +15,7 @@ from .constraints.primitives import DOT1
 from .constraints.relation import FORCE, Relation
 from .in_between import poses, stretches
 from .outlines import Outline
+from .plates import PLATE, Plane, inside, planes_of, plate_faces, quadrilaterals
 from .round_parts import round_faces
 from .scene_forces import ForceLines
 
@@ -29,6 +30,8 @@ WHEEL = "#555555"
 OPACITY = 1.0
 # Points of a trail between two pictures.
 TRAIL_POINTS = 8
+# Plates fixed in N are shown as far as this part of the largest extent of the motion around it
+AROUND = 1.0
 
 
 class Scene:
@@ -58,8 +61,8 @@ class Scene:
         self.poses = {body.name: poses(result, body.name, times) for body in self.bodies}
         ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
         wheels = round_faces(result.system)
-        rings = wheels.get(GROUND.name, [])
-        self.resting = rings, [WHEEL] * len(rings)
+        plates = plate_faces(result.system)
+        self.planes = planes_of(result.system)
         # Lines from the centre of mass to the joints show what holds a body where its shape does not reach.
         self.faces: dict[str, list[np.ndarray]] = {}
         self.colors: dict[str, list[Any]] = {}
@@ -69,7 +72,7 @@ class Scene:
             outside = [f.origin for b, f in ends if b is body and not _within(f.origin, [x for x, _ in solid])]
             arms = [np.array([np.zeros(3), origin, np.zeros(3)]) for origin in outside]
             drawn = [(arms, usual), *solid]
-            drawn.append((wheels.get(body.name, []), WHEEL))
+            drawn += [(wheels.get(body.name, []), WHEEL), (plates.get(body.name, []), usual)]
             drawn = [(faces, _seen_through(color)) for faces, color in drawn]
             self.faces[body.name] = [face for faces, _ in drawn for face in faces]
             self.colors[body.name] = [color for faces, color in drawn for _ in faces]
@@ -85,9 +88,22 @@ class Scene:
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails + self.forces.points])
         self.low, self.high = every.min(axis=0), every.max(axis=0)
+        self.plates = self._near(plates.get(GROUND.name, []))
+        rings = wheels.get(GROUND.name, [])
+        self.resting = rings + self.plates, [WHEEL] * len(rings) + [PLATE] * len(self.plates)
         self.half = float(0.55 * (self.high - self.low).max() or 1.0)
         # How far points of bodies move along each axis.
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
+
+    def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The parts of faces fixed in N that are not far from what moves; they are in the picture, too."""
+        room = AROUND * float((self.high - self.low).max()) or 1.0
+        box = self.low - room, self.high + room
+        found = [face for plate in plates for face in quadrilaterals(inside(box, plate))]
+        if found:
+            corners = np.concatenate(found)
+            self.low, self.high = np.minimum(self.low, corners.min(axis=0)), np.maximum(self.high, corners.max(axis=0))
+        return found
 
     @cached_property
     def outlines(self) -> dict[str, Outline]:
@@ -113,6 +129,13 @@ class Scene:
         """Points (k, 3) in N of the joints that are switched on in picture number `frame`."""
         points = [self.joint_point(c)[frame] for c in self.constraints if self._active[c.name][frame]]
         return np.array(points).reshape(-1, 3)
+
+    def plane_at(self, plane: Plane, frame: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return a point (3,) and the normal (3,) in N of a plane in picture number `frame`."""
+        if not isinstance(plane.body, Body):
+            return plane.point, plane.normal
+        r, R = (part[frame] for part in self.poses[plane.body.name])
+        return r + R @ plane.point, R @ plane.normal
 
     def joint_point(self, constraint: Constraint) -> np.ndarray:
         """Path (nt, 3) in N of the joint point."""

@@ -9,13 +9,14 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.ticker import MaxNLocator
 
 from .camera import Camera
+from .plates import GROUND, GROUND_EDGE, cut_to
 from .prefixes import prefixed
 
 LETTERS = "xyz"
 # Inches: least length of an axis with ticks, room for a tick, and distances of their numbers and of the axis's name.
 LEAST_AXIS, ROOM, TICKS, NAMES, STEEP_NAMES = 0.7, 0.55, 0.11, 0.36, 0.17
 MOST_TICKS = 6
-WALL, GRID, GROUND, GROUND_EDGE = "#f6f6f6", "#d2d2d2", "#e9e6dc", "#b5b09d"
+WALL, GRID = "#f6f6f6", "#d2d2d2"
 TEXT = "#444444"
 # Inches, of the smallest picture whose numbers are as large as those of others.
 FULL_SIZE = 4.0
@@ -78,7 +79,7 @@ class Stage:
         for point, normal in self._grounds:
             if level is not None and abs(normal[self._camera.vertical]) > LEVEL:
                 continue
-            polygon = self._cut(point - anchor, normal)
+            polygon = cut_to(self._box, point - anchor, normal)
             if len(polygon) > 2:
                 faces.append(self._camera.seen(polygon)[:, :2])
                 colors.append(GROUND)
@@ -140,20 +141,6 @@ class Stage:
         inside = (found >= low + anchor[axis] - 1e-9 * (high - low)) & (found <= high + anchor[axis])
         return np.asarray(found[inside])
 
-    def _cut(self, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
-        """The part (k, 3) of a plane inside the box."""
-        low, high = self._box
-        middle, size = 0.5 * (low + high), float(np.linalg.norm(high - low))
-        centre = middle - ((middle - point) @ normal) * normal
-        across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
-        across *= size / np.linalg.norm(across)
-        other = np.cross(normal, across)
-        polygon = centre + np.array([across, other, -across, -other])
-        for axis in range(3):
-            for sign, limit in ((1.0, high[axis]), (-1.0, -low[axis])):
-                polygon = _clipped(polygon, sign * polygon[:, axis] - limit)
-        return polygon
-
     def _number(self, ticks: list[np.ndarray], anchor: np.ndarray, level: float | None) -> None:
         """Write numbers and names beside those edges of the box that are at its border in the picture."""
         low, high = self._extent(level)
@@ -199,18 +186,6 @@ class Stage:
             text.set(position=at, text=string, visible=True, fontsize=(9 if name else 8) * self._small)
         for text in self._texts[len(written) :]:
             text.set_visible(False)
-
-
-def _clipped(polygon: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """The part of a convex polygon (k, 3) whose corners are not `beyond` (k,) a plane (Sutherland and Hodgman)."""
-    kept = []
-    for k in range(len(polygon)):
-        one, two = beyond[k - 1], beyond[k]
-        if (one > 0) != (two > 0):
-            kept.append(polygon[k - 1] + one / (one - two) * (polygon[k] - polygon[k - 1]))
-        if two <= 0:
-            kept.append(polygon[k])
-    return np.array(kept).reshape(-1, 3)
 
 
 def _written(value: float) -> str:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.colors import to_rgba_array
+from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.path import Path
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
+from .outlines import Outline
+from .plates import GROUND, GROUND_EDGE, PLATE, cut_to
 from .scene import Scene
 from .scene_forces import ARROWS, STYLES
 from .scene_forces import COLORS as FORCE_COLORS
@@ -18,7 +20,10 @@ from .scene_forces import COLORS as FORCE_COLORS
 # A direction in which points move less than this part of the most is none of their motion.
 FLAT = 1e-6
 # Of bodies, which may lie behind each other.
-OPACITY_OF_BODIES = 0.45
+OPACITY_OF_BODIES, OPACITY_OF_PLANES = 0.45, 0.4
+PLATE_EDGE = "#7d7866"
+# One less the cosine of the angle at which a plane is seen as a line.
+EDGE_ON = 1e-9
 # Points.
 EDGE = 0.8
 
@@ -52,6 +57,45 @@ def whole(polygons: Sequence[np.ndarray]) -> Path:
     codes = np.full(closed.shape[:2], Path.LINETO, dtype=Path.code_type)
     codes[:, 0], codes[:, -1] = Path.MOVETO, Path.CLOSEPOLY
     return Path(closed.reshape(-1, 2), codes.ravel())
+
+
+def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 0) -> None:
+    """Draw planes, which have no end, at a time of a scene, and plates fixed in N, along two or three coordinates."""
+    if scene.plates:
+        _draw_plates(ax, scene, directions)
+    for plane in scene.planes:
+        point, normal = scene.plane_at(plane, number)
+        if len(directions) == 3:
+            room = scene.half - 0.5 * (scene.high - scene.low)
+            polygon = cut_to((scene.low - room, scene.high + room), point, normal)
+            if len(polygon) > 2:
+                faces = Poly3DCollection([polygon], facecolor=(*to_rgb(GROUND), OPACITY_OF_PLANES), edgecolor="none")
+                ax.add_collection(faces)
+            continue
+        across = normal[directions]
+        # Of a plane that is not seen edge-on nothing is drawn: it would be all of the picture.
+        if np.linalg.norm(across) > 1.0 - EDGE_ON:
+            middle = 0.5 * (scene.low + scene.high)[directions]
+            nearest = middle - across * ((middle - point[directions]) @ across) / (across @ across)
+            ax.axline(
+                nearest, nearest + np.array([-across[1], across[0]]), color=GROUND_EDGE, linewidth=1.5, zorder=0.4
+            )
+
+
+def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
+    """Draw plates fixed in N with their outlines."""
+    faces = [face[:, directions] for face in scene.plates]
+    outline, solid = Outline(scene.plates), len(directions) == 3
+    along = None if solid else np.eye(3)[3 - sum(directions)]
+    inside = (*to_rgb(PLATE), OPACITY_OF_BODIES)
+    if solid:
+        ax.add_collection(Whole3D(faces, facecolor=inside, edgecolor="none"))
+    else:
+        ax.add_collection(PathCollection([whole(faces)], facecolor=[inside], edgecolor="none"))
+    ends = outline.ends[outline.seen(along)][..., directions]
+    lines = Line3DCollection if solid else LineCollection
+    ax.add_collection(lines(list(ends), colors=PLATE_EDGE, linewidths=1.5, zorder=0.4))
+    ax.plot(*np.concatenate(faces).T, linestyle="none")  # makes room for them
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:

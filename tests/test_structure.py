@@ -104,6 +104,7 @@ FLOORS = [
         "event_marks",
         "figures",
         "quantities_by_name",
+        "plates",
         "round_parts",
         "scene",
         "scene_forces",

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.colors import to_rgba
 
 from quirk.body import GROUND, Body
+from quirk.plates import PLATE, plate_faces
 from quirk.polyhedron import fault, welded
 from quirk.round_parts import round_faces
 from quirk.scene import WHEEL
@@ -35,24 +36,25 @@ def color_of(number: int) -> str:
 def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
     """Return all bodies with what is fixed to them; `reach` is that of each body, m, by name."""
     found = []
-    wheels = round_faces(system)
+    wheels, plates = round_faces(system), plate_faces(system)
     for number, body in enumerate(system.bodies):
         usual = to_rgba(color_of(number))
         looks = [Look(surface_of(shape), _color(shape.color, usual)) for shape in body.shapes]
         arms = _arms(held_points(system, body), reach[body.name])
         if arms is not None:
             looks.append(Look(arms, usual))
-        looks += _wheels(wheels, body.name)
+        looks += _wheels(wheels, body.name, to_rgba(WHEEL)) + _wheels(plates, body.name, usual)
         if not looks:
             looks.append(Look(_of_inertia(body), usual))
         found.append(BodyPart(body.name, looks, body))
-    if rings := _wheels(wheels, GROUND.name):
-        found.append(BodyPart(GROUND.name, rings, GROUND))
+    fixed = _wheels(wheels, GROUND.name, to_rgba(WHEEL)) + _wheels(plates, GROUND.name, to_rgba(PLATE))
+    if fixed:
+        found.append(BodyPart(GROUND.name, fixed, GROUND))
     return found
 
 
-def _wheels(faces: Mapping[str, list[np.ndarray]], name: str) -> list[Look]:
-    return [Look(of_faces(faces[name]), to_rgba(WHEEL))] if faces.get(name) else []
+def _wheels(faces: Mapping[str, list[np.ndarray]], name: str, color: tuple[float, float, float, float]) -> list[Look]:
+    return [Look(of_faces(faces[name]), color)] if faces.get(name) else []
 
 
 def surface_of(shape: Shape) -> Surface:

@@ -99,7 +99,7 @@ def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails
     extent = _extent(system, poses, bodies, trails)
     ground = 2.5 * float((extent.high - extent.low).max())
     cords = [Cord(constraint, ROPE) for constraint in system.constraints if isinstance(constraint, Pulley)]
-    joints = joint_parts(system, reach, extent.size, ground, extent.up)
+    joints = joint_parts(system, reach, extent.size, ground, 0.5 * (extent.low + extent.high))
     return Contents([*bodies, *joints, *element_parts(elements, extent.size)], cords, trails, poses, extent)
 
 

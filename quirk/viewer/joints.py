@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +14,19 @@ from quirk import rotation
 from quirk.body import Body, Ground
 from quirk.constraints import planar
 from quirk.constraints.generic import Generic
-from quirk.frame import Frame
+from quirk.frame import Frame, axes_with_z
+from quirk.plates import Plane, planes_in
 from quirk.scene import drawing_of
 
 from .bodies import surface_of
 from .parts import Look, Marker, Part, Span
-from .surfaces import Surface, ball, cuboid, cylinder, together, tube
+from .surfaces import Surface, ball, cuboid, cylinder, of_faces, together, tube
 
 if TYPE_CHECKING:
     from quirk.constraints import Constraint
     from quirk.system import System
 
-DARK, ROPE, GROUND = to_rgba("#404040"), to_rgba("#7a5230"), to_rgba("#b8b8b0", 0.45)
+DARK, ROPE, PLANE_COLOR = to_rgba("#404040"), to_rgba("#7a5230"), "#b8b8b0"
 # Size of a joint over the reach of the smaller of its bodies, the least over that of the mechanism, and of a thickness
 # over that size.
 SIZE, LEAST, THICK = 0.11, 0.012, 0.42
@@ -32,28 +34,35 @@ SIZE, LEAST, THICK = 0.11, 0.012, 0.42
 STICKS_OUT, THICKEST = 1.2, 0.35
 # A rail or a rod is so many sizes long to each side; a plane is so many sizes wide.
 RAIL, PLANE = 5.0, 5.0
-# A plane whose normal is nearer to the vertical than this cosine is a floor; walls have this part of the whole's size.
-FLOOR, WALL = 0.7, 0.3
+# Radii of rings in which a plane is drawn, over how far it is drawn, how opaque they are, and corners of each.
+FADES, OPACITIES, RING = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0), (0.4, 0.3, 0.2, 0.12, 0.05), 48
 CURVE_POINTS = 200
 
 # From a constraint and its size: surfaces in frame i and in frame j, one of them None if there is none.
 Surfaces = tuple[Surface | None, Surface | None]
 
 
-def joint_parts(system: System, reach: Mapping[str, float], whole: float, ground: float, up: np.ndarray) -> list[Part]:
+def joint_parts(
+    system: System, reach: Mapping[str, float], whole: float, ground: float, middle: np.ndarray
+) -> list[Part]:
     """Return what is drawn of all constraints.
 
-    `reach` is that of each body, m, by name, `whole` the size of the mechanism, and `ground` that of patches that stand
-    for floors; `up` is the vertical in N.
+    `reach` is that of each body, m, by name, `whole` the size of the mechanism, `ground` how far planes
+    are drawn around `middle` (3,) in N.
     """
     companions = [companion for body in system.bodies for companion in body.companions]
     found: list[Part] = []
+    planes: list[Plane] = []
     for constraint in system.constraints:
         if constraint in companions or not drawing_of(constraint).show:
             continue
         size = SIZE * min(reach[body.name] for body in constraint.bodies if isinstance(body, Body))
         size = max(size, LEAST * whole)
-        found += _spans(constraint, size) or _planes(constraint, size, whole, ground, up) or _markers(constraint, size)
+        own = planes_in(constraint)
+        fresh = [plane for plane in own if not any(plane.same(other) for other in planes)]
+        planes += fresh
+        found += _spans(constraint, size) or _planes(constraint, fresh, ground, middle)
+        found += [] if own else _markers(constraint, size)
     return found
 
 
@@ -75,25 +84,31 @@ def _spans(constraint: Constraint, size: float) -> list[Part]:
     return found
 
 
-def _planes(constraint: Constraint, size: float, whole: float, ground: float, up: np.ndarray) -> list[Part]:
-    """Planes on which bodies roll, touch or slide."""
-    if isinstance(constraint, c.Contact):
-        sides = [
-            (body, surface.frame)
-            for (body, _), surface in zip(constraint.ends, constraint.surfaces, strict=True)
-            if surface.kind == "plane"
-        ]
-    elif isinstance(constraint, c.RollingDisk):
-        sides = [(constraint.body_i, constraint.frame_i)]
-    else:
-        return []
-    # The plane of a body is where its shape has it. Walls are shown where they are touched, floors far around.
-    return [
-        _marker(constraint, "plane", body, frame, _plate(0.5 * width, 1e-3 * size), GROUND, False)
-        for body, frame in sides
-        if isinstance(body, Ground)
-        for width in (ground if abs(frame.matrix[:, 2] @ up) > FLOOR else WALL * whole,)
+def _planes(constraint: Constraint, planes: Sequence[Plane], ground: float, middle: np.ndarray) -> list[Part]:
+    """Planes on which bodies roll or which they touch: they fade out, since they have no end.
+
+    Around `middle` (3,) in N, or the center of mass of the body in which they are fixed.
+    """
+    looks = [
+        Look(_ring(inner * ground, outer * ground), (*to_rgba(PLANE_COLOR)[:3], opacity))
+        for inner, outer, opacity in zip(FADES, FADES[1:], OPACITIES, strict=False)
     ]
+    found: list[Part] = []
+    for k, plane in enumerate(planes):
+        start = middle if isinstance(plane.body, Ground) else np.zeros(3)
+        nearest = start - ((start - plane.point) @ plane.normal) * plane.normal
+        place = Frame(nearest, rotation.from_matrix(axes_with_z(plane.normal)))
+        name = f"{constraint.name} plane" + (f" {k + 1}" if k else "")
+        found.append(Marker(name, looks, plane.body, place, constraint.name))
+    return found
+
+
+def _ring(inner: float, outer: float) -> Surface:
+    """A flat ring about z, seen from both sides."""
+    angle = np.linspace(0.0, 2 * np.pi, RING + 1)
+    circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(RING + 1)], axis=1)
+    parts = itertools.pairwise(circle)
+    return of_faces([np.array([inner * p, outer * p, outer * q, inner * q]) for p, q in parts])
 
 
 def _markers(constraint: Constraint, size: float) -> list[Marker]:

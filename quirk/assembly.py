@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import rotation
-from .constraints import Constraint
 from .constraints.primitives import DISTANCE, DOT1
 from .contradiction import others
-from .dynamics.dense.projection import ROUND_OFF_ULPS, displaced, factorise, project, with_projected_velocity
-from .dynamics.dense.rows import residuals
 from .dynamics.dense.undefined import without_value
-from .dynamics.metric import Metric
 from .dynamics.model import Model
 from .errors import AssemblyError, InconsistentStateError
-from .state import Kinematics, State
+from .nearest import nearest, turned_over
+from .state import State
 
 if TYPE_CHECKING:
     from .system import System
@@ -33,20 +29,11 @@ FAR = 1e-6
 
 CURE = "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints"
 
+# Rates are linear in the velocities; the second step takes what round-off leaves of the first.
+VELOCITY_STEPS = 2
+
 # Velocities that are missed by more than this part of the largest contradict each other.
 CONTRADICTED = 1e-6
-
-# Frames further than about 78 degrees apart are first turned towards each other.
-STEEP = 0.2
-
-# Assembly ends when its steps are below this part of the size of the system.
-CONVERGED = 1e-12
-MAX_STEPS = 1000
-# Where the way onto the constraints is not shorter than this part of the shortest so far, for so many steps, it leads
-# nowhere.
-STALLED, MOST_STALLED = 0.99, 60
-# Largest turn of a body, rad, and move, in lengths of the system, in one step from far away.
-LONGEST_STEP = 0.5
 
 
 def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -74,19 +61,6 @@ def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         amount[..., placed.rows] /= placed.relation.scale
         rate[..., placed.rows] /= placed.relation.scale
     return np.abs(amount), np.abs(rate)
-
-
-def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
-    """Return the joint whose frames point most against each other, and by what angle, if there is one."""
-    aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
-    if not aligned:
-        return None
-    rotation = Kinematics.of(state).rotation
-    axes = np.array([[joint.frame_i.matrix[:, c], joint.frame_j.matrix[:, c]] for joint, _, c in aligned])
-    x, y = np.moveaxis(np.einsum("kfab,kfb->kfa", rotation[np.array([ij for _, ij, _ in aligned])], axes), 1, 0)
-    angle = np.arctan2(np.linalg.norm(np.cross(x, y), axis=1), np.einsum("ka,ka->k", x, y))
-    worst = int(np.argmax(angle))
-    return (aligned[worst][0], float(angle[worst])) if angle[worst] > np.pi / 2 else None
 
 
 def check_consistent(system: System, state: State, t: float) -> None:
@@ -137,47 +111,14 @@ def _check(system: System, what: str, miss: np.ndarray, size: np.ndarray, units:
 def assemble(system: System, start: State, t: float) -> State:
     """Return the state nearest to `start` that satisfies all constraints.
 
-    Newton steps onto the constraints together with steps along them back towards `start`.
-
     Raises
     ------
     AssemblyError
-        If that does not converge.
+        If none is found.
     """
-    model, metric, uniform = system.model, system.plant.metric, Metric.uniform(system.model)
-    if not model.rows:
+    if not system.model.rows:
         return start.copy()
-    state, damping = righted(system, start), 1.0
-    previous = least = np.inf
-    round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
-    stalled = 0
-    for _ in range(MAX_STEPS):
-        kin = Kinematics.of(state)
-        if not np.isfinite(residuals(model, kin, t, 1)).all():
-            raise AssemblyError(
-                "System.assemble: there are poses on the way where a constraint has no value: "
-                f"{without_value(model, state, t)}"
-            )
-        pseudo_inverse = factorise(model, metric, kin, t, limit=_rank(model, uniform, kin, t))
-        normal = pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0])
-        away = metric.coordinates(*_gradient(system, start, state))
-        back = pseudo_inverse.Vt.T @ (pseudo_inverse.Vt @ away) - away
-        missing = _size(system, *metric.vector(normal))
-        stalled = stalled + 1 if missing > max(STALLED * least, CONSISTENCY_TOLERANCE) else 0
-        least = min(least, missing)
-        translation, turn = metric.vector(normal + damping * back)
-        size = _size(system, translation, turn)
-        if size < CONVERGED + round_off or stalled > MOST_STALLED:
-            break
-        # The way back converges at the rate of the constraints' curvature; slow it where that overshoots.
-        if size > 0.9 * previous:
-            damping = max(0.5 * damping, 0.05)
-        previous = size
-        scale = min(1.0, LONGEST_STEP / size)
-        state = displaced(state, scale * translation, scale * turn)
-    # However slowly the way back converged, the constraints themselves are met.
-    projected = project(model, metric, state, t, system.plant.solver().verdict(state, t).kept)
-    state = state if projected is None else projected.state
+    state = nearest(system, start, t)
     _check_assembled(system, state, t)
     return with_velocity(system, state, t)
 
@@ -190,12 +131,17 @@ def with_velocity(system: System, state: State, t: float) -> State:
     AssemblyError
         If constraints ask for velocities that contradict each other.
     """
-    model, kin = system.model, Kinematics.of(state)
+    model = system.model
     if not model.rows:
         return state
-    kept = system.plant.solver().verdict(state, t).kept
-    pseudo_inverse = factorise(model, system.plant.metric, kin, t, kept)
-    moving = with_projected_velocity(model, system.plant.metric, state, kin, t, pseudo_inverse)
+    solver = system.plant.solver()
+    moving, rest = State(*(part.copy() for part in state.parts)), np.zeros((len(state.position), 6))
+    solver.settle_near(solver.slots.state_to_lanes(state.pack()), t)
+    for _ in range(VELOCITY_STEPS):
+        y = solver.slots.state_to_lanes(moving.pack())
+        change, _ = solver.respond(y, t, -solver.residual_rates(y, t), rest)
+        moving.velocity += change[:, :3]
+        moving.angular_velocity += change[:, 3:]
     _, rate, angular = violations(system, moving, t)
     speed = model.length * (1.0 + np.abs(moving.angular_velocity).max()) + np.abs(moving.velocity).max()
     miss = rate / np.where(angular, speed / model.length, speed)
@@ -207,61 +153,6 @@ def with_velocity(system: System, state: State, t: float) -> State:
             "drop one of them, or make them agree"
         )
     return moving
-
-
-def _rank(model: Model, uniform: Metric, kin: Kinematics, t: float) -> int:
-    """How many rows are independent at a state that may be far from the constraints."""
-    return len(factorise(model, uniform, kin, t, least=model.rank_tolerance).s)
-
-
-def _size(system: System, translation: np.ndarray, turn: np.ndarray) -> float:
-    """The largest displacement, in rad or lengths of the system."""
-    return max(float(np.abs(turn).max()), float(np.abs(translation).max()) / system.model.length)
-
-
-def righted(system: System, start: State) -> State:
-    """Return the state with bodies turned where joint frames point against each other.
-
-    Rows hold for axes along and against each other; from more than 90 degrees away they lead to the wrong one.
-    """
-    from scipy.spatial.transform import Rotation  # a fifth of a second, and few runs need it
-
-    state = start.copy()
-    for constraint, (i, j) in system.model.joint_bodies:
-        if not constraint.aligned_axes:
-            continue
-        kin = Kinematics.of(state)
-        axes_i = kin.rotation[i] @ constraint.frame_i.matrix
-        axes_j = kin.rotation[j] @ constraint.frame_j.matrix
-        aligned = list(constraint.aligned_axes)
-        if min(axes_i[:, c] @ axes_j[:, c] for c in aligned) > STEEP:
-            continue
-        # The shortest turn of frame j, in N, that lays the aligned axes upon each other.
-        turn = Rotation.align_vectors(axes_i[:, aligned].T, axes_j[:, aligned].T)[0].as_rotvec()
-        b, turn = (j, turn) if j < len(system.bodies) else (i, -turn)
-        turns = np.zeros_like(state.position)
-        turns[b] = kin.rotation[b].T @ turn
-        state = displaced(state, np.zeros_like(state.position), turns)
-    return state
-
-
-def _gradient(system: System, start: State, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """M^-1 times the gradient of the squared distance (m |dr|^2 + theta.J theta) / 2 from `start`.
-
-    Its translations (n, 3) are dr; its turns (n, 3), body axes, are J^-1 D^T J theta, where D(theta) maps
-    a small turn of the body to the change of the rotation vector theta.
-    """
-    theta = rotation.log(rotation.multiply(rotation.conjugate(start.orientation), state.orientation))
-    half = 0.5 * np.linalg.norm(theta, axis=1)
-    # (1 - x cot x) / (2 x)^2, with its limit 1/12; theta has at most pi, so sin x does not vanish again.
-    small = half < 1e-4
-    x = np.where(small, 1.0, half)
-    c = np.where(small, 1 / 12, (1 - x / np.tan(x)) / (4 * x**2))
-    cross = rotation.skew(theta)
-    D = np.eye(3) + 0.5 * cross + c[:, None, None] * cross @ cross
-    J = system.model.inertia
-    turn = np.linalg.solve(J, np.swapaxes(D, 1, 2) @ J @ theta[..., None])[..., 0]
-    return state.position - start.position, turn
 
 
 def _check_assembled(system: System, state: State, t: float) -> None:

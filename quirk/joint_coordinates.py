@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import validate
-from .assembly import LONGEST_STEP, assemble, with_velocity
+from .assembly import assemble, with_velocity
 from .constraints import Drive, Joint
 from .constraints.drive import LETTERS, driven_coordinate
 from .dynamics.dense.rows import residuals
 from .errors import AssemblyError, InputError
 from .motion import Motion
+from .nearest import LONGEST_STEP
 from .state import Kinematics, State
 
 if TYPE_CHECKING:

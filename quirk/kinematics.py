@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import validate
-from .assembly import assemble, constraint_of, turned_over, violations
+from .assembly import assemble, constraint_of, violations
 from .dynamics.dense.rows import tangent_rows
 from .dynamics.dense.undefined import lost_ahead
 from .dynamics.sparse.host.derivatives import Differentiator, UnreachedError, highest_order
@@ -20,6 +20,7 @@ from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics
 from .mobility import null_motions
+from .nearest import turned_over
 from .progress import ProgressLine
 from .result import Result
 from .segment import Segment, joined

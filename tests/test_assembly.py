@@ -1,10 +1,12 @@
+import time
+
 import numpy as np
 import pytest
 from mechanisms import random_quaternion, random_system
 from scipy.optimize import minimize
 
 import quirk
-from quirk import rotation
+from quirk import GROUND, planar, rotation
 
 
 def disturbed(state, rng, amount):
@@ -131,3 +133,116 @@ def test_what_cannot_be_assembled_is_named():
     with pytest.raises(quirk.AssemblyError, match=r'(Spherical "ball"|Distance "wire"): cannot be assembled') as error:
         system.assemble()
     assert "check lengths" in str(error.value)
+
+
+def hinged(cells, rng):
+    """A ladder of four-bars of hinges in space: three redundant rows in each cell."""
+    items, below = [], GROUND
+    for c in range(cells):
+        ends = (("l", [0, 0, c], [0, 0, c + 1]), ("r", [1, 0, c], [1, 0, c + 1]), ("t", [0, 0, c + 1], [1, 0, c + 1]))
+        left, right, top = (quirk.Body.bar(f"{n}{c}", p, q, mass=rng.uniform(0.5, 2)) for n, p, q in ends)
+        joints = (
+            ("a", below, left, 0, c),
+            ("b", below, right, 1, c),
+            ("c", left, top, 0, c + 1),
+            ("d", right, top, 1, c + 1),
+        )
+        items += [
+            left,
+            right,
+            top,
+            *(quirk.Revolute(f"{n}{c}", i, j, point=[x, 0, z], axis="y") for n, i, j, x, z in joints),
+        ]
+        below = top
+    return quirk.System(items)
+
+
+def pinned(cells):
+    """The same ladder in a plane."""
+    items, below = [], GROUND
+    for c in range(cells):
+        ends = (("l", [0, c], [0, c + 1]), ("r", [1, c], [1, c + 1]), ("t", [0, c + 1], [1, c + 1]))
+        left, right, top = (planar.PlanarBody.bar(f"{n}{c}", p, q, mass=1.0) for n, p, q in ends)
+        joints = (
+            ("a", below, left, 0, c),
+            ("b", below, right, 1, c),
+            ("c", left, top, 0, c + 1),
+            ("d", right, top, 1, c + 1),
+        )
+        items += [left, right, top, *(planar.Revolute(f"{n}{c}", i, j, point=[x, y]) for n, i, j, x, y in joints)]
+        below = top
+    return quirk.System(items)
+
+
+def net(rng):
+    """Balls in a grid, joined by rods."""
+    balls = {
+        (a, b): quirk.Body.sphere(f"ball {a}{b}", 1.0, 0.1, position=[a, b, 0.3 * rng.normal()])
+        for a in range(3) for b in range(3)
+    }  # fmt: skip
+    rods = [
+        quirk.Distance(f"rod {a}{b} {c}{d}", ball, balls[c, d])
+        for (a, b), ball in balls.items() for c, d in ((a + 1, b), (a, b + 1)) if (c, d) in balls
+    ]  # fmt: skip
+    return quirk.System([*balls.values(), *rods, quirk.Distance("mooring", GROUND, balls[0, 0], point_i=[-1, 0, 0])])
+
+
+@pytest.mark.parametrize("amount", [0.01, 0.1, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["hinged", "net", "pinned", "random"])
+def test_redundant_and_large_systems_scattered_near_and_far(kind, seed, amount):
+    rng = np.random.default_rng(seed)
+    system = {
+        "hinged": lambda: hinged(2 + seed, rng),
+        "net": lambda: net(rng),
+        "pinned": lambda: pinned(2 + seed),
+        "random": lambda: random_system(rng, bodies=4 + seed, loops=2),
+    }[kind]()
+    start = disturbed(system.initial_state(), rng, amount)
+    state = system.assemble(start)
+    rows = system.constraint_rows(state)
+    np.testing.assert_allclose(rows.phi, 0, atol=1e-11)
+    np.testing.assert_allclose(rows.phi_dot, 0, atol=1e-10)
+    if amount > 0.1:
+        return
+    # No displacement that the constraints allow leads nearer, to first order.
+    for move in system.virtual_displacements(state):
+        h = 1e-4 / np.abs(move).max()
+        ends = [
+            quirk.State(
+                state.position + x * move[:, :3], rotation.multiply(state.orientation, rotation.exp(x * move[:, 3:])),
+                state.velocity, state.angular_velocity,
+            )
+            for x in (h, -h)
+        ]  # fmt: skip
+        plus, minus = (distance(system, start, end) for end in ends)
+        assert abs(plus - minus) / (2 * h) < 1e-6
+
+
+def test_assembly_takes_time_in_proportion_to_the_bodies():
+    """In seconds of a processor: dense matrices would take minutes."""
+    rng = np.random.default_rng(0)
+    pinned(1).assemble()  # loads machine code
+    for cells, scatter, most in ((20, 0.3, 3.0), (100, 0.01, 5.0)):
+        system = pinned(cells)
+        start = system.initial_state()
+        half = 0.5 * scatter * rng.uniform(-1, 1, len(start.position))
+        turn = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=1)
+        start.orientation = rotation.multiply(start.orientation, turn)
+        start.position[:, :2] += scatter * rng.uniform(-1, 1, (len(half), 2))
+        began = time.process_time()
+        state = system.assemble(start)
+        taken = time.process_time() - began
+        print(cells, scatter, taken)
+        assert taken < most
+        assert np.abs(system.constraint_rows(state).phi).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frames_turned_over_on_the_way_are_turned_back(seed):
+    """From so far that the nearest poses are often those with a hinge turned over."""
+    rng = np.random.default_rng(seed)
+    system = hinged(1 + seed, rng)
+    state = system.assemble(disturbed(system.initial_state(), rng, 1.0))
+    assert np.abs(system.constraint_rows(state).phi).max() < 1e-11
+    quirk.simulate(system, 0.01)

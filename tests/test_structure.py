@@ -52,6 +52,7 @@ FLOORS = [
         "at_state",
         "system",
         "assembly",
+        "nearest",
         "joint_coordinates",
         "joint_space",
         "mobility",

@@ -213,6 +213,20 @@ class Solver:
         """Choose as many rows as are independent almost everywhere at a state (size,); False if fewer are there."""
         return self._do(CHOOSE, y, t)
 
+    def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
+        """Keep the rows whose distance from others is above a threshold at a state, for `respond`; returns the rank.
+
+        The state may violate the constraints; a run needs `settle`.
+        """
+        self._forget()
+        self.work.summary[TOLERANCE] = threshold
+        self.counts[BEST_RANK] = self.count(y, t)
+        self._choose(y, t)
+        self.work.summary[TOLERANCE] = self.model.rank_tolerance
+        if self.tables.blocks.dense:
+            self.work.summary[METHOD] = REFLECTIONS
+        return self.rank
+
     def settle_state(self, state: State, t: float) -> int:
         """Do what `settle` does at a `State`."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)

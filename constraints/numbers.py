@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, overload
 
 from quirk.jets import Jet
@@ -21,6 +22,12 @@ class Numbers(Sequence[Jet]):
     def __init__(self, array: Any, count: int, order: int, frames: int) -> None:
         self.array = array
         self._count, self._rest, self._none = count, [0] * order, [None] * frames
+
+    def first(self, count: int) -> Numbers:
+        """Return the first `count` of them, with the same array."""
+        found = copy(self)
+        found._count = count
+        return found
 
     def __len__(self) -> int:
         return self._count

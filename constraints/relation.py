@@ -111,6 +111,7 @@ class Relation:
     scale : derivative of Phi with respect to a length, 1/m, or angle; the multiplier times it is a force or torque
     source : the user's function in it, or None; its value may depend on time in any way
     undefined : reason that messages give where the function's value is not a number
+    offsets : how many of the numbers, the last ones, are offsets of the rows; see `quirk.constraints.offsets`
     """
 
     function: Function
@@ -122,6 +123,7 @@ class Relation:
     scale: float = 1.0
     source: Callable[..., Any] | None = None
     undefined: str = ""
+    offsets: int = 0
 
     # Whether `fill` can be written into machine code.
     compilable: ClassVar[bool] = True

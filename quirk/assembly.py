@@ -27,7 +27,16 @@ REST = 1e-12
 # Round-off of positions is allowed for by this part of the distance from the origin.
 FAR = 1e-6
 
-CURE = "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints"
+# Rows that are left out as redundant may be violated by this many closure tolerances, in other poses or at speed.
+LEFT_OUT = 10.0
+
+CURE = (
+    "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints; where rounded "
+    "coordinates keep a redundant loop from closing, system.assemble(closure_tolerance=...) absorbs by how much"
+)
+
+# Violations below this part of the size of the system may come from rounded coordinates.
+ROUNDED = 1e-2
 
 # Rates are linear in the velocities; the second step takes what round-off leaves of the first.
 VELOCITY_STEPS = 2
@@ -55,8 +64,9 @@ def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     sine, squared = kind == DOT1, kind == DISTANCE
     # a.b is the sine of the angle that is missing to the right one; d.d - l^2 belongs to the length |d| - l.
     length = np.sqrt(np.where(squared, phi + offset, 1.0).clip(0.0))
-    amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - np.sqrt(offset), phi))
-    rate = np.where(squared, phi_dot / (length + np.sqrt(offset)), phi_dot)
+    wanted = np.sqrt(np.where(squared, offset, 1.0))
+    amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - wanted, phi))
+    rate = np.where(squared, phi_dot / (length + wanted), phi_dot)
     for placed in model.relations:
         amount[..., placed.rows] /= placed.relation.scale
         rate[..., placed.rows] /= placed.relation.scale
@@ -98,7 +108,7 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
 
 def _check(system: System, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
     """Raise InconsistentStateError if rows miss (m,) more than the tolerance of their sizes (m,)."""
-    excess = miss - CONSISTENCY_TOLERANCE * size
+    excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
     if excess[worst] > 0:
         unit = units[int(system.model.row_torque[worst])]
@@ -146,7 +156,7 @@ def with_velocity(system: System, state: State, t: float) -> State:
     speed = model.length * (1.0 + np.abs(moving.angular_velocity).max()) + np.abs(moving.velocity).max()
     miss = rate / np.where(angular, speed / model.length, speed)
     worst = int(np.argmax(miss))
-    if not miss[worst] <= CONTRADICTED:
+    if not miss[worst] <= max(CONTRADICTED, LEFT_OUT * model.slack):
         raise AssemblyError(
             f"{constraint_of(system, worst)}: cannot be assembled; its velocity is missed by {rate[worst]:.3g} "
             f"{'rad/s' if angular[worst] else 'm/s'} (row {model.labels[worst]}): {others(system, moving, t, worst)}: "
@@ -160,19 +170,30 @@ def _check_assembled(system: System, state: State, t: float) -> None:
     size = np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
     miss = amount / size
     worst = int(np.nanargmax(miss)) if np.isfinite(miss).any() else 0
-    over = turned_over(system, state)
-    if over is not None and miss[worst] <= CONSISTENCY_TOLERANCE:
+    over, limit = turned_over(system, state), max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack)
+    if over is not None and miss[worst] <= limit:
         raise AssemblyError(
             f"{over[0]}: cannot be assembled; the nearest poses found have its frames point against each other: "
             "start from poses closer to an assembled one"
         )
-    if not miss[worst] <= CONSISTENCY_TOLERANCE:
+    if not miss[worst] <= limit:
         raise AssemblyError(
             f"{constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "
             f"{amount[worst]:.3g} {'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}); there "
             f"{others(system, state, t, worst)}: check lengths, axes, joint points and drivers, or start from poses "
-            "closer to an assembled one"
+            f"closer to an assembled one{_rounded(system, float(miss[worst]))}"
         )
+
+
+def _rounded(system: System, miss: float) -> str:
+    """Return which closure tolerance would do, if rows miss by a part of the size that rounding may explain."""
+    if not miss <= ROUNDED:
+        return ""
+    tolerance = 10.0 ** np.ceil(np.log10(2.0 * miss * system.model.length))
+    return (
+        f"; if it comes from rounded coordinates of a redundant loop, system.assemble(closure_tolerance={tolerance:g}) "
+        "absorbs it"
+    )
 
 
 def constraint_of(system: System, row: int) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +25,17 @@ if TYPE_CHECKING:
 WHOLE_TURN = 2 * np.pi * (1 + 1e-12)
 
 
-def assemble_coordinates(
-    system: System, start: State, t: float, coordinates: Mapping[str, Any], rates: Mapping[str, Any]
+def assembled(
+    system: System,
+    start: State,
+    t: float,
+    coordinates: Mapping[str, Any] | None = None,
+    rates: Mapping[str, Any] | None = None,
 ) -> State:
-    """Return the nearest state in which joint coordinates and rates are as given; see `System.assemble`."""
+    """Return the nearest state, in which joint coordinates and rates are as given; see `System.assemble`."""
+    if coordinates is None and rates is None:
+        return replace(assemble(system, start, t), angles=start.angles)
+    coordinates, rates = coordinates or {}, rates or {}
     wanted, speeds = _targets(system, "coordinates", coordinates), _targets(system, "rates", rates)
     state = _posed(system, start, t, wanted)
     found = _moving(system, state, start, t, speeds)

@@ -13,6 +13,7 @@ from .constraints.unilateral import Unilateral
 from .forces import ForceElement
 
 if TYPE_CHECKING:
+    from .closure import Closure
     from .system import System
 
 # Numbers that differ by less than this part of the largest beside them are those of the same system.
@@ -26,19 +27,22 @@ def likeness(system: System) -> dict[str, Any]:
     return {
         "gravity": system.gravity.tolist(),
         "bodies": [{"name": b.name, "mass": b.mass, "inertia": b.inertia.ravel().tolist()} for b in system.bodies],
-        "constraints": [_constraint(constraint) for constraint in system.constraints],
+        "constraints": [_constraint(constraint, system.closure) for constraint in system.constraints],
         "forces": [_force(force) for force in system.forces],
         "rank_tolerance": system.model.rank_tolerance,
         "load_length": system._load_length,
     }
 
 
-def _constraint(constraint: Constraint) -> dict[str, Any]:
+def _constraint(constraint: Constraint, closure: Closure | None) -> dict[str, Any]:
     rows = constraint.gaps if isinstance(constraint, Unilateral) else constraint.primitives
     return {
         **_part(constraint, [(body.name, frame) for body, frame in constraint.ends]),
         "rows": [label for row in rows for label in row.labels],
-        "numbers": [x for row in rows for x in (row.numbers if isinstance(row, Relation) else [row.offset])],
+        "numbers": [
+            *(x for row in rows for x in (row.numbers if isinstance(row, Relation) else [row.offset])),
+            *(() if closure is None else closure.offsets.get(constraint.name, ())),
+        ],
     }
 
 

@@ -90,6 +90,7 @@ class _Search:
     def __init__(self, system: System, start: State, t: float) -> None:
         self.model, self.solver, self.metric = system.model, system.plant.solver(), system.plant.metric
         self.start, self.t = start, t
+        self.met = max(CONTRADICTED, self.model.slack)
         self.unit = units(self.model) * np.where(self.model.row_torque, 1.0, self.model.length)
 
     def from_state(self, state: State, most: int, pulled: bool) -> tuple[State, bool]:
@@ -102,7 +103,7 @@ class _Search:
             y = self.solver.slots.state_to_lanes(state.pack())
             phi = self._residuals(state, y)
             violation = float(np.abs(phi / self.unit).max())
-            stalled = stalled + 1 if violation > max(STALLED * least, CONTRADICTED) else 0
+            stalled = stalled + 1 if violation > max(STALLED * least, self.met) else 0
             if stalled > MOST_STALLED:
                 break
             least = min(least, violation)
@@ -116,7 +117,7 @@ class _Search:
                 change = change + min(pull, longest) * back
             size = self._size(change)
             if size < CONVERGED + round_off:
-                return state, violation <= CONTRADICTED
+                return state, violation <= self.met
             if normal < SATISFIED * violation:
                 easing *= NEXT_THRESHOLD
             if normal < ALONG * size:
@@ -127,7 +128,7 @@ class _Search:
             change *= min(1.0, LONGEST_STEP / size)
             step = self.metric.coordinates(change[:, :3], change[:, 3:]) if normal < ALONG * size else None
             state = displaced(state, change[:, :3], change[:, 3:])
-        return state, least <= CONTRADICTED
+        return state, least <= self.met
 
     def _residuals(self, state: State, y: np.ndarray) -> np.ndarray:
         phi = self.solver.residuals(y, self.t)[:, 0]

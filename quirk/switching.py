@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .assembly import violations
+from .assembly import LEFT_OUT, violations
 from .body import Body
 from .configuration import Configuration
 from .constraints import Constraint, Distance, DistanceDrive, Drive, Joint
@@ -200,7 +200,7 @@ class Switchboard:
             missed, what, second = rate, "velocities", "/s"
             states = [model.carried.state(one) for one in (before, y)]
             scale = max(np.abs(s.velocity).max() + length * np.abs(s.angular_velocity).max() for s in states)
-        limit = CONTRADICTED * np.where(angular, scale / length, scale)
+        limit = max(CONTRADICTED, LEFT_OUT * model.slack) * np.where(angular, scale / length, scale)
         if not (missed <= limit).all():
             worst = int(np.argmax(missed / np.maximum(limit, np.finfo(float).tiny)))
             unit = "rad" if angular[worst] else "m"

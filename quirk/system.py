@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from .constraints.sticking import Sticking
 from .constraints.unilateral import Unilateral
 from .dynamics.dense.constraint_derivatives import ConstraintDerivatives
 from .dynamics.dense.rows import ConstraintRows, constraint_rows
-from .dynamics.model import RANK_TOLERANCE, Arrangement, Model, flatten
+from .dynamics.model import LARGEST_RANK_TOLERANCE, RANK_TOLERANCE, Arrangement, Model, flatten
 from .dynamics.plant import Plant
 from .errors import InputError
 from .parts import Part, Parts
@@ -26,6 +25,7 @@ from .state import Kinematics, State, initial_state
 if TYPE_CHECKING:
     import numpy as np
 
+    from .closure import Closure
     from .joint_space import JointSpace
     from .linear.equilibrium import Equilibrium
     from .linear.linearisation import Linearisation
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # So many plants are kept; a mechanism that engages its parts as they happen to stand makes a new one each time.
 MOST_PLANTS = 64
 # Below these, distances of rows are round-off; above, rows at right angles are not far.
-RANK_TOLERANCES = 1e-12, 0.1
+RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
 
 
 class System:
@@ -81,6 +81,7 @@ class System:
         if not low <= self._rank_tolerance <= high:
             raise InputError(f"System: rank_tolerance must lie between {low:g} and {high:g}; got {rank_tolerance!r}")
         self._initial = initial_state(self.bodies)
+        self._closure: Closure | None = None
         self._plants: OrderedDict[Configuration, Plant] = OrderedDict()
         self._arrangement = Arrangement.of(self.bodies, self.constraints, self.forces)
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
@@ -103,18 +104,34 @@ class System:
             held = [other for other in others.values() if isinstance(other, Sticking)]
             model = flatten(
                 self._arrangement,
-                [*(others.get(constraint.name, constraint) for constraint in self.constraints), *held],
+                [*(self._closed(others.get(constraint.name, constraint)) for constraint in self.constraints), *held],
                 set(configuration.active),
                 [others.get(force.name, force) for force in self.forces if force.name not in configuration.idle],
                 self.gravity,
                 self._load_length,
                 self._rank_tolerance,
+                0.0 if self._closure is None else self._closure.tolerance,
             )
             self._plants[configuration] = Plant(model)
             if len(self._plants) > MOST_PLANTS:
                 self._plants.popitem(last=False)
         self._plants.move_to_end(configuration)
         return self._plants[configuration]
+
+    def _closed(self, constraint: Constraint) -> Constraint:
+        return constraint if self._closure is None else self._closure.applied(constraint)
+
+    @property
+    def closure(self) -> Closure | None:
+        """Closure errors that `assemble` has absorbed, by constraint and row; None unless it was asked to."""
+        return self._closure
+
+    def with_closure(self, closure: Closure | None) -> System:
+        """Return the same system, parts and state shared, with other offsets of its rows."""
+        other = copy(self)
+        other._closure, other._plants = closure, OrderedDict()
+        other._configure(self.configuration)
+        return other
 
     def configuration_of(self, state: State) -> Configuration:
         """Return which parts are active where runs start from a state: as now, but for what events have changed."""
@@ -390,6 +407,7 @@ class System:
         *,
         coordinates: Mapping[str, Any] | None = None,
         rates: Mapping[str, Any] | None = None,
+        closure_tolerance: float | None = None,
     ) -> State:
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
@@ -411,6 +429,10 @@ class System:
             and runs start from them as they are given.
         rates : dict, optional
             The same for their rates, rad/s and m/s.
+        closure_tolerance : float, optional
+            m; how well loops of redundant constraints close in the drawing, such as coordinates rounded to so many
+            digits. Rows that depend on others within it count as redundant from then on, and by how much they miss is
+            taken from them as offsets that the system keeps; `closure` names them. Default: as before, at first none.
 
         Returns
         -------
@@ -422,14 +444,20 @@ class System:
         AssemblyError
             If no pose is found; the message names the constraint and by how much it is violated.
         """
-        from .assembly import assemble
-        from .joint_coordinates import assemble_coordinates
+        from .closure import Closure, absorbed
+        from .joint_coordinates import assembled
 
-        start, t = self._initial if state is None else self.checked(state), self._time(t)
-        if coordinates is None and rates is None:
-            self._initial = replace(assemble(self, start, t), angles=start.angles)
-        else:
-            self._initial = assemble_coordinates(self, start, t, coordinates or {}, rates or {})
+        start, t, asked = self._given(state), self._time(t), {"coordinates": coordinates, "rates": rates}
+        if closure_tolerance is None:
+            self._initial = assembled(self, start, t, **asked)
+            return self.initial_state()
+        tolerance = validate.positive("System.assemble", "closure_tolerance", closure_tolerance)
+        rounded = self.with_closure(Closure(tolerance))
+        found = assembled(rounded, start, t, **asked)
+        closed = rounded.with_closure(absorbed(rounded, found, t))
+        self._closure, self._plants = closed._closure, closed._plants
+        self._configure(self.configuration)
+        self._initial = found
         return self.initial_state()
 
     def view(self, **options: Any) -> Mechanism:
@@ -502,6 +530,8 @@ class System:
             rank_tolerance=self._rank_tolerance,
         )
         system._initial = carried_over(self, system)
+        if self._closure is not None:
+            system._closure, system._plants = self._closure.among(system.constraints), OrderedDict()
         for constraint in self.constraints:
             if constraint.name in system:
                 system._switch("System", [constraint.name], self.is_active(constraint.name))

@@ -53,6 +53,7 @@ FLOORS = [
         "system",
         "assembly",
         "nearest",
+        "closure",
         "joint_coordinates",
         "joint_space",
         "mobility",

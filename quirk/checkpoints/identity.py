@@ -31,8 +31,9 @@ def identity(system: System, state: State, phases: Phases) -> dict[str, str]:
         others = {key: name for key, name in names.items() if key != id(part)}
         found[f"{part}"] = _digest(part, others)
     changed = [state.angles, state.internal, state.switched, state.replaced]
+    closure = [] if system.closure is None else [system.closure.tolerance, system.closure.offsets]
     whole = {
-        "gravity and active parts": [system.gravity, sorted(system.configuration.active)],
+        "gravity and active parts": [system.gravity, sorted(system.configuration.active), *closure],
         "initial state": [*state.parts, *map(dict, changed)],
         "output": phases.asked,
         "solver": phases.solver,

@@ -23,6 +23,13 @@ from .turns import CountedJoints
 # that follows from others grows as their least distance shrinks: the root of round-off is the least that can be told.
 RANK_TOLERANCE = 1e-7
 
+# With a closure tolerance, rows count as dependent up to so many times this over the length of the system. Where others
+# are nearly dependent themselves, distances from these are enlarged: tenfold in one of 20 linkages of six hinges.
+DEPENDENT = 10.0
+
+# Rows at right angles are not far above this distance.
+LARGEST_RANK_TOLERANCE = 0.1
+
 
 @dataclass(frozen=True)
 class PlacedRelation:
@@ -92,6 +99,8 @@ class Model:
         A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
     rank_tolerance : float
         Distance from others, over its length, up to which a row counts as dependent; see `docs/method.md`.
+    slack : float
+        Closure tolerance of assembly over `length`: rows left out as dependent may be violated by about this part.
     """
 
     body_names: list[str]
@@ -111,6 +120,7 @@ class Model:
     row_scale: np.ndarray
     length: float
     rank_tolerance: float
+    slack: float
 
     @property
     def reads_angles(self) -> bool:
@@ -169,10 +179,12 @@ def flatten(
     gravity: np.ndarray,
     load_length: float | None = None,
     rank_tolerance: float = RANK_TOLERANCE,
+    closure_tolerance: float = 0.0,
 ) -> Model:
     """Return the arrays of a system whose parts have been checked; the constraints named in `active` have rows.
 
-    `constraints` are all of the system, `forces` those that act.
+    `constraints` are all of the system, `forces` those that act. With a closure tolerance, m, the rank tolerance is at
+    least DEPENDENT times this over the length: rounded coordinates make redundant rows independent by about as much.
     """
     bodies = arrangement.bodies
     number = {id(body): k for k, body in enumerate(bodies)}
@@ -216,6 +228,7 @@ def flatten(
         arms += [float(np.linalg.norm(f.origin)) for f, k in zip(frames, (i, j), strict=True) if k < len(bodies)]
     table = _table(entries)
     length = max([*arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)])
+    slack = closure_tolerance / length
     return Model(
         body_names=[b.name for b in bodies],
         mass=np.array([b.mass for b in bodies], dtype=float),
@@ -235,7 +248,8 @@ def flatten(
             table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
         ),
         length=length,
-        rank_tolerance=rank_tolerance,
+        rank_tolerance=min(max(rank_tolerance, DEPENDENT * slack), LARGEST_RANK_TOLERANCE),
+        slack=slack,
     )
 
 

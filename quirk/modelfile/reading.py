@@ -12,6 +12,7 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import Body
+from quirk.closure import Closure
 from quirk.errors import InputError, QuirkError
 from quirk.simulate import simulate
 from quirk.system import System
@@ -94,6 +95,7 @@ def model_of(text: str, where: str = "the model") -> Model:
     system = _system(items, options, maker, mistakes)
     if system is not None:
         _switch(system, options, mistakes)
+        system = _closed(system, options, mistakes)
         if state:
             start_from(system, state, moved, mistakes)
     mistakes.check()
@@ -124,10 +126,10 @@ def _options(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) ->
     """Return what [system] says: arguments of `System`, what is switched, and the order of parts."""
     section = _section(tables, "system", mistakes)
     named = ("switched_on", "switched_off", "order")
-    arguments = _arguments(System)
+    known = (*_arguments(System), *named, "closure")
     for key, value in section.items():
-        if key not in (*arguments, *named):
-            mistakes.add(("system", key), f'[system]: there is no "{key}"; {suggestion(key, (*arguments, *named))}')
+        if key not in known:
+            mistakes.add(("system", key), f'[system]: there is no "{key}"; {suggestion(key, known)}')
         elif key in named and not (isinstance(value, list) and all(isinstance(x, str) for x in value)):
             mistakes.add(("system", key), f"[system]: {key} must be a list of names; got {value!r}")
         elif key in named:
@@ -163,6 +165,25 @@ def _switch(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> N
             switch(*options.get(key, ()))
         except QuirkError as error:
             mistakes.add(("system", key), f"[system]: {key}: {error}")
+
+
+def _closed(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> System:
+    """Return the system with the closure errors that [system.closure] says it has absorbed."""
+    table = options.get("closure")
+    if table is None:
+        return system
+    if (
+        not isinstance(table, dict)
+        or table.keys() != {"tolerance", "offsets"}
+        or not isinstance(table["offsets"], dict)
+    ):
+        mistakes.add(("system", "closure"), f"[system]: closure must have tolerance and offsets; got {table!r}")
+        return system
+    try:
+        return system.with_closure(Closure.of(system.constraints, table["tolerance"], table["offsets"]))
+    except QuirkError as error:
+        mistakes.add(("system", "closure"), f"[system]: {error}")
+        return system
 
 
 def _run(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:

@@ -148,6 +148,9 @@ def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
         settings["load_length"] = system._load_length
     if system._rank_tolerance != RANK_TOLERANCE:
         settings["rank_tolerance"] = system._rank_tolerance
+    if system.closure is not None:
+        offsets = {name: list(numbers) for name, numbers in system.closure.offsets.items()}
+        settings["closure"] = {"tolerance": system.closure.tolerance, "offsets": offsets}
     declared = Configuration(frozenset(c.name for c in system.constraints if c.active))
     switched, _ = system.configuration.since(declared)
     for key, on in (("switched_on", True), ("switched_off", False)):

@@ -213,7 +213,7 @@ class _Places:
         for number, placed in enumerate(as_relations(model)):
             name = model.owner(placed.rows.start)
             layout = layout_of(placed.relation, len(placed.bodies), 2)
-            inputs = [*range(layout.numbers)]
+            inputs = [*range(layout.numbers - placed.relation.offsets)]
             for f in range(layout.frames):
                 o = layout.first_frame + f * layout.frame_size
                 inputs += range(o, o + FRAME)

@@ -268,7 +268,8 @@ class Solver:
     def _keep_all(self, y: np.ndarray, t: float) -> None:
         """Set floors in the uniform metric by which the next factorisations leave out dependent rows alone."""
         self.count(y, t)
-        self.work.floor[:] = ALIKE_FLOOR * self.work.lengths
+        floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
+        self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
 
     def _project_alike(self, y: np.ndarray, t: float) -> bool:
         """Move a state, in place, to the nearest one on the constraints in the uniform metric; returns success."""

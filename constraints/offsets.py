@@ -1,0 +1,110 @@
+"""Constraints with constants taken from their rows: Phi - offset in place of Phi."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quirk.frame import Frame
+from quirk.jets import Jet
+
+from .constraint import Constraint
+from .custom import GivenRows
+from .numbers import Numbers
+from .planar.constraint import PlanarConstraint
+from .planar.joints import coincidence as planar_coincidence
+from .primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
+from .relation import Function, MovingFrame, Relation
+
+
+def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint:
+    """Return a copy of a constraint with an offset for each row.
+
+    Parameters
+    ----------
+    constraint : Constraint
+    offsets : (rows,)
+        In the units of Phi. Those of coincidences move the origin of frame i in its body, along the axes that
+        `coincidences` gives, m.
+    """
+    rest, shift = np.array(offsets, dtype=float), np.zeros(3)
+    for rows, _, axes in coincidences(constraint):
+        shift += axes @ rest[rows]
+        rest[rows] = 0.0
+    primitives = [
+        primitive if not rest[rows].any() else _primitive_with(primitive, rest[rows].tolist())
+        for primitive, rows in _rows(constraint)
+    ]
+    frame = Frame(constraint.frame_i.origin + shift, constraint.frame_i.rotation)
+    made: Constraint = object.__new__(type(constraint))
+    vars(made).update({**vars(constraint), "frame_i": frame, "primitives": tuple(primitives)})
+    return made
+
+
+def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Yield rows that are components of p_j - p_i: which, their axes in the inertial frame, and in body i, (3, k).
+
+    The axes in body i are those of its coordinates, or of the plane in it.
+    """
+    for primitive, rows in _rows(constraint):
+        if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:
+            yield rows, np.eye(3), np.eye(3)
+        elif isinstance(constraint, PlanarConstraint) and primitive.function is planar_coincidence:  # type: ignore[union-attr]
+            yield rows, constraint.plane.axes[:, :2], constraint.frame_i.matrix[:, :2]
+
+
+def may_be_offset(constraint: Constraint) -> np.ndarray:
+    """Return which rows can have an offset, (rows,) bool: not those of velocities, nor those given as A and b."""
+    found: list[bool] = []
+    for primitive in constraint.primitives:
+        fixed = isinstance(primitive, GivenRows) or (isinstance(primitive, Relation) and primitive.of_velocities)
+        found += [not fixed] * len(primitive.labels)
+    return np.array(found, dtype=bool)
+
+
+def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[float, str]]:
+    """Return offsets (rows,) as lengths and angles, signed, each with its unit "m" or "rad"."""
+    found: list[tuple[float, str]] = []
+    for primitive in constraint.primitives:
+        for k in range(len(primitive.labels)):
+            offset = float(offsets[len(found)])
+            if isinstance(primitive, Relation):
+                found.append((offset / primitive.scale, ("m", "rad")[primitive.units[k]]))
+            elif primitive.kind == DOT1:
+                found.append((float(np.arcsin(np.clip(offset, -1.0, 1.0))), "rad"))
+            elif primitive.kind == DISTANCE:
+                found.append((float(np.sqrt(max(primitive.offset + offset, 0.0)) - np.sqrt(primitive.offset)), "m"))
+            else:
+                found.append((offset, "m"))
+    return found
+
+
+def _rows(constraint: Constraint) -> Iterator[tuple[Primitive | Relation, slice]]:
+    """Yield primitives and relations with their rows."""
+    first = 0
+    for primitive in constraint.primitives:
+        yield primitive, slice(first, first + len(primitive.labels))
+        first += len(primitive.labels)
+
+
+def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Primitive | Relation:
+    """Return a primitive, or a relation with offsets behind its numbers."""
+    if isinstance(primitive, Primitive):
+        return replace(primitive, offset=primitive.offset + offsets[0])
+    function = _shifted(primitive.function, len(primitive.numbers))
+    return replace(primitive, function=function, numbers=(*primitive.numbers, *offsets), offsets=len(offsets))
+
+
+@functools.lru_cache(256)
+def _shifted(function: Function, count: int) -> Function:
+    """Return the function of `count` numbers less offsets, which are the numbers behind these."""
+
+    def rows(t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
+        own: Numbers = numbers.first(count)
+        return [row - offset for row, offset in zip(function(t, frames, own, motions), numbers[count:], strict=True)]
+
+    return rows

@@ -145,7 +145,10 @@ def with_velocity(system: System, state: State, t: float) -> State:
     if not model.rows:
         return state
     solver = system.plant.solver()
-    moving, rest = State(*(part.copy() for part in state.parts)), np.zeros((len(state.position), 6))
+    moving, rest = (
+        State(*(part.copy() for part in state.parts), bodies=state.bodies),
+        np.zeros((len(state.position), 6)),
+    )
     solver.settle_near(solver.slots.state_to_lanes(state.pack()), t)
     for _ in range(VELOCITY_STEPS):
         y = solver.slots.state_to_lanes(moving.pack())

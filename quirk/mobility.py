@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .dynamics.applied import exerted
-from .dynamics.dense.projection import factorise
-from .dynamics.dense.rows import residuals, spatial_rows
+from .dynamics.dense.rows import in_body_axes, residuals, spatial_rows
 from .dynamics.metric import Metric
 from .dynamics.model import Model
 from .dynamics.sparse.host.solver import Solver, Verdict
@@ -139,27 +138,29 @@ def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
 def mobility(solver: Solver, state: State, t: float) -> Mobility:
     """Analyse the constraint rows at a state; see `System.mobility`."""
     model, verdict = solver.model, solver.verdict(state, t)
-    n, rank, kin = len(model.mass), verdict.rank, Kinematics.of(state)
-    motions, alike = _free_motions(model, kin, t, verdict), Metric.uniform(model)
-    free_alike = _complement(factorise(model, alike, kin, t, verdict.kept, limit=rank).Vt, 6 * n)
+    n, rank, kin, alike = len(model.mass), verdict.rank, Kinematics.of(state), Metric.uniform(model)
+    spatial = spatial_rows(model, kin, t, solver.relations_at(state, t))
+    A = alike.rows(in_body_axes(model, kin, spatial))
     # Multipliers that exert nothing: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
-    uniform = factorise(model, alike, kin, t, limit=rank)
-    idle = _complement(uniform.U.T, model.rows) * uniform.D
-    idle = idle * model.row_scale
+    U, singular, Vt, D = _decomposed(A)
+    idle = U.T[rank:] * D * model.row_scale
     idle /= np.linalg.norm(idle, axis=1, keepdims=True)
-    loads, sharing = _uniqueness(model, kin, t, idle / model.row_scale)
+    free = Vt[rank:] if verdict.kept.all() else _decomposed(A[verdict.kept])[2][rank:]
+    motions_alike = _motions(alike, free)
+    motions = _orthonormal(Metric.of_masses(model), motions_alike)
+    loads, sharing = _uniqueness(model, kin, spatial, idle / model.row_scale)
     return Mobility(
         degrees_of_freedom=6 * n - rank,
         bodies=n,
         rows=model.rows,
         rank=rank,
         gruebler=6 * n - model.rows,
-        blocked=_blocked(model, state, t, _motions(alike, free_alike), idle / model.row_scale),
+        blocked=_blocked(solver, state, t, motions_alike, idle / model.row_scale),
         redundant=[model.labels[row] for row in _dependent(idle)],
         redundant_constraints=sharing,
         nearly_dependent=nearly_dependent(model, verdict),
         null_motions=motions,
-        singular_values=np.sort(uniform.s)[:SMALLEST],
+        singular_values=np.sort(singular[:rank])[:SMALLEST],
         loads=loads,
         held_motors=_held_motors(model, state, motions),
     )
@@ -167,13 +168,27 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
 
 def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
     """Return the velocities (f, n, 6) that all constraints allow, were they at rest; see `Mobility.null_motions`."""
-    return _free_motions(solver.model, Kinematics.of(state), t, solver.verdict(state, t))
+    model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
+    verdict = solver.verdict(state, t)
+    A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
+    return _motions(metric, _decomposed(A[verdict.kept])[2][verdict.rank :])
 
 
-def _free_motions(model: Model, kin: Kinematics, t: float, verdict: Verdict) -> np.ndarray:
-    metric = Metric.of_masses(model)
-    rows = factorise(model, metric, kin, t, verdict.kept, limit=verdict.rank).Vt
-    return _motions(metric, _complement(rows, 6 * len(model.mass)))
+def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return U, s and V^T of D A, rows (m, k) scaled to unit length, all singular vectors, and D (m,)."""
+    length = np.linalg.norm(A, axis=1)
+    D = 1.0 / np.where(length > 0, length, 1.0)
+    if not len(A):
+        return np.zeros((0, 0)), np.zeros(0), np.eye(A.shape[1]), D
+    return (*np.linalg.svd(D[:, None] * A), D)
+
+
+def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
+    """Return a basis, orthonormal in a metric, of what motions (f, n, 6) span."""
+    if not len(motions):
+        return motions
+    coordinates = np.array([metric.coordinates(motion[:, :3], motion[:, 3:]) for motion in motions])
+    return _motions(metric, np.linalg.qr(coordinates.T)[0].T)
 
 
 def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
@@ -182,14 +197,14 @@ def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
     return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
 
 
-def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
+def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
     """How many of the null motions (f, n, 6) lead nowhere.
 
     A velocity z goes on only if A a = b(z) has a solution: if lambda . b(z) = 0 for all multipliers that exert nothing
     (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each is a quadratic form in z. Where one has no negative
     eigenvalue, z must be without the eigenvectors of the others.
     """
-    f = len(motions)
+    f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)
     if not len(idle) or not 0 < f <= MOST_BLOCKED or moving:
         return 0
@@ -197,8 +212,11 @@ def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np
     def moved(z: np.ndarray) -> State:
         return State(state.position, state.orientation, z[:, :3], z[:, 3:])
 
+    def bend(z: np.ndarray) -> np.ndarray:
+        return residuals(model, Kinematics.of(moved(z)), t, 2, solver.relations_at(moved(z), t))[:, 2]
+
     def bends(z: np.ndarray) -> np.ndarray:
-        return idle @ residuals(model, Kinematics.of(moved(z)), t, 2)[:, 2]
+        return np.asarray(idle @ bend(z))
 
     forms = np.zeros((len(idle), f, f))
     for a in range(f):
@@ -207,7 +225,7 @@ def _blocked(model: Model, state: State, t: float, motions: np.ndarray, idle: np
             forms[:, a, b] = forms[:, b, a] = (bends(motions[a] + motions[b]) - bends(motions[a] - motions[b])) / 4
     found = 0
     # Multipliers of nearly dependent rows exert a little, which accelerations may make up for.
-    bent = max(np.linalg.norm(residuals(model, Kinematics.of(moved(z)), t, 2)[:, 2] / model.row_scale) for z in motions)
+    bent = max(np.linalg.norm(bend(z) / model.row_scale) for z in motions)
     least = ALMOST_NO_FORM * model.rank_tolerance * bent
     # Of forms that are multiples of each other one stands for all.
     _, sizes, independent = np.linalg.svd(forms.reshape(len(forms), -1), full_matrices=False)
@@ -239,13 +257,6 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
     ]
 
 
-def _complement(rows: np.ndarray, size: int) -> np.ndarray:
-    """Orthonormal rows (size - r, size) that complete r orthonormal ones."""
-    if not len(rows):
-        return np.eye(size)
-    return np.linalg.svd(rows)[2][len(rows) :]
-
-
 def _dependent(idle: np.ndarray) -> list[int]:
     """The last row of each dependency, by elimination from the last row on: it follows from rows before it."""
     left, found = idle.copy(), []
@@ -260,10 +271,14 @@ def _dependent(idle: np.ndarray) -> list[int]:
     return found[::-1]
 
 
-def _uniqueness(model: Model, kin: Kinematics, t: float, idle: np.ndarray) -> tuple[dict[str, Uniqueness], list[str]]:
-    """Which loads idle multipliers (k, m) change: of each constraint alone, and of those between the same bodies."""
+def _uniqueness(
+    model: Model, kin: Kinematics, rows: np.ndarray, idle: np.ndarray
+) -> tuple[dict[str, Uniqueness], list[str]]:
+    """Which loads idle multipliers (k, m) change: of each constraint alone, and of those between the same bodies.
+
+    `rows` (m, n + 1, 6) are those of `spatial_rows`.
+    """
     length = model.length
-    rows = spatial_rows(model, kin, t)
     changes: dict[str, np.ndarray] = {}
     sums: dict[frozenset[int], np.ndarray] = {}
     for constraint, (i, j) in model.joint_bodies:

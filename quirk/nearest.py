@@ -81,7 +81,7 @@ def on_kept_rows(system: System, state: State, t: float) -> State:
     if not solver.project(y, t):
         return state
     found = system.model.carried.state(solver.slots.state_from_lanes(y))
-    return State(found.position, found.orientation, state.velocity, state.angular_velocity)
+    return State(found.position, found.orientation, *state.parts[2:], bodies=state.bodies)
 
 
 class _Search:

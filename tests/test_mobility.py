@@ -1,5 +1,7 @@
 """Mobility, joint coordinates, constraints switched on and off, health along a run, named frames."""
 
+import time
+
 import numpy as np
 import pytest
 from mechanisms import random_system
@@ -70,6 +72,28 @@ class TestMobility:
         assert report.rank == np.linalg.matrix_rank(over_omega.reshape(len(rows.A), -1), tol=1e-9)
         assert report.null_motions.shape == (report.degrees_of_freedom, 4, 6)
         np.testing.assert_allclose(np.einsum("mnk,fnk->mf", over_omega, report.null_motions), 0, atol=1e-9)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_null_motions_are_orthonormal_in_the_mass_metric(self, seed):
+        system = random_system(np.random.default_rng(10 + seed), bodies=5, loops=1)
+        motions = system.mobility().null_motions
+        mass, inertia = system.model.mass, system.model.inertia
+        products = np.einsum("n,anc,bnc->ab", mass, motions[..., :3], motions[..., :3])
+        products += np.einsum("anc,ncd,bnd->ab", motions[..., 3:], inertia, motions[..., 3:])
+        np.testing.assert_allclose(products, np.eye(len(motions)), atol=1e-10)
+        other = system.virtual_displacements().reshape(len(motions), -1)
+        assert np.linalg.matrix_rank(np.concatenate([motions.reshape(len(motions), -1), other]), 1e-9) == len(motions)
+
+    def test_many_planar_bodies(self):
+        """In seconds of a processor: rows of relations evaluated in Python, again and again, would take many."""
+        bars = [quirk.planar.PlanarBody.bar(f"bar {k}", [k, 0], [k + 1, 0], mass=1.0) for k in range(85)]
+        ends = zip([GROUND, *bars], bars, strict=False)
+        pins = [quirk.planar.Revolute(f"pin {k}", i, j, point=[k, 0]) for k, (i, j) in enumerate(ends)]
+        system = quirk.System([*bars, *pins])
+        system.assemble()  # loads machine code
+        began = time.process_time()
+        assert system.mobility().degrees_of_freedom == 85
+        assert time.process_time() - began < 2.0
 
     def test_a_system_without_constraints(self):
         report = quirk.System([Body.sphere("ball", 1.0, 0.1)]).mobility()

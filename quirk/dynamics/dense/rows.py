@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,22 +52,26 @@ def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
     return ConstraintRows(A.reshape(model.rows, 7 * len(model.mass)), -phi[:, 2], phi[:, 0], phi[:, 1], model.labels)
 
 
-def residuals(model: Model, kin: Kinematics, t: float, order: int) -> np.ndarray:
+# Of each relation Phi with derivatives, (rows, 3), and gradients (rows, frames, 6) in N, where they are known already.
+Known = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+def residuals(model: Model, kin: Kinematics, t: float, order: int, known: Known | None = None) -> np.ndarray:
     """Phi and its derivatives up to `order` (m, order + 1), for bodies without acceleration.
 
     Column 2 is then -b: what is left of Phi's second derivative when A xdd is taken away.
     """
-    return phi_tower(model, MotionTower.of(kin, order), t)
+    return phi_tower(model, MotionTower.of(kin, order), t, known)
 
 
-def phi_tower(model: Model, motion: MotionTower, t: float) -> np.ndarray:
+def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None = None) -> np.ndarray:
     """Phi and its derivatives (m, K + 1) along a motion."""
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
     constraint_tower(model.table, motion.rotation, motion.position, motion.spin, scratch, phi)
-    for placed in model.relations:
-        phi[placed.rows] = relation_rows(placed, motion, t)[0]
+    for r, placed in enumerate(model.relations):
+        phi[placed.rows] = relation_rows(placed, motion, t)[0] if known is None else known[r][0][:, : order + 1]
     return phi
 
 
@@ -101,20 +106,22 @@ def relation_inputs(placed: PlacedRelation, layout: Layout, motion: MotionTower,
     return np.concatenate(parts)
 
 
-def spatial_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
+def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = None) -> np.ndarray:
     """Rows (m, n + 1, 6) over velocities and angular velocities in N; body n is the ground.
 
     A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about
     its centre of mass.
     """
     # Rows of a user may depend on velocities.
-    return row_tower(model, MotionTower.of(kin, 1), t, 0)[..., 0, :]
+    return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]
 
 
-def row_tower(model: Model, motion: MotionTower, t: float, order: int | None = None) -> np.ndarray:
+def row_tower(
+    model: Model, motion: MotionTower, t: float, order: int | None = None, known: Known | None = None
+) -> np.ndarray:
     """Return the rows of `spatial_rows` with K derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default that of the motion.
+    K is `order`, by default that of the motion, and 0 with relations that are known.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)
@@ -125,8 +132,8 @@ def row_tower(model: Model, motion: MotionTower, t: float, order: int | None = N
     i, j = model.table.body[model.row_primitive[m]].T
     rows[m, i, :, :3], rows[m, i, :, 3:] = -wrench[m, 0], wrench[m, 1]
     rows[m, j, :, :3], rows[m, j, :, 3:] = wrench[m, 0], wrench[m, 2]
-    for placed in model.relations:
-        gradient = relation_rows(placed, motion, t, order)[1]
+    for r, placed in enumerate(model.relations):
+        gradient = relation_rows(placed, motion, t, order)[1] if known is None else known[r][1][:, :, None]
         for f, body in enumerate(placed.bodies):
             rows[placed.rows, body] += gradient[:, f]
     return rows
@@ -134,6 +141,11 @@ def row_tower(model: Model, motion: MotionTower, t: float, order: int | None = N
 
 def tangent_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
     """Rows (m, 6 n) over (v_0, omega_0, v_1, ...), v in N and omega in body axes."""
-    A = spatial_rows(model, kin, t)[:, :-1]
+    return in_body_axes(model, kin, spatial_rows(model, kin, t))
+
+
+def in_body_axes(model: Model, kin: Kinematics, spatial: np.ndarray) -> np.ndarray:
+    """Return rows of `spatial_rows` (m, n + 1, 6) as `tangent_rows` does."""
+    A = spatial[:, :-1]
     turned = np.einsum("nkl,mnk->mnl", kin.rotation[:-1], A[..., 3:])
     return np.concatenate([A[..., :3], turned], axis=2).reshape(model.rows, 6 * len(model.mass))

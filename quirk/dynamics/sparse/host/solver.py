@@ -32,6 +32,7 @@ from ..kernels.at_state import (
     at_state,
 )
 from ..kernels.mechanism import Mechanism
+from ..kernels.relations import OUTPUT
 from ..kernels.rows import HINGE, POINT, UNITS
 from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Work
 from ..march.run import BEST_RANK, COUNTS
@@ -332,6 +333,20 @@ class Solver:
         """The rate of Phi (m,) at a state (size,)."""
         self._do(PHI_RATE, y, t)
         return self.work.rhs[self.tables.row_lane]
+
+    def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return of each relation Phi with two derivatives (rows, 3), bodies not accelerating, and (rows, frames, 6).
+
+        The latter are gradients by translations and turns of its frames' bodies, in N.
+        """
+        self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
+        outputs, found = self.related.table.outputs, []
+        for r, layout in enumerate(self.related.layouts):
+            first = self.related.table.entry(r, OUTPUT)
+            derivatives = outputs[first : first + layout.first_gradient].reshape(layout.rows, -1)
+            starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(layout.frames)], axis=1)
+            found.append((derivatives.copy(), outputs[starts[..., None] + np.arange(6)]))
+        return found
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how impulses change velocities, (n, 6) in N and in body axes, and the impulses (m,) of the rows.

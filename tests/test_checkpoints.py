@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -285,6 +286,11 @@ class TestDamage:
         same(result, self.run(folder))
         same(result, quirk.read_checkpoint(folder))
         assert not [one for one in recwarn if one.category is quirk.CheckpointWarning]
+
+    def test_the_page_names_all_files(self, whole):
+        _, files = whole
+        page = (Path(__file__).parents[1] / "docs" / "long-runs.md").read_text(encoding="utf-8")
+        assert set(re.findall(r"`(journal|rows-0\.\w+)`", page)) == set(files)
 
     def test_later_legs_are_taken_over(self, whole, tmp_path, monkeypatch):
         """Of a damaged leg in the middle that leg alone is computed again, also if it is killed meanwhile."""

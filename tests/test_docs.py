@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,30 @@ def test_the_readme_lists_as_many_demos_as_there_are():
     )
     assert [name for name, _ in listed] == list(DEMOS)
     assert all(name.replace("-", "_") == file for name, file in listed)
+
+
+@pytest.mark.parametrize("name", ["../README", *PAGES])
+def test_what_pages_name_is_there(name):
+    """Names such as `quirk.simulate`, and paths such as `tests/test_rank.py` or the end of one, `host/steppers.py`."""
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
+    for dotted in set(re.findall(r"`(quirk(?:\.\w+)+)(?=[`(\[])", prose)):
+        assert found_in_package(dotted), dotted
+    for path in set(re.findall(r"[`(]((?:\w+/)+\w+\.(?:py|md))[`)]", prose)):
+        places = [ROOT, DOCS, *(ROOT / part for part in ("quirk", "quirk/dynamics", "quirk/dynamics/sparse"))]
+        if any((place / path.partition("/")[0]).is_dir() for place in places):  # else it is of another project
+            assert any((place / path).is_file() for place in places), path
+
+
+def found_in_package(dotted):
+    """Whether attributes and modules lead to a name."""
+    found, (_, *parts) = quirk, dotted.split(".")
+    for k, part in enumerate(parts, 1):
+        try:
+            found = getattr(found, part) if hasattr(found, part) else import_module(".".join(["quirk", *parts[:k]]))
+        except ImportError:
+            return False
+    return True
 
 
 def test_every_picture_is_shown():

@@ -155,6 +155,74 @@ def test_what_is_no_description_is_refused(tmp_path, data, message):
         quirk.load(path)
 
 
+def arms(depth):
+    """Models of which each attaches the next one ten times."""
+    files = {}
+    for k in range(depth):
+        asset = f'<asset><model name="m" file="{k + 1}.xml"/></asset>'
+        attached = "".join(f'<attach model="m" body="b" prefix="p{n}"/>' for n in range(10))
+        files[f"{k}.xml"] = f'<mujoco>{asset}<worldbody><body name="b">{attached}</body></worldbody></mujoco>'
+    last = '<mujoco><worldbody><body name="b"><geom size="1"/></body></worldbody></mujoco>'
+    return {**files, f"{depth}.xml": last}
+
+
+def world(*texts):
+    return f"<mujoco><worldbody>{''.join(texts)}</worldbody></mujoco>"
+
+
+FREE = '<body><joint type="free"/><geom size="0.1"/></body>'
+LARGE = {
+    "copies": {"0.xml": world(f'<replicate count="100000000">{FREE}</replicate>')},
+    "copies of nothing": {"0.xml": world('<replicate count="100000000"/>')},
+    "copies of copies": {"0.xml": world('<replicate count="100">' * 50, FREE, "</replicate>" * 50)},
+    "cloth": {"0.xml": world('<body><flexcomp name="c" type="grid" count="1000 1000 1" spacing="1 1 1"/></body>')},
+    "composite": {"0.xml": world('<body><composite type="cable" count="10000000 1 1" size="1"/></body>')},
+    "included": {
+        "0.xml": '<mujoco><worldbody><include file="1.xml"/></worldbody></mujoco>',
+        "1.xml": f'<mujocoinclude><replicate count="100000000">{FREE}</replicate></mujocoinclude>',
+    },
+    "copies of what is included": {
+        "0.xml": '<mujoco><worldbody><replicate count="500"><include file="1.xml"/></replicate></worldbody></mujoco>',
+        "1.xml": f"<mujocoinclude>{FREE * 100}</mujocoinclude>",
+    },
+    "attached": arms(12),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_would_become_too_large_is_refused(name, tmp_path):
+    for file, text in LARGE[name].items():
+        (tmp_path / file).write_text(text)
+    began = time.perf_counter()
+    with pytest.raises(quirk.InputError, match=r"line 1, <mujoco>: copies and included files make .* elements of it"):
+        quirk.load(tmp_path / "0.xml")
+    assert time.perf_counter() - began < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '<asset><texture name="t" type="2d" builtin="flat" width="1000000" height="1000000"/></asset>',
+            "some 10\\^12",
+        ),
+        ('<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>', "some 10\\^10 numbers"),
+        ('<size nuserdata="2000000000"/>', "asks for some 10\\^9 numbers"),
+        ('<worldbody><include file="0.xml"/></worldbody>', "includes itself"),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused(text, message, tmp_path):
+    (tmp_path / "0.xml").write_text(f"<mujoco>{text}</mujoco>")
+    with pytest.raises(quirk.InputError, match=message):
+        quirk.load(tmp_path / "0.xml")
+
+
+def test_copies_are_read(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "0.xml").write_text(world(f'<replicate count="3" offset="1 0 0">{FREE}</replicate>'))
+    assert len(quirk.load(tmp_path / "0.xml").bodies) == 3
+
+
 def test_long_chains_and_names_are_no_trouble(tmp_path):
     count = 400
     links = "".join(f'<link name="l{k}"/>' for k in range(count))

@@ -313,6 +313,48 @@ def test_what_reduce_may_not_return(returned, message):
     assert re.search(message, found.error.item())
 
 
+class SilentError(Exception):
+    """What has no text, and cannot travel."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+    def __reduce__(self):
+        raise TypeError("cannot travel")
+
+
+class DeepError(BaseException):
+    """What is no Exception."""
+
+
+def failing(kind):
+    if kind == "silent":
+        raise SilentError(3)
+    if kind == "deep":
+        raise DeepError("deep down")
+    if kind == "chained":
+        try:
+            raise SilentError(4)
+        except SilentError as error:
+            raise quirk.InputError("of quirk") from error
+    return swing()
+
+
+def test_exceptions_that_cannot_be_printed_fail_alone():
+    """In worker processes, none of which they end."""
+    kinds = ["good", "silent", "deep", "chained", "good"]
+    found = quirk.sweep(failing, {"kind": kinds}, 0.5, output=0.1, workers=1)
+    assert found.status.values.tolist() == ["completed", "failed", "failed", "failed", "completed"]
+    said = ("SilentError: it has no text", "DeepError: deep down", "of quirk")
+    for error, text in zip(found.error.values[1:4], said, strict=True):
+        assert text in error
+        assert "died" not in error
+
+
 def test_runs_that_return_something_of_another_kind_fail_alone():
     found = computed(swing, {"mass": [1.0, 2.0, 3.0]}, reduce=lambda r: [1, 2] if r.system["rod"].mass == 2 else 5.0)
     assert found.status.values.tolist() == ["completed", "failed", "completed"]

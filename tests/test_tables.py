@@ -1,5 +1,7 @@
 """Results as data sets, data frames, CSV and NPZ: complete, with units, and read back without QuIRK."""
 
+import csv
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -170,3 +172,18 @@ def test_libraries_that_are_not_there(result, tmp_path, monkeypatch):
 def test_paths_that_are_refused(result, method, suffix, tmp_path):
     with pytest.raises(InputError, match=rf"must end in \{suffix}"):
         getattr(result, method)(tmp_path / "r.txt")
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@SUM(A1)", "\t=x", "\r=x", "\n=x", "'=x", "x=1", "a-b", 'x",=1'])
+def test_names_that_spreadsheets_would_compute(name, tmp_path):
+    """They are text in CSV files, and as they are elsewhere."""
+    body = quirk.Body(name, 1.0, [0.1, 0.1, 0.1], velocity=[1.0, 0, 0])
+    result = quirk.simulate(quirk.System([body]), 0.2, output=0.1)
+    path = result.to_csv(tmp_path / "r.csv", "motion")
+    with path.open(newline="") as file:
+        cells = next(csv.reader(file))
+    assert len(cells) > 10
+    assert not [cell for cell in cells if cell[:1] in "=+-@\t\r\n"]
+    columns = [f"{name}.position.{axis} [m]" for axis in "xyz"]
+    assert set(columns) <= {cell.removeprefix("'") for cell in cells} | set(cells)
+    assert set(columns) <= set(result.to_pandas("motion").columns)

@@ -14,6 +14,7 @@ from quirk import rotation
 from quirk.errors import InputError
 
 from .markup import LARGEST, parse, shortened
+from .mjcf_expansion import check_expansion
 from .pose import Pose
 
 # Kinds of joints, in MuJoCo's order.
@@ -46,6 +47,7 @@ class Model:
         root = parse(path)
         if root.tag not in ("mujoco", "mujocoinclude"):
             raise root.error("an MJCF file starts with <mujoco>")
+        check_expansion(path, root)
         with _quiet(self.mujoco) as warnings:
             try:
                 self.m = self.mujoco.MjModel.from_xml_path(str(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,9 @@ PARTS = {
     "source": "",
 }
 
+# Beginnings of cells that spreadsheets take for formulas, also behind what they leave out.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
 
 def to_pandas(result: Result, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
     """Return a result as a `pandas.DataFrame`, with a column for each component and the times as its index.
@@ -55,13 +59,24 @@ def to_pandas(result: Result, quantities: Any = None, only: Any = None, frame: s
 
 
 def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
-    """Write the table of `to_pandas` as a CSV file, and return its path; numbers are written with all their digits."""
+    """Write the table of `to_pandas` as a CSV file, and return its path; numbers are written with all their digits.
+
+    Names of columns that spreadsheets would take for formulas, as they begin with one of ``= + - @``, a tab or a line
+    break, have an apostrophe before them.
+    """
     target = validate.output_file("Result.to_csv", path, (".csv",))
     check_names("Result.to_csv", result)
-    table = to_pandas(result, quantities, only, frame)
+    table = to_pandas(result, quantities, only, frame).rename(columns=_as_text)
     with output.whole("Result.to_csv", target) as aside:
-        table.to_csv(aside)
+        # The csv module leaves a lone carriage return without quotes, where others see the end of a line.
+        split = any("\r" in name for name in table.columns)
+        table.to_csv(aside, quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
     return target
+
+
+def _as_text(name: str) -> str:
+    """Return a name such that no spreadsheet takes it for a formula."""
+    return f"'{name}" if name.startswith(FORMULAS) else name
 
 
 def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:

@@ -78,15 +78,20 @@ def outcomes(job: Job, runs: Sequence[Run]) -> Iterator[Outcome]:
 def outcome(job: Job, run: Run) -> Outcome:
     """Compute one run."""
     try:
-        system, own = _built(job, run)
+        return _computed(job, run)
+    except BaseException as error:  # what a user wrote may raise any
+        return Outcome(run.number, "failed", said(error))
+
+
+def _computed(job: Job, run: Run) -> Outcome:
+    """Compute one run; what was computed until it fails is worth as much as in a run that ended early."""
+    system, own = _built(job, run)
+    try:
         result = simulate(system, **{"duration": job.duration, **job.options, **own})
-        return Outcome(run.number, result.status, "", _kept(job, result))
     except SimulationError as error:
-        # What was computed up to there is worth as much as in a run that ended early.
         partial = error.result if job.reduce is None else None
         return Outcome(run.number, "failed", said(error), Table() if partial is None else _kept(job, partial))
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # what a user wrote may raise any
-        return Outcome(run.number, "failed", said(error))
+    return Outcome(run.number, result.status, "", _kept(job, result))
 
 
 def _built(job: Job, run: Run) -> tuple[System, dict[str, Any]]:
@@ -114,7 +119,11 @@ def _kept(job: Job, result: Result) -> Table:
 
 def said(error: BaseException) -> str:
     """Return an error in one line, with its place if it is none that QuIRK raises on purpose."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        message = f"{error}"
+    except BaseException as trouble:  # classes of the user may raise any
+        message = f"it has no text, as its own __str__ fails with {type(trouble).__name__}"
+    text = " ".join(f"{type(error).__name__}: {message}".split())
     if isinstance(error, QuirkError):
         return text
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,0 +1,119 @@
+"""How much MuJoCo would make of an MJCF file, counted before it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .markup import Element, parse, shortened
+
+# Elements that a file may have beyond those that are written in it: MuJoCo takes about a minute for so many.
+MOST_ELEMENTS = 30_000
+# Numbers, pixels or bytes that an attribute may ask for.
+MOST_NUMBERS = 10**8
+# Elements of which each stands for as many others as the product of an attribute says.
+REPEATED = ("replicate", "composite", "flexcomp")
+# Attributes by which an element asks for memory: the product of their numbers.
+SIZES = {
+    "hfield": ("nrow", "ncol"), "texture": ("width", "height"), "numeric": ("size",), "tuple": ("size",),
+    "size": ("njmax", "nconmax", "nstack", "nuserdata", "nkey", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site",
+             "nuser_cam", "nuser_tendon", "nuser_actuator", "nuser_sensor"),
+}  # fmt: skip
+
+
+def check_expansion(path: Path, root: Element) -> None:
+    """Raise InputError if an MJCF file, with all that it includes, would become too large for memory or patience.
+
+    Parameters
+    ----------
+    path : of the file, beside which files that it includes are looked for
+    root : its root element
+    """
+    _Expansion(path).check(root)
+
+
+class _Expansion:
+    """Counts elements after replication, inclusion and attachment; each file is read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._folders = [path.parent]
+        self._counts: dict[Path, int] = {}
+        self._reading = [path.resolve()]
+
+    def check(self, root: Element) -> None:
+        written = sum(1 for _ in root.walk())
+        expanded = self._total(root)
+        if expanded - written > MOST_ELEMENTS:
+            raise root.error(
+                f"copies and included files make {_said(expanded)} elements of it, more than {MOST_ELEMENTS} beyond "
+                f"the {written} that are written; lower the counts of <replicate>, <composite> or <flexcomp>, or the "
+                "number of <attach>"
+            )
+
+    def _total(self, root: Element) -> int:
+        """Return the number of elements that one file stands for."""
+        for compiler in (element for element in root.walk() if element.tag == "compiler"):
+            for name in ("assetdir", "meshdir"):
+                if compiler.attributes.get(name):
+                    self._folders.append(self._folders[0] / compiler.attributes[name])
+        # By the names that they have in this file.
+        models: dict[str | None, Path] = {}
+        for model in (element for element in root.walk() if element.tag == "model" and element.attributes.get("file")):
+            file = Path(model.attributes["file"])
+            models[model.attributes.get("name", file.stem)] = file
+        # From the leaves up, without recursion.
+        totals: dict[int, int] = {}
+        for element in reversed(list(root.walk())):
+            inside = sum(totals.pop(id(child)) for child in element.children)
+            totals[id(element)] = 1 + self._times(element, inside, models)
+        return totals[id(root)]
+
+    def _times(self, element: Element, inside: int, models: Mapping[str | None, Path]) -> int:
+        """Return how many elements there are in place of what is inside of one."""
+        self._check_sizes(element, SIZES.get(element.tag, ()))
+        if element.tag in REPEATED:
+            return _product(element.attributes.get("count")) * max(inside, 1)
+        if element.tag == "include":
+            return inside + self._of_file(element, Path(element.attributes.get("file", "")))
+        if element.tag == "attach" and element.attributes.get("model") in models:
+            return inside + self._of_file(element, models[element.attributes.get("model")])
+        return inside
+
+    def _of_file(self, element: Element, file: Path) -> int:
+        path = next((found for folder in self._folders if (found := (folder / file).resolve()).is_file()), None)
+        if path is None or path.suffix == ".mjb":
+            return 0  # MuJoCo says that it is not there
+        if path in self._reading:
+            raise element.error(f"the file {shortened(file.name)!r} includes itself")
+        if path not in self._counts:
+            self._reading.append(path)
+            self._counts[path] = self._total(parse(path))
+            self._reading.pop()
+        return self._counts[path]
+
+    def _check_sizes(self, element: Element, names: Iterable[str]) -> None:
+        sizes = [_product(element.attributes.get(name)) for name in names]
+        size = max(sizes, default=0) if element.tag == "size" else math.prod(sizes)
+        if size > MOST_NUMBERS:
+            raise element.error(f"asks for {_said(size)} numbers; at most {_said(MOST_NUMBERS)} are read")
+
+
+def _product(text: str | None) -> int:
+    """Return the product of the whole numbers in an attribute; what is none, MuJoCo refuses."""
+    found = 1
+    for word in (text or "").split():
+        try:
+            number = float(word)
+        except ValueError:
+            continue
+        if math.isfinite(number) and number > 1:
+            found *= int(number)
+    return found
+
+
+def _said(number: int) -> str:
+    """Return a number of elements as text, also if it has thousands of digits."""
+    if number < 10**6:
+        return str(number)
+    return f"some 10^{int(math.log10(number))}"

@@ -5,7 +5,7 @@ Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I (1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,12 +30,14 @@ class Tolerance:
     rtol, atol : float
     starts : (g,) index of the first component of each group; a group ends where the next begins
     count : number of leading components that are measured, or None for all
+    beside : error over tolerance of all else, from the error of y_new (N,), y, y_new and the size of the step
     """
 
     rtol: float
     atol: float
     starts: np.ndarray
     count: int | None = None
+    beside: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float] | None = None
 
     def ratios(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> np.ndarray:
         """Error over tolerance for each group (g,); acceptable up to 1."""
@@ -137,7 +139,8 @@ def step_error(
     norms = []
     for weights in tableau.errors:
         error = h * (weights @ k[: len(weights)])
-        norms.append(tolerance.norm(error if manifold is None else manifold.tangential(error), y, y_new))
+        norm = tolerance.norm(error if manifold is None else manifold.tangential(error), y, y_new)
+        norms.append(norm if tolerance.beside is None else max(norm, tolerance.beside(error, y, y_new, h)))
     if len(norms) == 1 or norms[0] <= 0:
         return norms[0]
     return norms[0] ** 2 / float(np.hypot(norms[0], 0.1 * norms[1]))

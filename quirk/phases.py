@@ -12,6 +12,7 @@ import numpy as np
 from .dynamics.dense.flow import Flow
 from .dynamics.dense.watch import Watch as ChangeWatch
 from .dynamics.dense.watch import asked_values
+from .dynamics.dense.work_error import WorkError
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.flow import SparseFlow
 from .dynamics.sparse.host.run import CompiledRun, Pace
@@ -168,6 +169,11 @@ class Phases:
                 flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=pace.grid
             )
         carried = flow.model.carried
-        tolerance = Tolerance(rtol, atol, carried.starts, carried.counted)
+        work = WorkError(flow.model, rtol, atol, y)
+
+        def of_work(error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
+            return work.ratio(flow.working_loads, error, y, y_new, h)
+
+        tolerance = Tolerance(rtol, atol, carried.starts, carried.counted, of_work)
         steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h)
         return guarded(steps, start, end)

@@ -56,7 +56,10 @@ class Carried:
 
     @property
     def counted(self) -> int:
-        """Number of leading components of y whose errors limit steps: all but work, on which nothing depends."""
+        """Number of leading components of y, all but work, whose errors are measured by rtol and atol.
+
+        Nothing depends on work: its error has a tolerance of its own, see `work_tolerance`.
+        """
         return STATE_SIZE * self.bodies + self.size - len(self.work)
 
     @property
@@ -81,6 +84,14 @@ class Carried:
     def numbers(self, y: np.ndarray) -> np.ndarray:
         """Return the k numbers (..., k) out of y (..., 13 n + k)."""
         return y[..., STATE_SIZE * self.bodies :]
+
+    def works(self, y: np.ndarray) -> np.ndarray:
+        """Return all work (..., w) out of y (..., 13 n + k)."""
+        return y[..., self.counted :]
+
+    def exchanged(self, y: np.ndarray) -> float:
+        """Sum of the magnitudes of all work, J, in y (13 n + k,)."""
+        return float(np.abs(self.works(y)).sum())
 
     def internal_by_name(self, y: np.ndarray) -> dict[str, np.ndarray]:
         """Return internal variables (..., s) of force elements by name out of y (..., 13 n + k)."""

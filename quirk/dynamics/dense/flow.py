@@ -25,6 +25,7 @@ from .friction import with_friction
 from .projection import Projected, factorise, project
 from .rows import ConstraintRows, constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
+from .work_error import WorkingLoads
 
 # Rows are chosen anew where the least singular value has fallen to this part of what it was.
 WORSE = 0.1
@@ -55,6 +56,8 @@ class Flow:
     evaluations : int
     trouble : Exception or None
         Why the last evaluation failed, such as the error of a user's function.
+    working_loads : WorkingLoads
+        At the state evaluated last.
     """
 
     def __init__(
@@ -77,6 +80,10 @@ class Flow:
         self.evaluations = 0
         self.largest_correction = largest_correction
         self.trouble: Exception | None = None
+        self.working_loads = WorkingLoads()
+        inertia = np.trace(np.linalg.inv(model.inertia), axis1=1, axis2=2)
+        # The ground, last, has none.
+        self._roots = np.sqrt(np.append(np.stack([1 / model.mass, inertia], axis=1), np.zeros((1, 2)), axis=0))
         self._projected: Projected | None = None
         # Friction follows the direction of slip from where it was last looked at.
         self._heading = {
@@ -165,12 +172,18 @@ class Flow:
         for (element, bodies), found in zip(model.forces, acts, strict=True):
             internal[element.name] = found.rates[:, 0]
             power[element.name] = float((found.loads[:, 0] * moves[list(bodies)]).sum())
+        loads = WorkingLoads()
+        for (element, bodies), found in zip(model.forces, acts, strict=True):
+            loads = loads.with_force(found.loads[:, 0], self._roots[list(bodies)], element.name in carried.work)
         driven = [name for name in carried.work if name in model.joint_rows]
         if driven:
             turning = rotation.rate(kin.orientation[:-1], kin.angular_velocity[:-1])
             velocity = np.concatenate([kin.velocity[:-1], turning], axis=1)
             by_row = multipliers * (rows.A.reshape(model.rows, -1) @ velocity.ravel())
             power.update((name, float(by_row[model.joint_rows[name]].sum())) for name in driven)
+            works = np.isin(np.arange(model.rows), np.concatenate([np.r_[model.joint_rows[name]] for name in driven]))
+            loads = loads.with_rows(multipliers, by_row, self._lengths(rows), works, self._least_pivot)
+        self.working_loads = loads
         return rates(carried, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
@@ -214,6 +227,18 @@ class Flow:
     @property
     def _floor(self) -> float:
         return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
+
+    def _lengths(self, rows: ConstraintRows) -> np.ndarray:
+        """About the lengths (m,) of rows in the mass metric; a turn is twice the change of a quaternion."""
+        A = rows.A.reshape(self.model.rows, -1, 7)
+        scaled = np.concatenate([A[..., :3] * self._roots[:-1, :1], 0.5 * A[..., 3:] * self._roots[:-1, 1:]], axis=2)
+        return np.asarray(np.linalg.norm(scaled.reshape(len(A), -1), axis=1))
+
+    @property
+    def _least_pivot(self) -> float:
+        """About the least pivot of the rows, over the squared length of its row, where states were projected last."""
+        s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
+        return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 
     def _least(self, state: State, t: float) -> float:
         """The least singular value of the rows chosen, over the largest."""

@@ -36,6 +36,7 @@ from ..march.run import (
     DONE,
     EVALUATIONS,
     EVENT,
+    EXCHANGED,
     FRESH,
     GRID,
     HAPPENED,
@@ -236,6 +237,7 @@ class CompiledRun:
         clock[CLEARED], clock[CAP] = -np.inf, np.inf
         clock[T] = clock[MARK] = t
         clock[PREVIOUS], clock[H] = SMALLEST_ERROR, pace.h
+        clock[EXCHANGED] = solver.model.carried.exchanged(y)
         if self._asked is not None:
             counts[ASKED] = pace.asked
         self.watch.take(pace.sides)

@@ -13,8 +13,8 @@ from quirk.lanes import aligned
 from ..implicit.tables import AXES
 from ..march.axes import TURNED
 from ..march.radau import KNOWN, Radau, march_radau, march_radau_watching
+from ..march.rosenbrock import NODES, march_rosenbrock, march_rosenbrock_watching
 from ..march.rosenbrock import Method as RosenbrockMethod
-from ..march.rosenbrock import march_rosenbrock, march_rosenbrock_watching
 from ..march.runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
 from ..march.series import KNOWN as KNOWN_OF_SERIES
 from ..march.series import Series
@@ -85,7 +85,7 @@ class RosenbrockStepper:
             rest=aligned(size),
             change=aligned(size),
             known=np.full(2, np.nan),
-            power=np.zeros(3 * works),
+            power=np.zeros(len(NODES) * works),
         )
 
     def begin(self, slope: np.ndarray) -> None:

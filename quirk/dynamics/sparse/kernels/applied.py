@@ -50,14 +50,16 @@ class Forces(NamedTuple):
     """The force elements of a model as flat arrays for kernels.
 
     entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate),
-    working: integers as above · motions: of all laws · inputs, outputs: those of all laws, one after the other, see
-    `quirk.forces.law.Layout`.
+    working: integers as above · work, work_end: elements of y that hold work, J, from the first up to the end ·
+    motions: of all laws · inputs, outputs: those of all laws, one after the other, see `quirk.forces.law.Layout`.
     """
 
     entries: np.ndarray
     sides: np.ndarray
     turns: np.ndarray
     working: np.ndarray
+    work: int
+    work_end: int
     motions: MotionTable
     inputs: np.ndarray
     outputs: np.ndarray

@@ -37,6 +37,7 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.redundancy import watch
 from ..kernels.work import CORRECTION
+from ..kernels.work_error import exchanged, work_tolerance
 from .control import (
     accepted,
     choose_end,
@@ -59,6 +60,7 @@ from .run import (
     EVALUATIONS,
     EVENT,
     EVENTFUL,
+    EXCHANGED,
     GONE_ON,
     HAPPENED,
     HIGH,
@@ -143,6 +145,16 @@ def slope_at(
     if on_rows and watch(mechanism, t, y, run.counts[BEST_RANK]):
         evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
         run.counts[EVALUATIONS] += 1
+
+
+@kernel
+def tolerance_of_work(
+    mechanism: Mechanism, settings: Settings, run: Run, y: np.ndarray, slope: np.ndarray
+) -> tuple[float, float]:
+    """Tolerance of the work of a step: parts in J and in W; y, with its slope, was evaluated last: see `work_error`."""
+    before = run.clock[EXCHANGED] + exchanged(mechanism.forces, run.y, y)
+    h = run.clock[T_NEW] - run.clock[T]
+    return work_tolerance(mechanism, y, slope, before, h, settings.rtol, settings.atol)
 
 
 @kernel
@@ -317,6 +329,7 @@ def march_of(
             turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
             if not leave_trail(mechanism, stepper, settings, run):
                 return LOST_BETWEEN
+            clock[EXCHANGED] += exchanged(mechanism.forces, run.y, run.y_new)
             copy(run.y_new, run.y)
             copy(mechanism.work.pivots, mechanism.work.pivots_before)
             clock[PIVOT] = 1.0

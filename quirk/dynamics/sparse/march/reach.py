@@ -13,6 +13,7 @@ from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, motion_of
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
+from ..kernels.work_error import work_error
 from ..taylor.cases import same_cases
 from ..taylor.expand import Pair, expand
 from .run import Settings
@@ -23,6 +24,8 @@ from .series import (
     NEXT_LAST,
     NEXT_LONGEST,
     NEXT_SURE,
+    OF_POWER,
+    OF_WORK,
     SURE,
     Series,
     coefficients,
@@ -88,7 +91,24 @@ def reach(mechanism: Mechanism, stepper: Series, settings: Settings, found: Pair
             tangential(mechanism, y, change, level, True)
             along = ratio(mechanism, y, level, True, rtol, atol)
             longest = min(longest, length_for(along, size, power))
-    return min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), size, order - 1))
+    longest = min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), size, order - 1))
+    return min(longest, length_for_work(mechanism, stepper, change, size, order - 1))
+
+
+@kernel
+def length_for_work(mechanism: Mechanism, stepper: Series, change: np.ndarray, size: float, order: int) -> float:
+    """How long a step may be for the terms of one order of the work; what it may differ by may grow with the step.
+
+    Where nothing moves or acts yet nothing is said of it here; what differs is then seen at the end of the step.
+    """
+    energy, power, longest = stepper.known[OF_WORK], stepper.known[OF_POWER], 0.0
+    if not energy + power > 0.0:
+        return np.inf
+    if energy > 0.0:
+        longest = length_for(work_error(mechanism.forces, change, energy), size, order)
+    if power > 0.0 and order > 1:
+        longest = max(longest, length_for(work_error(mechanism.forces, change, power), size, order - 1))
+    return longest
 
 
 @kernel

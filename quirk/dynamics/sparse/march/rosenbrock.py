@@ -19,9 +19,10 @@ from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite,
 from ..kernels.evaluate import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
+from ..kernels.work_error import work_error
 from ..tangent.find import time_derivative
 from .control import in_piece, keeps_to_constraints
-from .march import carry_functions_on, land, march_of, projects, slope_at
+from .march import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
 from .run import FRESH, T_NEW, Run, Settings, T
 from .suspicion import note_all
 
@@ -34,8 +35,8 @@ class Method(NamedTuple):
     interpolants k · timed: whether anything depends on time · implicit: the linear systems · matrix: that of the
     present step · u (s size,): stages · slope, drift (size,): y' and its derivative by time at the start · stage, rest,
     change (size,): scratch · known
-    (2,): time at which derivatives were found, and e of the last factorisation · power (3 k,): rates of k works,
-    at the start, in the middle and at the end of the step
+    (2,): time at which derivatives were found, and e of the last factorisation · power (5 k,): rates of k works at
+    NODES of the step
     """
 
     stages: int
@@ -62,9 +63,12 @@ class Method(NamedTuple):
     power: np.ndarray
 
 
-# Integrals of the parabola through the rates at the start, in the middle and at the end of a step up to a part x of it,
-# as weights of x, x^2 and x^3.
-INTEGRALS = np.array([[1.0, -1.5, 2.0 / 3.0], [0.0, 2.0, -4.0 / 3.0], [0.0, -0.5, 2.0 / 3.0]])
+# Parts of a step after which the rates of work are found. Integrals of the polynomial through these up to a part x of
+# the step, as weights of x to x^5: at its end by Boole's rule, of order 6. Weights of Simpson's rule, of order 4, less
+# those of Boole's.
+NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+INTEGRALS = np.linalg.inv(np.vander(NODES, increasing=True)).T / np.arange(1.0, 6.0)
+SIMPSON_LESS_BOOLE = np.array([8.0, -32.0, 48.0, -32.0, 8.0]) / 90.0
 
 # Entries of Method.known.
 SINCE, STEP = range(2)
@@ -91,16 +95,18 @@ def take(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h:
     add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
     if not land(mechanism, settings, run, False):
         return np.inf
-    begin_work(mechanism, stepper, settings, run)
+    if not begin_work(mechanism, stepper, settings, run, h):
+        return np.inf
     slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope,
              projects(mechanism, settings, run))  # fmt: skip
     if run.stop[0] != 0:
         return np.inf
     note_all(mechanism, settings, run, stepper.stages)
     end_work(mechanism, stepper, run)
+    energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope)
     # What the next step begins with; where this one is rejected, it is found again.
     learn(mechanism, stepper, run, run.clock[T_NEW], run.y_new)
-    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run)
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h, energy + h * power)
 
 
 @kernel
@@ -176,29 +182,33 @@ def first_work(mechanism: Mechanism, stepper: Method) -> int:
 
 
 @kernel
-def begin_work(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> None:
-    """Find the rates of all work in the middle of the step."""
+def begin_work(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float) -> bool:
+    """Find the rates of all work at the nodes within the step; False if the run is to stop."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
-        t = 0.5 * (run.clock[T] + run.clock[T_NEW])
-        between(mechanism, stepper, settings, run, t, stepper.stage)
-        slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
-        keep_power(stepper, stepper.rest, first, 1)
+        for node in range(1, NODES.shape[0] - 1):
+            t = run.clock[T] + NODES[node] * h
+            between(mechanism, stepper, settings, run, t, stepper.stage)
+            slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
+            if run.stop[0] != 0:
+                return False
+            keep_power(stepper, stepper.rest, first, node)
+    return True
 
 
 @kernel
 def end_work(mechanism: Mechanism, stepper: Method, run: Run) -> None:
-    """Find all work at the end of the step, by Simpson's rule."""
+    """Find all work at the end of the step."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
-        keep_power(stepper, stepper.slope, first, 2)
+        keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
         carry(mechanism, stepper, run, 1.0, run.y_new)
 
 
 @kernel
 def keep_power(stepper: Method, slope: np.ndarray, first: int, node: int) -> None:
-    """Keep the rates of all work at one of the three nodes."""
-    count = stepper.power.shape[0] // 3
+    """Keep the rates of all work at one of the nodes."""
+    count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
         put(stepper.power, node * count + n, at(slope, first + n))
 
@@ -206,13 +216,28 @@ def keep_power(stepper: Method, slope: np.ndarray, first: int, node: int) -> Non
 @kernel
 def carry(mechanism: Mechanism, stepper: Method, run: Run, x: float, state: np.ndarray) -> None:
     """Fill all work at a part x of the step."""
-    first, h, count = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], stepper.power.shape[0] // 3
+    first, h, nodes = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], NODES.shape[0]
+    count = stepper.power.shape[0] // nodes
     for o in range(count):
         work = at(run.y, first + o)
-        for n in range(3):
-            weight = x * (INTEGRALS[n, 0] + x * (INTEGRALS[n, 1] + x * INTEGRALS[n, 2]))
+        for n in range(nodes):
+            weight = 0.0
+            for power in range(nodes - 1, -1, -1):
+                weight = x * (INTEGRALS[n, power] + weight)
             work += h * weight * at(stepper.power, n * count + o)
         put(state, first + o, work)
+
+
+@kernel
+def work_change(mechanism: Mechanism, stepper: Method, h: float, change: np.ndarray) -> None:
+    """Fill in `change` the error estimates of all work at the end of the step."""
+    first, nodes = first_work(mechanism, stepper), NODES.shape[0]
+    count = stepper.power.shape[0] // nodes
+    for o in range(count):
+        error = 0.0
+        for n in range(nodes):
+            error += h * SIMPSON_LESS_BOOLE[n] * at(stepper.power, n * count + o)
+        put(change, first + o, error)
 
 
 @kernel
@@ -229,23 +254,26 @@ def middle(stepper: Method, run: Run, h: float, state: np.ndarray) -> None:
 @kernel
 def close(stepper: Method, settings: Settings, run: Run) -> None:
     """Let what is known of the end of a step stand for the start of the next."""
-    count = stepper.power.shape[0] // 3
+    last = NODES.shape[0] - 1
+    count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
-        put(stepper.power, n, at(stepper.power, 2 * count + n))
+        put(stepper.power, n, at(stepper.power, last * count + n))
     carry_functions_on(settings, run, stepper.stages)
 
 
 @kernel
-def step_error(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run) -> float:
+def step_error(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, h: float, allowed: float) -> float:
     """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
     size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
     constrained = keeps_to_constraints(mechanism, settings)
     for o in range(0, size, 8):
         store(change, o, splat(0.0))
     add_stages(stepper.e, 0, stepper.stages, stepper.u, 1.0, change)
+    work_change(mechanism, stepper, h, change)
     if not finite(change):
         return np.inf
     worst = variables_error(mechanism.forces, change, run.y, run.y_new, settings.rtol, settings.atol)
+    worst = max(worst, work_error(mechanism.forces, change, allowed))
     for level in (POSES, VELOCITIES):
         tangential(mechanism, run.y_new, change, level, constrained)
         motion = mechanism.work.motion

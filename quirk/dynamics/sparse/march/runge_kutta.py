@@ -15,8 +15,9 @@ from ..kernels.applied import variables_error
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
+from ..kernels.work_error import work_error
 from .control import in_piece, keeps_to_constraints
-from .march import carry_functions_on, land, march_of, projects, slope_at
+from .march import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
 from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
 from .suspicion import note_all
 
@@ -99,12 +100,15 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
     """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
     constants, weights, change = mechanism.constants, stepper.weights, stepper.change
     constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
-    first = second = 0.0
+    size, stages, first, second = run.y.shape[0], weights.stages, 0.0, 0.0
+    slope = stepper.k[stages * size : (stages + 1) * size]
+    energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, slope)
     for estimate in range(weights.errors):
         combine_error(weights, estimate, stepper.k, h, change)
         if not finite(change):
             return np.inf
         worst = variables_error(mechanism.forces, change, run.y, run.y_new, rtol, atol)
+        worst = max(worst, work_error(mechanism.forces, change, energy + h * power))
         for level in (POSES, VELOCITIES):
             tangential(mechanism, run.y_new, change, level, constrained)
             ratio = error_ratio(constants, mechanism.work.motion, run.y, run.y_new, level, rtol, atol)

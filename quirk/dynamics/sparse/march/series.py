@@ -17,11 +17,13 @@ from ..kernels.bodies import CON, KIN, POSES, STATE, VELOCITIES, WRENCH, error_r
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from ..kernels.work import LEAST
+from ..kernels.work_error import work_error
 from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair
 from ..taylor.tables import Elements
 from .control import keeps_to_constraints
-from .run import Settings
+from .march import tolerance_of_work
+from .run import Run, Settings
 
 
 @record
@@ -44,9 +46,10 @@ class Series(NamedTuple):
 
 
 # Entries of Series.known: time at which the present step starts, which half is its own, how long it may be, with which
-# last order, and how far no law changes over to another case; then the same of the next step.
-SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE = range(8)
-KNOWN = 8
+# last order, and how far no law changes over to another case; then the same of the next step; tolerance of the work of
+# a step, J, and per unit of its length, W, at the state evaluated last.
+SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE, OF_WORK, OF_POWER = range(10)
+KNOWN = 10
 
 # Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
 NEARLY_DEPENDENT = 1e-2
@@ -109,7 +112,17 @@ def defect(mechanism: Mechanism, stepper: Series, settings: Settings, h: float, 
     found = ratio(mechanism, y, VELOCITIES, nearly_dependent(mechanism, settings), rtol, atol)
     if not found < np.inf:
         return np.inf
-    return max(found, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
+    found = max(found, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
+    return max(found, work_error(mechanism.forces, stepper.change, known[OF_WORK] + whole * known[OF_POWER]))
+
+
+@kernel
+def allow_work(
+    mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, y: np.ndarray, slope: np.ndarray
+) -> None:
+    """Note the tolerance of work at a state evaluated last, while its multipliers are there."""
+    energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
+    stepper.known[OF_WORK], stepper.known[OF_POWER] = energy, power
 
 
 @kernel

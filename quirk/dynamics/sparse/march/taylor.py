@@ -25,6 +25,7 @@ from .series import (
     SINCE,
     SURE,
     Series,
+    allow_work,
     coefficients,
     defect,
     nearly_dependent,
@@ -55,6 +56,7 @@ def take(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, h:
         run.counts[FRESH] = 0
         if run.stop[0] != 0:
             return np.inf
+        allow_work(mechanism, stepper, settings, run, run.y, stepper.slope)
         find(mechanism, stepper, settings, False, in_piece(run, clock[T]), run.y, stepper.slope)
         known[SINCE] = clock[T]
     if h > known[LONGEST] and settings.fixed == 0:
@@ -131,6 +133,7 @@ def astray(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, 
     sum_up(stepper, within, y)
     normalise(mechanism.constants, y)
     slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + within), y, stepper.ahead, False)
+    allow_work(mechanism, stepper, settings, run, y, stepper.ahead)
     return run.stop[0] != 0 or not defect(mechanism, stepper, settings, within, h, y) <= ASTRAY
 
 
@@ -145,6 +148,7 @@ def arrive(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, 
     if run.stop[0] != 0:
         return False
     # First, while the multipliers of the evaluation are there.
+    allow_work(mechanism, stepper, settings, run, run.y_new, stepper.ahead)
     find(mechanism, stepper, settings, True, t, run.y_new, stepper.ahead)
     return True
 

@@ -55,6 +55,8 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
         sides=np.array(sides, dtype=np.int64).ravel(),
         turns=np.array(turns, dtype=np.int64).ravel(),
         working=np.array(working, dtype=np.int64).ravel(),
+        work=first_carried + carried.size - len(carried.work),
+        work_end=first_carried + carried.size,
         motions=MotionTable.of([motion for _, motion in motions_of(model)]),
         inputs=np.concatenate(inputs),
         outputs=np.zeros(first_out),

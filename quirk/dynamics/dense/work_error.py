@@ -1,0 +1,96 @@
+"""How wrong the work is that a run with the dense solver integrates, over what it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quirk.state import State
+
+from ..energy import kinetic_energy
+from ..model import Model
+from ..work_tolerance import of_energies, per_time
+
+
+@dataclass(frozen=True)
+class WorkingLoads:
+    """Sums over all loads that do work at one state.
+
+    Attributes
+    ----------
+    forces, moments, multipliers : of magnitudes, N, N m, and those of rows of constraints
+    power : W, of the magnitudes of the power of these rows
+    scaled, largest : sum of all that do work, and the largest of all loads, in the mass metric, N / kg^(1/2)
+    least : the least pivot of all rows, over the squared length of its row
+    """
+
+    forces: float = 0.0
+    moments: float = 0.0
+    multipliers: float = 0.0
+    power: float = 0.0
+    scaled: float = 0.0
+    largest: float = 0.0
+    least: float = 1.0
+
+    def with_force(self, loads: np.ndarray, roots: np.ndarray, works: bool) -> WorkingLoads:
+        """Return them with those of a force element added, which does work or not.
+
+        `loads` (frames, 6) are force and moment at each frame, `roots` (frames, 2) the roots of the inverse of mass and
+        inertia of its body.
+        """
+        sizes = np.linalg.norm(loads.reshape(-1, 2, 3), axis=2)
+        scaled = (sizes * roots).sum(axis=1)
+        found = replace(self, largest=max(self.largest, float(scaled.max(initial=0.0))))
+        if not works:
+            return found
+        forces, moments = (float(size) for size in sizes.sum(axis=0))
+        return replace(found, forces=found.forces + forces, moments=found.moments + moments,
+                       scaled=found.scaled + float(scaled.sum()))  # fmt: skip
+
+    def with_rows(
+        self, multipliers: np.ndarray, power: np.ndarray, lengths: np.ndarray, works: np.ndarray, least: float
+    ) -> WorkingLoads:
+        """Return them with all rows of constraints added: multipliers, power, W, lengths in the mass metric (m,).
+
+        `works` (m,) says which rows do work.
+        """
+        sizes, scaled = np.abs(multipliers), np.abs(multipliers) * lengths
+        return replace(
+            self,
+            multipliers=self.multipliers + float(sizes[works].sum()),
+            power=self.power + float(np.abs(power)[works].sum()),
+            scaled=self.scaled + float(scaled[works].sum()),
+            largest=max(self.largest, float(scaled.max(initial=0.0))),
+            least=least,
+        )
+
+
+class WorkError:
+    """Error over tolerance of the work in the steps of a run; see `quirk.dynamics.work_tolerance`."""
+
+    def __init__(self, model: Model, rtol: float, atol: float, y: np.ndarray) -> None:
+        self._model, self._rtol, self._atol = model, rtol, atol
+        self._start, self._exchanged = y, model.carried.exchanged(y)
+
+    def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
+        """Return it for a step from y to y_new (13 n + k,), with the loads at its end; steps come one after the other.
+
+        `error` (13 n + k,) is that of y_new.
+        """
+        carried = self._model.carried
+        wrong = float(np.abs(carried.works(error)).sum())
+        if wrong == 0.0:
+            return 0.0
+        if y is not self._start:
+            self._exchanged += carried.exchanged(y - self._start)
+            self._start = y
+        state: State = carried.state(y_new)
+        fastest, turning = (np.linalg.norm(v, axis=1).max() for v in (state.velocity, state.angular_velocity))
+        power = loads.forces * fastest + loads.moments * turning + loads.power
+        energies = 2 * float(kinetic_energy(self._model, state)) + self._exchanged + carried.exchanged(y_new - y)
+        magnitudes = loads.forces + loads.moments + loads.multipliers
+        tolerance = of_energies(energies, self._rtol)
+        shaken = h * loads.scaled * loads.largest
+        tolerance += h * per_time(magnitudes, power, shaken, loads.least, self._rtol, self._atol)
+        return wrong / tolerance if wrong < np.inf and tolerance > 0.0 else np.inf

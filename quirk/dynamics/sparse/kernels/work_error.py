@@ -1,0 +1,135 @@
+"""How wrong the work that a run integrates may be in a step, and how wrong it is.
+
+No motion depends on work, so its error has a tolerance of its own, an energy: see `quirk.dynamics.work_tolerance`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.compiled import kernel
+from quirk.constraints.relation import LANES
+from quirk.lanes import at, greater, highest, load, splat, total
+
+from ...layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, MASS, OMEGA, VELOCITY
+from ...vectors import dot, load3, rows_times
+from ...work_tolerance import of_energies, per_time
+from .applied import (
+    ELEMENT_SIZE,
+    MULTIPLIER,
+    OUTPUT,
+    ROW_WORK_IN_Y,
+    SIDE,
+    SIDE_END,
+    SIDE_ENTRIES,
+    STATE_AT,
+    WORK_IN_Y,
+    WORKING_ENTRIES,
+    Forces,
+)
+from .bodies import CON, STATE
+from .mechanism import Mechanism
+from .work import LEAST
+
+
+@kernel
+def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
+    """Sum of the magnitudes of the work that each force and constraint does between two states, J."""
+    found = 0.0
+    for o in range(forces.work, forces.work_end):
+        found += abs(at(y_new, o) - at(y, o))
+    return found
+
+
+@kernel
+def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
+    """Error over the tolerance, J, of all work together; `change` holds the errors."""
+    error = 0.0
+    for o in range(forces.work, forces.work_end):
+        error += abs(at(change, o))
+    if error == 0.0:
+        return 0.0
+    return error / tolerance if error < np.inf and tolerance > 0.0 else np.inf
+
+
+@kernel
+def work_tolerance(
+    mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, before: float, h: float, rtol: float, atol: float
+) -> tuple[float, float]:
+    """Tolerance of the work of a step of size h: a part in J, and a part in W, per unit of its length.
+
+    y and slope are the state evaluated last, while its loads and multipliers are at hand, and its rates; `before` is
+    the sum of the magnitudes of all work up to there, J.
+    """
+    forces, constants = mechanism.forces, mechanism.constants
+    if forces.work == forces.work_end:
+        return 0.0, 0.0
+    doubled = fastest = turning = splat(0.0)
+    for block in range(constants.shape[0] // CON):
+        s, c = block * STATE, block * CON
+        v, omega = load3(y, s + 8 * VELOCITY), load3(y, s + 8 * OMEGA)
+        spin = rows_times(constants, c + 8 * INVERSE_FACTOR, omega)
+        doubled = doubled + (load(constants, c + 8 * MASS) * dot(v, v) + dot(spin, spin))
+        fastest, turning = greater(fastest, dot(v, v)), greater(turning, dot(omega, omega))
+    loads, power = working_loads(mechanism, slope, highest(fastest) ** 0.5, highest(turning) ** 0.5)
+    least, shaken = at(mechanism.work.summary, LEAST), h * scaled_loads(mechanism)
+    return of_energies(total(doubled) + before, rtol), per_time(loads, power, shaken, least, rtol, atol)
+
+
+@kernel
+def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turning: float) -> tuple[float, float]:
+    """Sums of the magnitudes of all loads that do work, and of their power, W.
+
+    The power of forces and moments is that at the largest velocity, m/s, and angular velocity, rad/s, of any body.
+    """
+    forces, loads, power = mechanism.forces, 0.0, 0.0
+    for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
+        o = ELEMENT_SIZE * e
+        if forces.entries[o + WORK_IN_Y] < 0:
+            continue
+        out = forces.entries[o + OUTPUT]
+        for _ in range(forces.entries[o + SIDE], forces.entries[o + SIDE_END]):
+            force, moment = length(forces.outputs, out), length(forces.outputs, out + 3)
+            loads, power = loads + (force + moment), power + (force * fastest + moment * turning)
+            out += LANES
+    for n in range(forces.working.shape[0] // WORKING_ENTRIES):
+        o = WORKING_ENTRIES * n
+        loads += abs(at(mechanism.work.x, forces.working[o + MULTIPLIER]))
+        power += abs(at(slope, forces.working[o + ROW_WORK_IN_Y]))
+    return loads, power
+
+
+@kernel
+def scaled_loads(mechanism: Mechanism) -> float:
+    """Sum of the loads that do work, times the largest of all loads, in the mass metric, W/s.
+
+    In that metric a load divided by the root of the mass is the acceleration that it gives, times that root.
+    """
+    constants, forces, work, found, largest = mechanism.constants, mechanism.forces, mechanism.work, 0.0, 0.0
+    for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
+        o = ELEMENT_SIZE * e
+        out = forces.entries[o + OUTPUT]
+        for s in range(forces.entries[o + SIDE], forces.entries[o + SIDE_END]):
+            state = forces.sides[SIDE_ENTRIES * s + STATE_AT]
+            c, turns = state // STATE * CON + state % STATE, 0.0
+            for k in range(9):
+                turns += at(constants, c + 8 * (FACTOR + k)) ** 2
+            force, moment = length(forces.outputs, out), length(forces.outputs, out + 3)
+            scaled = force * at(constants, c + 8 * INVERSE_MASS) ** 0.5 + moment * turns**0.5
+            largest = max(largest, scaled)
+            if forces.entries[o + WORK_IN_Y] >= 0:
+                found += scaled
+            out += LANES
+    for lane in range(work.x.shape[0]):
+        largest = max(largest, abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5)
+    for n in range(forces.working.shape[0] // WORKING_ENTRIES):
+        lane = forces.working[WORKING_ENTRIES * n + MULTIPLIER]
+        found += abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5
+    return found * largest
+
+
+@kernel
+def length(array: np.ndarray, o: int) -> float:
+    """Length of the vector at element o."""
+    x, y, z = at(array, o), at(array, o + 1), at(array, o + 2)
+    return (x * x + y * y + z * z) ** 0.5

@@ -6,17 +6,20 @@ same functions serve the law of friction while bodies slide, and the rows of vel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from quirk.jets import where
+from quirk.jets import Jet, where
+from quirk.lanes import lane_of, replaced, splat
+from quirk.scalar import is_zero
 
 from .bounded import PARTS
 from .gap_functions import in_frame
 from .primitives import X, Y, Z
+from .relation import TRANSLATION, MovingFrame
 
 Vector = Any
 
@@ -68,7 +71,7 @@ class AlongAxis:
         """Number of components."""
         return int(self.slides) + int(self.turns)
 
-    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+    def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components; `numbers` is the radius."""
         axis = i.rotation[:, self.axis]
         found = [_pushing(i, j, axis, j.position)] if self.slides else []
@@ -81,7 +84,7 @@ class AboutPoint:
 
     size = 3
 
-    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+    def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components about the axes of frame i; `numbers` is the radius."""
         return [_turning(i, j, i.rotation[:, axis], numbers[0]) for axis in (X, Y, Z)]
 
@@ -92,7 +95,7 @@ class OnPlane:
 
     size = 2
 
-    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+    def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components along x and y of frame i."""
         return [_pushing(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
 
@@ -124,14 +127,19 @@ class OfSurfaces:
         """Return the side for a height, m, of the origin of the second frame along z of the first."""
         return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
 
-    def __call__(self, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+    def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components along two tangents.
 
         `numbers` are the radii of the first and second surface or, if the first is bounded, those of its gap.
         """
         one, two = (j, i) if self.turned else (i, j)
         normal, point = self._touching(one, two, numbers)
-        return [_pushing(i, j, tangent, point) for tangent in self._tangents(one, normal)]
+        # On a plane the normal does not turn.
+        flat = not self.has_sides
+        return [
+            _pushing(i, j, tangent, point)
+            for tangent in ((one.rotation[:, X], one.rotation[:, Y]) if flat else tangents(one, normal, self.side))
+        ]
 
     def _touching(self, one: Any, two: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
         """The normal from the first surface to the second, and the point where they touch."""
@@ -151,18 +159,63 @@ class OfSurfaces:
         cosine = normal @ axis
         return normal, two.position + (axis * cosine - normal) * (radii[1] / np.sqrt(1.0 - cosine * cosine))
 
-    def _tangents(self, one: Any, normal: Vector) -> tuple[Vector, Vector]:
-        """Two tangents at right angles; where the normal may turn those of Frisvad, J. Graphics Tools 16 (2012)."""
-        if self.kinds[0] == "plane":
-            return one.rotation[:, X], one.rotation[:, Y]
-        x, y, z = one.rotation.T @ normal
-        room = 1.0 + z * self.side
-        # Where they are undefined another side is taken, but numbers they should be.
-        room = where(room > LEAST_ROOM, room, room.constant(LEAST_ROOM))
-        part = -x * y / room
-        first = one.rotation @ np.array([1.0 - x * x / room, part, -x * self.side], dtype=object)
-        second = one.rotation @ np.array([part, 1.0 - y * y / room, -y * self.side], dtype=object)
-        return first, second
+
+@dataclass(frozen=True)
+class OfGap:
+    """Slip where two bodies touch whose gap a user's function gives.
+
+    The normal is the gradient of the gap by the position of body j: the direction in which its load pushes.
+
+    Attributes
+    ----------
+    gap : the function of the relation that keeps the gap at zero
+    point : (t, frames) -> the place (3,) in N where they touch
+    source : a function with all functions of the user in its closure
+    side : as of `OfSurfaces`, in frame i
+    """
+
+    gap: Callable[..., Sequence[Jet]]
+    point: Callable[[Any, Sequence[Any]], Vector]
+    source: Callable[..., Any]
+    side: int = 1
+
+    size = 2
+    has_sides = True
+
+    def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+        """Return the components along two tangents; `numbers` do not matter."""
+        normal = self._normal(t, i, j)
+        point = self.point(t, [i, j])
+        return [_pushing(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
+
+    def _normal(self, t: Any, i: Any, j: Any) -> Vector:
+        count = len(j.position[0].gradient)
+        frames = [MovingFrame(one.position, one.rotation, None, None) for one in (i, j)]
+        # Derivatives by the position of body j, in lanes of their own.
+        shifted = []
+        for c, x in enumerate(j.position):
+            unit = [replaced(splat(x.taylor[0] * 0.0), TRANSLATION + c, 1.0), *[0] * (len(x.taylor) - 1)]
+            shifted.append(Jet(x.taylor, [*[None] * (count - 1), unit]))
+        frames[1] = MovingFrame(np.array(shifted, dtype=object), j.rotation, None, None)
+        (gap,) = self.gap(t, frames, [], [])
+        slope = gap.gradient[-1] or [0] * len(gap.taylor)
+        components = [[x if is_zero(x) else lane_of(x, TRANSLATION + c) for x in slope] for c in range(3)]
+        return np.array([Jet(one, [None] * count) for one in components], dtype=object)
 
 
-Slip = AlongAxis | AboutPoint | OnPlane | OfSurfaces
+def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
+    """Return two tangents at right angles to a normal (3,), fixed in a frame but for its turning.
+
+    Those of Frisvad, J. Graphics Tools 16 (2012), smooth for normals that are not opposite to `side` times z.
+    """
+    x, y, z = one.rotation.T @ normal
+    room = 1.0 + z * side
+    # Where they are undefined another side is taken, but numbers they should be.
+    room = where(room > LEAST_ROOM, room, room.constant(LEAST_ROOM))
+    part = -x * y / room
+    first = one.rotation @ np.array([1.0 - x * x / room, part, -x * side], dtype=object)
+    second = one.rotation @ np.array([part, 1.0 - y * y / room, -y * side], dtype=object)
+    return first, second
+
+
+Slip = AlongAxis | AboutPoint | OnPlane | OfSurfaces | OfGap

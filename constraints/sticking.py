@@ -10,7 +10,7 @@ from quirk.jets import Jet
 
 from .constraint import Constraint
 from .relation import FORCE, MovingFrame, Relation
-from .slip import Slip
+from .slip import OfGap, Slip
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Held:
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Return these components, m/s."""
         i, j = frames
-        components = self.slip(i, j, numbers)
+        components = self.slip(t, i, j, numbers)
         return [components[c].rate for c in self.which]
 
 
@@ -45,4 +45,6 @@ class Sticking(Constraint):
         self.friction, self.which = friction, which
         labels = tuple(f"slip {c + 1}" for c in which)
         numbers = tuple(float(radius) for radius in friction.radii)
-        self.primitives = (Relation(Held(slip, which), labels, (FORCE,) * len(which), numbers, of_velocities=True),)
+        source = slip.source if isinstance(slip, OfGap) else None
+        held = Held(slip, which)
+        self.primitives = (Relation(held, labels, (FORCE,) * len(which), numbers, of_velocities=True, source=source),)

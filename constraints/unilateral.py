@@ -173,6 +173,9 @@ class OneSided(OfBodies, Unilateral):
         where the constraint closes, and positive where it is open.
     unit : "force" or "torque"
         What the multiplier is: a force where the gap is a length, a torque where it is an angle.
+    point : (3,), function, or the text of an `Expression`, optional
+        Where the bodies touch, which friction on it needs: a point in the coordinates of the last body, or
+        ``point(t, a, b, ...)``, which returns the place in the inertial frame, m.
     restitution, rest_speed : as of `Stop`
     """
 
@@ -183,6 +186,7 @@ class OneSided(OfBodies, Unilateral):
         gap: Callable[..., Any] | str,
         *,
         unit: str = "force",
+        point: Any = None,
         restitution: float = 0.0,
         rest_speed: float | None = None,
     ) -> None:
@@ -200,7 +204,34 @@ class OneSided(OfBodies, Unilateral):
             return [found]
 
         self.gaps = (Relation(opened, ("gap",), (UNITS[unit],), source=gap),)
+        self.point = None if point is None else self._place(point, skipped)
+        # Both functions, as one of which it is known whether it may change what it does.
+        self.functions_of_user: Callable[..., Any] = gap if point is None else _both(gap, self.point)
         self._bounce(restitution, rest_speed)
+
+    def _place(self, point: Any, skipped: int) -> Callable[[Any, Sequence[Any]], Any]:
+        """Return the function (t, frames) of the place where the bodies touch."""
+        if isinstance(point, str) or callable(point):
+            function = function_of(f"{self}", "point", point, ("t", *LETTERS[: self.given]))
+
+            def place(t: Any, frames: Sequence[Any]) -> Any:
+                found = np.asarray(on_jets(function, t, *frames[skipped:]), dtype=object)
+                if found.shape != (3,):
+                    raise TypeError(f"{self}: its point must be a place (3,) in the inertial frame; got {found!r}")
+                return found + t * 0.0
+
+            return place
+        local = tuple(validate.array(f"{self}", "point", point, (3,)).tolist())
+        return lambda t, frames: frames[-1].point(local)
+
+
+def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
+    """A function that has both in its closure."""
+
+    def both(*arguments: Any) -> Any:
+        return one(*arguments), two(*arguments)
+
+    return both
 
 
 def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[bool, int]:

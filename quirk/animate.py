@@ -42,8 +42,8 @@ def animate(
 ) -> Path:
     """Write an animation of a result.
 
-    Bodies have their shapes, wheels, gears, pinions and sheaves what their constraints know of them; planes fixed in N
-    on which bodies roll, or which they touch, are ground.
+    Bodies have their shapes, wheels, gears, pinions and sheaves what their constraints know of them. Planes on which
+    bodies roll, or which they touch, fill the picture; rectangles, disks and bowls are drawn as they are.
 
     Parameters
     ----------

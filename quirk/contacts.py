@@ -19,6 +19,7 @@ import numpy as np
 from .configuration import Configuration
 from .constraints import Contact
 from .constraints.gap_functions import FLAT
+from .constraints.unilateral import Unilateral
 from .dynamics.frictional_case import NOTHING, Found
 from .dynamics.impulsive import Impulse
 from .dynamics.model import Model
@@ -278,7 +279,7 @@ class Contacts:
         still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)
         closed = [c for c, stays in zip(closed, still, strict=True) if stays]
         names = {self._touches[c].constraint.name for c in closed}
-        acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Contact)]
+        acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Unilateral)]
         if not closed and not acting:
             return Settled(y, Resting(), impulse)
         opening = self._gaps.at(solver, t, y, angles)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import rotation
+from .constraints.slip import OfGap
 from .dynamics.bearing import JointLoad
 from .dynamics.complementarity import completed
 from .dynamics.coulomb import coulomb
@@ -86,7 +87,10 @@ class Frictional:
         numbers, grips, sides = list(closed), [], []
         contact = {touches[c].constraint.name: row for row, c in enumerate(closed)}
         for friction in acting:
-            side = self._frictions.side(friction, state)
+            push = None
+            if isinstance(friction.slip, OfGap) and friction.on.name in contact:
+                push = self._gaps.push_on_j(opening, closed[contact[friction.on.name]])
+            side = self._frictions.side(friction, state, push)
             own = [
                 len(touches) + k
                 for k, slip in enumerate(slips)
@@ -96,6 +100,8 @@ class Frictional:
             grips.append(Grip(rows, friction.coefficient, friction.static, contact.get(friction.on.name)))
             numbers += own
             sides.append(side)
+            if push is not None:
+                self._gaps.check_slip(friction, opening, closed[contact[friction.on.name]], own)
         opening = opening.of(numbers)
         none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
         answers = [solver.respond(lanes, t, none, push) for push in opening.push]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .configuration import Configuration
-from .constraints.slip import OfSurfaces
+from .constraints.slip import OfGap, OfSurfaces
 from .dynamics.frictional_case import Found, Grip
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
@@ -112,8 +112,11 @@ class Frictions:
             found.append(Guard((first.name, 0, "solvable"), f"{first}", Reading(None, "solvable", None, 0.0), -1, True))
         return found
 
-    def side(self, friction: Friction, state: State) -> int:
-        """On which side of its first surface a contact is."""
+    def side(self, friction: Friction, state: State, push: np.ndarray | None = None) -> int:
+        """On which side of its first surface a contact is; `push` (3,) in N is the normal, which gaps of users give."""
+        if isinstance(friction.slip, OfGap):
+            _, R = self._frame(friction.ends[0], state)
+            return 1 if push is None or R[:, 2] @ push >= 0 else -1
         if not isinstance(friction.slip, OfSurfaces) or not friction.slip.has_sides:
             return 1
         frames = [self._frame(end, state) for end in friction.ends]
@@ -148,7 +151,8 @@ def head(solver: Solver, rubbing: Mapping[str, Rub]) -> None:
 
 def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
     """Return the components of slip of a friction, on either side of its first surface, with that side."""
-    sides = (1, -1) if isinstance(friction.slip, OfSurfaces) and friction.slip.has_sides else (1,)
+    turns = isinstance(friction.slip, OfSurfaces | OfGap) and friction.slip.has_sides
+    sides = (1, -1) if turns else (1,)
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
 
 

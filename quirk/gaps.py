@@ -26,7 +26,12 @@ from .frictions import components
 from .parts_touched import part_at
 from .rotation import matrix
 from .state import Kinematics, State
+from .switching import SwitchingError
 from .system import System
+
+# What friction is told of a user's gap may be off by this part: the normal is as long as 1, and the load passes the
+# point at this distance over the arm.
+MISFIT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -163,6 +168,36 @@ class Gaps:
         values, rates = out[::2], out[1::2]
         rates[len(self.touches) :] = values[len(self.touches) :]
         return Opening(values, rates, push, in_body)
+
+    def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
+        """Return the force (3,) in N on body j of a unit multiplier of a gap."""
+        i, j = self.touches[c].rows[:2]
+        push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
+        return push
+
+    def check_slip(self, friction: Friction, opening: Opening, c: int, slips: Sequence[int]) -> None:
+        """Raise SwitchingError unless a user's gap is a length, and its load passes through the point given for it.
+
+        At an arm a the load f = u x v, of two tangents, has the moment a x f = u (a v) - v (a u), where
+        a v = -(a x u) f and a u = (a x v) f.
+        """
+        i, j = self.touches[c].rows[:2]
+        body = j if j < opening.push.shape[1] else i
+        force, moment = opening.push[c, body, :3], opening.push[c, body, 3:]
+        if abs(np.linalg.norm(force) - 1.0) > MISFIT:
+            raise SwitchingError(
+                f"{friction}: the gap of {friction.on} must be the distance between its bodies, so that its gradient "
+                f"is 1 where they touch; it is {np.linalg.norm(force):.6g}"
+            )
+        of_u, of_v = (opening.push[k, body, 3:] for k in slips)
+        u, v = (opening.push[k, body, :3] for k in slips)
+        expected = -u * (of_u @ force) - v * (of_v @ force)
+        scale = max(1.0, *(float(np.linalg.norm(one)) for one in (of_u, of_v)))
+        if np.linalg.norm(moment - expected) > MISFIT * scale:
+            raise SwitchingError(
+                f"{friction}: the point of {friction.on} is not where its bodies touch: the load along the gradient of "
+                f"the gap passes it at {np.linalg.norm(moment - expected):.3g} m"
+            )
 
     def accelerations(
         self, t: float, y: np.ndarray, angles: np.ndarray, which: Sequence[int], accelerations: np.ndarray

@@ -13,7 +13,7 @@ import numpy as np
 
 from .configuration import Configuration
 from .constraints import Distance, Joint
-from .constraints.slip import OfSurfaces
+from .constraints.slip import OfGap, OfSurfaces
 from .constraints.sticking import Sticking
 from .constraints.unilateral import Unilateral
 from .errors import InputError
@@ -144,7 +144,7 @@ def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> 
 
 
 def _side(slip: Any) -> int:
-    return slip.side if isinstance(slip, OfSurfaces) else 1
+    return slip.side if isinstance(slip, OfSurfaces | OfGap) else 1
 
 
 def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:

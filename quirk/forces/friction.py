@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from quirk import rotation, validate
-from quirk.constraints import Contact, Joint, Planar, PointOnPlane, Spherical, Universal
+from quirk.constraints import Contact, Joint, OneSided, Planar, PointOnPlane, Spherical, Universal
 from quirk.constraints.constraint import initial_point
 from quirk.constraints.primitives import Z
-from quirk.constraints.slip import AboutPoint, AlongAxis, OfSurfaces, OnPlane, Slip
+from quirk.constraints.relation import FORCE
+from quirk.constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane, Slip
 from quirk.constraints.sticking import Sticking
 from quirk.errors import InputError
 from quirk.jets import where
@@ -26,7 +27,32 @@ NORMAL, ACROSS, WHOLE, ALONG = range(4)
 KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane or Planar"
 
 
-class Friction(ForceElement):
+class OfSlip(ForceElement):
+    """A law of slip, in which the gap of a `OneSided` may take part, a function of a user."""
+
+    slip: Slip
+
+    @property
+    def built_in(self) -> bool:
+        """Whether nothing in it was written by a user."""
+        return not isinstance(self.slip, OfGap)
+
+    @property
+    def sources(self) -> list[Any]:
+        """The functions of a user in it."""
+        return [self.slip.source] if isinstance(self.slip, OfGap) else []
+
+    @property
+    def wakes(self) -> bool:
+        """Return False: it does not come and go within a moment, whoever wrote the gap."""
+        return False
+
+    def as_law(self, traced: bool) -> Self:
+        """Return itself: the functions of the gap run copies of what a user wrote."""
+        return self
+
+
+class Friction(OfSlip):
     """Dry friction in a joint or a contact: sliding against a part of the true load, or sticking.
 
     While bodies slide, a force of `coefficient` times the load N acts against their slip. The load is that of the same
@@ -35,6 +61,8 @@ class Friction(ForceElement):
     the other. What counts as load and as slip:
 
     * Contact: the normal force; the slip of both surfaces where they touch.
+    * OneSided, of two bodies or of one and the ground: the force along the gradient of its gap, which must be a length;
+      the slip at its `point`.
     * Prismatic, PointOnLine: the force across the axis; the slip along it.
     * Revolute, Cylindrical: the force across the axis; the slip of a pin of this `radius`, about the axis and, of a
       cylindrical joint, along it as well.
@@ -47,7 +75,7 @@ class Friction(ForceElement):
     Parameters
     ----------
     name : str
-    on : Contact or Joint
+    on : Contact, OneSided or Joint
     coefficient : float
         Of sliding friction, not negative; ``numpy.inf`` for a contact that never slips.
     static : float, optional
@@ -75,7 +103,7 @@ class Friction(ForceElement):
     def __init__(
         self,
         name: str,
-        on: Contact | Joint,
+        on: Contact | OneSided | Joint,
         coefficient: float,
         *,
         static: float | None = None,
@@ -106,7 +134,6 @@ class Friction(ForceElement):
         self.coordinates = ("ahead", *(f"slip_{c + 1}" for c in range(self.slip.size)))
         super().__init__(name, (on.body_i, on.frame_i), (on.body_j, on.frame_j))
 
-    slip: Slip
     coefficient: float
     static: float
     part: int
@@ -123,7 +150,7 @@ class Friction(ForceElement):
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
         """Return the force against the slip, on both bodies."""
-        components = self.slip(i, j, list(self.radii))
+        components = self.slip(t, i, j, list(self.radii))
         sizes = [-self.size * part for part in self._direction([one.rate for one in components])]
         return [
             (_sum(sizes, [one.force_i for one in components]), _sum(sizes, [one.torque_i for one in components])),
@@ -141,7 +168,7 @@ class Friction(ForceElement):
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
         """Return the slip in the direction given, and its components, m/s."""
-        slip = [one.rate for one in self.slip(i, j, list(self.radii))]
+        slip = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
 
     def sliding(self, direction: tuple[float, ...], floor: float, side: int = 1, part: int = 0) -> Friction:
@@ -157,7 +184,7 @@ class Friction(ForceElement):
 
     def on_side(self, side: int) -> Slip:
         """Return the slip with components that are smooth on this side of the first surface."""
-        return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces) else self.slip
+        return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Friction:
         """Return the same on a part of a bounded surface; itself on any other surface."""
@@ -190,7 +217,7 @@ def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
     return found
 
 
-class SlipComponent(ForceElement):
+class SlipComponent(OfSlip):
     """One component of the slip of a friction, as a quantity whose loads are those of a unit force along it."""
 
     coordinates = ("slip",)
@@ -207,15 +234,15 @@ class SlipComponent(ForceElement):
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
         """Return the loads of a unit force."""
-        one = self._component(i, j)
+        one = self._component(t, i, j)
         return [(one.force_i, one.torque_i), (one.force, one.torque)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
         """Return the component of slip, m/s."""
-        return self._component(i, j).rate
+        return self._component(t, i, j).rate
 
-    def _component(self, i: Place, j: Place) -> Any:
-        return self.slip(i, j, list(self.radii))[self.number]
+    def _component(self, t: Any, i: Place, j: Place) -> Any:
+        return self.slip(t, i, j, list(self.radii))[self.number]
 
     def __str__(self) -> str:
         return self.title
@@ -234,6 +261,8 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
         ahead = float(apart @ rotation.matrix(one[0].orientation) @ one[1].matrix[:, Z])
         slip = OfSurfaces((first, second), on.turned)
         return replace(slip, side=slip.side_of(ahead)), NORMAL, Z
+    if isinstance(on, OneSided):
+        return _of_gap(owner, on), NORMAL, Z
     if isinstance(on, Spherical):
         return AboutPoint(), WHOLE, Z
     if isinstance(on, Planar | PointOnPlane):
@@ -243,7 +272,22 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
         axis = turns if slides is None else slides
         if axis is not None and turns in (None, axis):
             return AlongAxis(axis, slides is not None, turns is not None), ACROSS, axis
-    raise InputError(f"{owner}: on must be a Contact, or a {KINDS} joint; got {on!r}")
+    raise InputError(f"{owner}: on must be a Contact, a OneSided, or a {KINDS} joint; got {on!r}")
+
+
+def _of_gap(owner: str, on: OneSided) -> OfGap:
+    """The slip of bodies whose gap a user's function gives."""
+    (gap,) = on.gaps
+    if len(on.members) != 2 or gap.units != (FORCE,):
+        raise InputError(
+            f'{owner}: {on} must be of two bodies, or of one and the ground, with unit="force", to have friction'
+        )
+    if on.point is None:
+        raise InputError(
+            f"{owner}: {on} does not say where its bodies touch: give it point=, a point (3,) in the coordinates of "
+            "the last body, or a function point(t, a, b, ...) that returns the place in the inertial frame"
+        )
+    return OfGap(gap.function, on.point, on.functions_of_user)
 
 
 def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:

@@ -14,6 +14,7 @@ from quirk.fingerprint import fingerprint
 from quirk.forces import ForceElement
 from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
+from quirk.forces.friction import OfSlip
 from quirk.forces.place import PLACEMENT
 from quirk.forces.value import Value
 from quirk.jets import BranchingError, Jet
@@ -184,12 +185,17 @@ def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
 
     None for an element that a user wrote, and for functions that may do something else than the last time.
     """
-    prints = tuple(fingerprint(value.function) for value in element.functions)
+    functions = [value.function for value in element.functions]
+    if isinstance(element, OfSlip):
+        functions += element.sources
+    elif not element.built_in:
+        return None
+    prints = tuple(fingerprint(function) for function in functions)
     try:
         hash(prints)
     except TypeError:
         return None
-    return None if None in prints or not element.built_in else prints
+    return None if None in prints else prints
 
 
 class Alike:

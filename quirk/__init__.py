@@ -25,6 +25,7 @@ _NAMES = {
         "AssemblyError",
         "BreaksWarning",
         "CheckpointWarning",
+        "ConvergenceError",
         "InconsistentStateError",
         "InputError",
         "QuirkError",

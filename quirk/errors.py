@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .result import Result
+    from .state import State
 
 
 class QuirkError(Exception):
@@ -61,6 +62,26 @@ class WriteError(QuirkError, OSError):
 
 class AssemblyError(QuirkError, RuntimeError):
     """No nearby pose satisfies all constraints."""
+
+
+class ConvergenceError(InputError):
+    """An iteration ended without a solution.
+
+    Attributes
+    ----------
+    state : State
+        The best state that was found.
+    body : str
+        Name of the body that misses most.
+    residual : float
+        What is left there, in the unit that the message names.
+    """
+
+    def __init__(self, message: str, *, state: State, body: str, residual: float) -> None:
+        super().__init__(message)
+        self.state = state
+        self.body = body
+        self.residual = residual
 
 
 class SimulationError(QuirkError, RuntimeError):

@@ -320,8 +320,10 @@ class System:
 
         Raises
         ------
+        ConvergenceError
+            If none is found; it names the body that accelerates most, and has the best state.
         InputError
-            If none is found, or drivers move.
+            If drivers move.
         """
         from .linear.equilibrium import equilibrium
 

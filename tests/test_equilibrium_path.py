@@ -267,6 +267,31 @@ class TestWhereAllLoadsVanish:
         with pytest.raises(quirk.InputError, match="none was found"):
             pushed(force, unit).equilibrium()
 
+    def test_what_is_not_at_rest_is_named(self, unit):
+        gravity = [0, 0, -G * unit]
+        ball = quirk.Body.sphere("ball", 1.0, 0.1 * unit, position=[0, 0, 3 * unit])
+        bars = [quirk.Body.bar(f"bar {k}", [k * unit, 0, 0], [(k + 1) * unit, 0, 0], mass=1.0) for k in range(3)]
+        hinges = [
+            quirk.Revolute(f"hinge {k}", i, j, point=[k * unit, 0, 0], axis="y")
+            for k, (i, j) in enumerate(zip([quirk.GROUND, *bars], bars, strict=False))
+        ]
+        cart = quirk.Body.sphere("cart", 1.0, 0.1 * unit, position=[0, unit, 0])
+        rail = quirk.Prismatic("rail", quirk.GROUND, cart, axis=[1, 0, -1])
+        motor = quirk.JointTorque("motor", hinges[0], 9.0 * unit**2)
+        for parts, worst, size in (
+            ([ball], "ball", G * unit),
+            ([*bars, *hinges, ball], "ball", G * unit),
+            ([*bars, *hinges, cart, rail], "cart", G * unit / np.sqrt(2)),
+            ([bars[0], hinges[0], motor], "bar 0", None),
+        ):
+            system = quirk.System(parts, gravity=gravity)
+            with pytest.raises(quirk.ConvergenceError, match=f'none was found.*"{worst}"') as caught:
+                system.equilibrium()
+            assert caught.value.body == worst
+            assert size is None or caught.value.residual == pytest.approx(size, rel=1e-6)
+            rows = system.constraint_rows(caught.value.state)
+            np.testing.assert_allclose(rows.phi / unit, 0, atol=1e-8)
+
     def test_no_equilibrium_where_a_balance_is_missed_by_little(self, unit):
         """Its slope is zero where it is least, so that no step is found there, which is not to mean that it rests."""
         alone = pushed(lambda z: 2.0 * G + z**2 + 1e-6, unit)

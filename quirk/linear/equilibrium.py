@@ -10,7 +10,7 @@ import numpy as np
 
 from quirk.assembly import assemble
 from quirk.constraints.unilateral import Unilateral
-from quirk.errors import InputError
+from quirk.errors import ConvergenceError, InputError
 from quirk.forces import Friction
 from quirk.quantities import JointLoad
 from quirk.state import State
@@ -38,6 +38,9 @@ ANSWERED = 0.5
 # Loads that are so small a part of the largest on the way, while steps are long, fade out: nothing ever balances them.
 FADED = 1e-100
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
+# Accelerations of which more than this part has no stiffness are those of a fall. Under gravity alone it ends nowhere:
+# so few steps in vain tell it.
+UNOPPOSED, MOST_FALLING = 0.5, 10
 # By how much longer moves may be after each step in vain, and after each that misses less: it may be far to go.
 FASTER = 1.1
 # Within this part an equilibrium is near, and is the one that is meant even if it is not stable.
@@ -102,14 +105,11 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
     found, best = _search(pushes, state, t)
-    if best > MISSED and not len(pushes.at(state)):
+    if best > MISSED and not len(pushes.at(state)) and not _falls(Free.at(Point(pushes.system, found, t))):
         floor = followed(pushes.system, state, t)
         found, best = (found, best) if floor is None else _search(pushes, floor, t)
     if best > MISSED:
-        raise InputError(
-            f"{OWNER}: none was found; what is left of the accelerations is {best:.2g} of what the loads alone would "
-            "give. Does something fall freely, or is driven without rest? Else start nearer to it"
-        )
+        raise _not_found(pushes, found, best, t)
     own, x = pushes.without(found), _shared(pushes, found, t)
     held = pushes.closed(system, x)
     touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
@@ -118,6 +118,41 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
         *own.parts, angles=own.angles, internal=own.internal, bodies=own.bodies,
         time=t, touching=touching, residual=left, system=held,
     )  # fmt: skip
+
+
+def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
+    """Return the error that names the body which accelerates most at the best state, and has that state."""
+    free = Free.at(Point(pushes.system, state, t))
+    model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
+    falls = _falls(free)
+    linear, angular = (np.linalg.norm(part, axis=1) for part in change_along(free, _unopposed(g, K) if falls else g))
+    worst = int(np.argmax(np.maximum(linear, model.length * angular)))
+    turns = model.length * angular[worst] > linear[worst]
+    residual, unit = (float(angular[worst]), "rad/s^2") if turns else (float(linear[worst]), "m/s^2")
+    why = (
+        "nothing resists its motion there, as in a free fall: hold it"
+        if falls
+        else "does it turn or move without ever coming to rest? Else start nearer to an equilibrium"
+    )
+    return ConvergenceError(
+        f"{OWNER}: none was found; what is left of the accelerations is {left:.2g} of what the loads alone would give, "
+        f'most at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best state is in this '
+        "error's .state",
+        state=pushes.without(state),
+        body=model.body_names[worst],
+        residual=residual,
+    )
+
+
+def _falls(free: Free) -> bool:
+    """Whether most of the acceleration at a state is in directions without stiffness."""
+    g, K, _ = accelerations(free, 0)
+    return bool(np.abs(_unopposed(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
+
+
+def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return the part of accelerations (f,) that no step changes, of which the derivative is K (f, f)."""
+    return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
@@ -170,7 +205,9 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         stays = left >= best
         if not stays:
             best, best_step, found = left, number, (state, missing)
-        if (stays and found[1] < MISSED) or left < FADED or number > best_step + MOST_IN_VAIN:
+        falls = not point.model.forces and bool(np.abs(_unopposed(g, K)).max() > UNOPPOSED * np.abs(g).max())
+        most = MOST_FALLING if falls and not len(x) else MOST_IN_VAIN
+        if (stays and found[1] < MISSED) or left < FADED or number > best_step + most:
             break
         state = pushes.noted(moved_along(free, state, step, t, max(longer, stride)), x)
     return found
@@ -186,8 +223,9 @@ def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definit
     growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())
     found = 1.5 * growing if growing > GROWS * largest else 0.0
     # What has no stiffness, such as a free fall, is moved by steps of the size of the system.
-    left = g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0]
-    falling = float(np.abs(left).max(initial=0.0)) / (longer * point.model.length * np.sqrt(point.model.mass.max()))
+    falling = float(np.abs(_unopposed(g, K)).max(initial=0.0)) / (
+        longer * point.model.length * np.sqrt(point.model.mass.max())
+    )
     return max(found, falling, INDIFFERENT * largest if definite else 0.0)
 
 

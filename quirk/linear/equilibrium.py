@@ -105,7 +105,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
     found, best = _search(pushes, state, t)
-    if best > MISSED and not len(pushes.at(state)) and not _falls(Free.at(Point(pushes.system, found, t))):
+    if best > MISSED and system.forces and not len(pushes.at(state)):  # gravity alone makes no valley
         floor = followed(pushes.system, state, t)
         found, best = (found, best) if floor is None else _search(pushes, floor, t)
     if best > MISSED:
@@ -130,7 +130,7 @@ def _not_found(pushes: Pushes, state: State, left: float, t: float) -> Convergen
     turns = model.length * angular[worst] > linear[worst]
     residual, unit = (float(angular[worst]), "rad/s^2") if turns else (float(linear[worst]), "m/s^2")
     why = (
-        "nothing resists its motion there, as in a free fall: hold it"
+        "nothing resists its motion there; does it fall freely? Then hold it"
         if falls
         else "does it turn or move without ever coming to rest? Else start nearer to an equilibrium"
     )

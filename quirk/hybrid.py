@@ -16,9 +16,10 @@ from .dynamics.plant import Plant
 from .dynamics.sparse.host.run import Pace
 from .dynamics.towers import MotionTower
 from .dynamics.turns import Turns, angles_by_name
+from .effects import Effects
 from .errors import InputError, SimulationError
 from .events import Event
-from .events.actions import After
+from .events.actions import After, functions_in
 from .happenings import Happening
 from .integrators import IntegrationError
 from .legs import Leg
@@ -62,6 +63,10 @@ class HybridRun:
         for event in self._events:
             for action in event.actions:
                 self._board.check(f"{event}", action)
+        # Events whose actions may change what functions in Python read.
+        self._altering = {
+            event.name for event in self._events if any(Effects(f).writes for f in functions_in(event.actions))
+        }
         self._contacts = Contacts(system, phases)
         self._phases: OrderedDict[Any, Any] = OrderedDict()
         self._closed: list[Segment] = []
@@ -212,16 +217,17 @@ class HybridRun:
             if self._contacts and moved:
                 now = self._touched((), now, angles)
         self.stopped = now.stopped
-        self._go_on(now, y, angles, changed=now.configuration != base or self._resting != resting)
+        changed = now.configuration != base or self._resting != resting
+        self._go_on(now, y, angles, changed=changed, altered=not self._altering.isdisjoint(ways))
 
-    def _go_on(self, now: Situation, y: np.ndarray, angles: np.ndarray, *, changed: bool) -> None:
+    def _go_on(self, now: Situation, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool) -> None:
         """Keep the state on both sides of what has happened, and go on from the later one."""
         phase = self._phase
         jumped = not np.array_equal(now.y, y)
         if changed or jumped or self.stopped:
             phase.close()
         if not changed:
-            if jumped or self._contacts:
+            if jumped or self._contacts or altered:
                 phase.jump(now.y)  # gaps that closed without any effect are watched again
             if self.trail is not None:
                 self.trail.begin(len(self._closed), self._plant, self._base, self._resting, now.t, now.y, angles)

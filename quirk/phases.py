@@ -21,7 +21,8 @@ from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
 from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
-from .errors import SeriesWarning, outside
+from .dynamics.user_functions import changing
+from .errors import InputError, SeriesWarning, outside
 from .events import Event
 from .integrators import (
     IMPLICIT_METHODS,
@@ -74,6 +75,7 @@ class Phases:
     def __post_init__(self) -> None:
         """Find what is to be watched."""
         self.guards = guards_of(self.system, self.events, every=self.trailing)
+        self._beside = [function for event in self.events for function in event.user_functions]
         self._solvers: dict[Plant, Solver] = {}
         self._settled: set[Plant] = set()
 
@@ -85,7 +87,13 @@ class Phases:
     def solver_of(self, plant: Plant) -> Solver:
         """Return the compiled solver of a plant, made once."""
         if plant not in self._solvers:
-            self._solvers[plant] = plant.solver()
+            self._solvers[plant] = solver = plant.solver(self._beside)
+            owner = changing(plant.model, solver.refuse) if self.trailing else None
+            if owner is not None:
+                raise InputError(
+                    f"simulate: sensitivities: the function of {owner} reads what another function may change during "
+                    "the run, of which derivatives know nothing: let events replace the part instead (quirk.replace)"
+                )
         return self._solvers[plant]
 
     def settled(self, plant: Plant, y: np.ndarray, t: float) -> Solver:
@@ -105,7 +113,7 @@ class Phases:
             return SparseFlow(self.solver_of(plant), state, t, on_constraints=on_constraints, baumgarte=rates)
         farthest = np.inf if self.method in STIFF_METHODS else FARTHEST_CORRECTION if fixed else LARGEST_CORRECTION
         options: dict[str, Any] = {"baumgarte": rates, "largest_correction": farthest}
-        chooser = plant.solver()
+        chooser = plant.solver(self._beside)
         return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
 
     def make(self, plant: Plant, guards: Sequence[Guard]) -> CompiledRun | SteppedRun:
@@ -131,7 +139,7 @@ class Phases:
         """Return the method of Taylor series, or if a part has none another one, and say so."""
         method = taylor_for(self.settings.rtol)
         try:
-            require_series(plant.model, method.order + 1)
+            require_series(plant.model, method.order + 1, self.solver_of(plant).refuse)
         except NoSeriesError as error:
             warnings.warn(
                 f'simulate: {error}; so method="{method.instead.name}" is used instead of "{method.name}"',

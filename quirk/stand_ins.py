@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import builtins
-import enum
 import math
 import operator
+import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 from .expression import Derivative, Expression
-from .jets import BranchingError, Condition, Jet, where
+from .jets import Condition, Jet, where
+from .tracer import NotTraceableError
 
 # Each pass of a loop is written out.
 MOST_PASSES = 200
-
-
-class NotTraceableError(BranchingError):
-    """Raised where a function uses what its copy cannot have."""
 
 
 def numpy_minimum(a: Any, b: Any) -> Any:
@@ -64,6 +63,11 @@ def norm(x: Any) -> Any:
     """Length of a vector, or of a matrix by all its elements."""
     x = np.ravel(x)
     return np.sqrt(np.dot(x, x))
+
+
+def python_of(x: Any) -> Any:
+    """Return the Python function of one that numba has compiled, and anything else as it is."""
+    return x.py_func if isinstance(x, Dispatcher) else x
 
 
 def _several(values: tuple[Any, ...]) -> Any:
@@ -167,25 +171,73 @@ BUILTINS: dict[str, Any] = {
 }  # fmt: skip
 
 
-class _Names:
-    """A module of which some names are known, and no others."""
+class Names:
+    """A module of which some names are known, and no others; of these none that somebody has replaced."""
 
-    def __init__(self, module: str, names: dict[str, Any]) -> None:
-        self._module, self._names = module, names
+    def __init__(self, module: types.ModuleType, names: dict[str, Any], parts: dict[str, Names] | None = None) -> None:
+        given = {name: getattr(module, name, None) for name in names}
+        originals = {name: x for name, x in given.items() if _is_genuine(x)}
+        self._quirk_names = module, names, parts or {}, originals
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self._names:
-            raise NotTraceableError(f"{self._module}.{name}")
-        return self._names[name]
+        module, names, parts, originals = self._quirk_names
+        if name in parts:
+            return parts[name]
+        if name not in originals or getattr(module, name, None) is not originals[name]:
+            raise NotTraceableError(f"{module.__name__}.{name}")
+        return names[name]
+
+    @property
+    def intact(self) -> bool:
+        """Whether nobody has replaced any of the names."""
+        module, _, parts, originals = self._quirk_names
+        own = all(getattr(module, name, None) is x for name, x in originals.items())
+        return own and all(part.intact for part in parts.values())
 
 
-_LINALG = _Names("numpy.linalg", {"norm": norm})
+# Functions built into Python as they were when QuIRK was imported.
+_BUILT_IN = dict(vars(builtins))
+
+
+def has_own_builtins(function: types.FunctionType) -> bool:
+    """Whether a function finds those functions built into Python that it names as Python has made them."""
+    names = set(function.__code__.co_names) & _BUILT_IN.keys()
+    return all(function.__builtins__.get(name) is _BUILT_IN[name] for name in names)
+
+
+def _is_genuine(x: Any) -> bool:
+    """Whether a value is a number, or a function of `math`, numpy or QuIRK."""
+    if isinstance(x, float | np.ufunc) or x is None:
+        return True
+    return str(getattr(x, "__module__", "")).partition(".")[0] in ("math", "numpy", "quirk")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What functions of users find outside of themselves while they run on other numbers than floats.
+
+    Attributes
+    ----------
+    modules : what stands for `math`, numpy and its parts
+    quirk : functions of QuIRK by name
+    builtins : functions built into Python by name
+    known : what stands for all these functions, by id of the original
+    of_array : what stands for an array of the user
+    """
+
+    modules: dict[Any, Names]
+    quirk: dict[str, Any]
+    builtins: dict[str, Any]
+    known: dict[int, Any]
+    of_array: Callable[[np.ndarray], Any]
+
+
+_LINALG = Names(np.linalg, {"norm": norm})
 MODULES: dict[Any, Any] = {
-    math: _Names("math", MATH),
-    np: _Names("numpy", {**{name: getattr(np, name) for name in PLAIN}, **NUMPY, "linalg": _LINALG}),
+    math: Names(math, MATH),
+    np: Names(np, {**{name: getattr(np, name) for name in PLAIN}, **NUMPY}, {"linalg": _LINALG}),
     np.linalg: _LINALG,
 }
-QUIRK = _Names("quirk", {"where": where})
 # The same functions imported by their names.
 KNOWN: dict[int, Any] = {
     **{id(getattr(math, name)): made for name, made in MATH.items() if callable(made)},
@@ -195,4 +247,15 @@ KNOWN: dict[int, Any] = {
     id(np.linalg.norm): norm,
     **{id(made): made for made in (where, minimum, maximum, clip, sign, heaviside, norm)},
 }
-CONSTANTS = (int, float, str, bool, type(None), np.number, np.bool_, enum.Enum, Jet, Expression, Derivative)
+# Constants of which a copy has the same; no subclasses, which may have operators of their own.
+CONSTANTS = {int, float, str, bool, type(None), np.float64, np.int64, np.bool_, Jet, Expression, Derivative}
+
+
+def _frozen(x: np.ndarray) -> np.ndarray:
+    frozen = x.copy()
+    frozen.setflags(write=False)
+    return frozen
+
+
+# For functions of jets, as those of constraints and laws are.
+JETS = Vocabulary(MODULES, {"where": where}, BUILTINS, KNOWN, _frozen)

@@ -7,14 +7,17 @@ call nor a compilation of its own, and serves any kind of argument for which its
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import inspect
 import math
 import operator
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 import numpy as np
 from llvmlite import ir
@@ -51,6 +54,11 @@ class HalvedType(types.Array):
 LANES, HALF, HALVED = LanesType(WIDTH), LanesType(WIDTH // 2), HalvedType()
 VECTOR, DOUBLE, INT = LANES.vector, ir.DoubleType(), ir.IntType(32)
 
+# Another name of `pow`, of which the compiler knows nothing: it would make x * x of pow(x, 2), with other bits.
+POWER = "quirk.pow"
+_LIBRARY = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
+llvm.add_symbol(POWER, ctypes.cast(_LIBRARY.pow, ctypes.c_void_p).value)
+
 # What the compiler may do: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
 FLAGS = ("contract", "nsz")
 
@@ -79,6 +87,16 @@ def bounded(instructions: int) -> Iterator[None]:
         Traced.limit = before
 
 
+@contextmanager
+def exactly() -> Iterator[None]:
+    """A block in which operations are those of Python: none is fused with others, and zeros keep their signs."""
+    before, Traced.flags = Traced.flags, ()
+    try:
+        yield
+    finally:
+        Traced.flags = before
+
+
 class Traced(Scalar):
     """A value of a kernel: operations on it become instructions.
 
@@ -90,6 +108,8 @@ class Traced(Scalar):
 
     # How many there have been, and how many there may be: see `bounded`.
     made, limit = 0, math.inf
+    # What the compiler may do: see `exactly`.
+    flags: tuple[str, ...] = FLAGS
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         self.context, self.builder, self.kind, self.value = context, builder, kind, value
@@ -253,8 +273,10 @@ class Traced(Scalar):
         """Return a function of doubles, one of those of `math` or "rint"."""
         values = [self._constant(x).number().value for x in numbers]
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
-        # Two are instructions of the processor; the others are found in the C library.
-        symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint") else name
+        # Three are instructions of the processor; the others are found in the C library.
+        symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint", "fabs") else name
+        if name == "pow" and not self.flags:
+            symbol = POWER
         function = cgutils.get_or_insert_function(self.builder.module, kind, symbol)
         return self.like(types.float64, self.builder.call(function, values))
 
@@ -301,7 +323,7 @@ class Traced(Scalar):
             return self.like(types.intp, getattr(self.builder, name)(x, y))
         else:
             a, b = a.number(), b.number()
-        return self.like(a.kind, getattr(self.builder, "f" + name)(a.value, b.value, flags=FLAGS))
+        return self.like(a.kind, getattr(self.builder, "f" + name)(a.value, b.value, flags=self.flags))
 
     def __add__(self, other: Any) -> Traced:
         return self._with(other, "add")

@@ -2,6 +2,7 @@
 
 import enum
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -56,7 +57,111 @@ def altering(t, x, v):
     return float(force[0])
 
 
+class Half:
+    """A number of its own kind, which is equal to what is near a half."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return abs(float(other) - 0.5) < 0.6
+
+
+class Shifted(list):
+    def __getitem__(self, index):
+        return list.__getitem__(self, index) + 1.0
+
+
+class Computing:
+    """Objects that compute what they are asked for, each in another way."""
+
+    def __init__(self):
+        self.plain = 2.0
+
+    def __getattribute__(self, name):
+        return 7.0 if name == "value" else object.__getattribute__(self, name)
+
+
+class Missing:
+    def __getattr__(self, name):
+        return 5.0
+
+
+class Described:
+    class Descriptor:
+        def __get__(self, owner, kind=None):
+            return 3.0
+
+        def __set__(self, owner, value):
+            raise AttributeError
+
+    value = Descriptor()
+
+
+class Slotted:
+    __slots__ = ("gain",)
+
+    def __init__(self):
+        self.gain = 4.0
+
+
+class Weighted(float):
+    def __mul__(self, other):
+        return 9.0
+
+    __rmul__ = __mul__
+
+
+class Table(np.ndarray):
+    def __getitem__(self, index):
+        return 11.0
+
+
+def noting(t, x, v):
+    return list.append(NOTES, 1) or float(len(NOTES) > 0)
+
+
+def noting_default(t, x, v, notes=[]):  # noqa: B006
+    notes.append(t)
+    return float(len(notes) > 0)
+
+
+HALF, SHIFTED, COMPUTING, MISSING, DESCRIBED = Half(), Shifted([1.0]), Computing(), Missing(), Described()
+SLOTTED, WEIGHTED, TABLE, NOTES = Slotted(), Weighted(2.0), np.ones(2).view(Table), []
+
 FUNCTIONS = {
+    "equal to a fraction": lambda t, x, v: 1.0 if x + 0.5 == Fraction(1, 2) else 2.0,
+    "own equality": lambda t, x, v: 1.0 if x == HALF else 2.0,
+    "own equality first": lambda t, x, v: 1.0 if x == HALF else 2.0,
+    "own equality in a list": lambda t, x, v: 1.0 if x in [HALF] else 2.0,
+    "type of an array": lambda t, x, v: 1.0 if np.array([x]).dtype == np.float64 else 2.0,
+    "class": lambda t, x, v: 1.0 if x.__class__ is float else 2.0,
+    "name of the class": lambda t, x, v: float(len(x.__class__.__name__)),
+    "isinstance": lambda t, x, v: 1.0 if isinstance(x, float) else 2.0,
+    "type": lambda t, x, v: 1.0 if type(x) == float else 2.0,  # noqa: E721
+    "formatted": lambda t, x, v: float(f"{x}"[:1] == "0") + 1.0,
+    "formatted by percent": lambda t, x, v: float(("%s" % x)[:1] == "0") + 1.0,  # noqa: UP031
+    "formatted by a method": lambda t, x, v: float("{}".format(x)[:1] == "0") + 1.0,  # noqa: UP032
+    "text": lambda t, x, v: float(repr(x)[:1] == "0") + 1.0,
+    "hashed": lambda t, x, v: {0.0: 4.0}.get(x, 3.0),
+    "subclass of list": lambda t, x, v: SHIFTED[0] + 0 * x,
+    "subclass of float": lambda t, x, v: WEIGHTED * x,
+    "subclass of ndarray": lambda t, x, v: TABLE[0] + 0 * x,
+    "getattribute": lambda t, x, v: COMPUTING.value + 0 * x,
+    "getattr": lambda t, x, v: MISSING.anything + 0 * x,
+    "descriptor": lambda t, x, v: DESCRIBED.value + 0 * x,
+    "slots": lambda t, x, v: SLOTTED.gain + 0 * x,
+    "dict of an object": lambda t, x, v: COMPUTING.__dict__["plain"] + 0 * x,
+    "side effect": noting,
+    "side effect on a default": noting_default,
+    "inverted truth": lambda t, x, v: np.where(~(x > 0.2), 1.0, 2.0),
+    "integer zero": lambda t, x, v: math.atan2(-max(x - 5.0, 0), -1.0),
+    "chosen integers": lambda t, x, v: math.atan2(-np.where(x > 5.0, 1, 0) + 0.0, -1.0),
+    "absolute zero": lambda t, x, v: math.atan2(abs(-0.0 * (x + 1.0)), -1.0),
+    "added zero": lambda t, x, v: math.atan2(-0.0 * (x + 1.0) + 0, -1.0),
+    "near one": lambda t, x, v: math.acos(1.0 - 1e-12 * (x + 1.0)),
+    "hypotenuse of large numbers": lambda t, x, v: math.hypot(1e200 * (x + 1.0), 1.0) * 1e-200,
+    "written by a result": lambda t, x, v: float(np.add(x, 1.0, out=np.zeros(1))[0]),
+    "truncated to an integer": lambda t, x, v: float(int(x * 10)),
     "clipped above": lambda t, x, v: np.clip(x, None, 0.1),
     "clipped below": lambda t, x, v: np.clip(x, -0.1, None),
     "large integer": lambda t, x, v: -LARGE * x * 1e-24,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 from .metric import Metric
 from .model import Model
@@ -46,9 +48,12 @@ class Plant:
         """Whether accelerations may jump while nothing becomes active or ceases to be."""
         return may_jump(self.model)
 
-    def solver(self) -> Solver:
-        """Return a new compiled solver: it has arrays of its own, and serves one run at a time."""
-        return Solver(self.model, self.tables, lambda: self.sharing)
+    def solver(self, beside: Sequence[Any] = ()) -> Solver:
+        """Return a new compiled solver: it has arrays of its own, and serves one run at a time.
+
+        `beside` are the user functions, besides those of the model, that Python calls during the run.
+        """
+        return Solver(self.model, self.tables, lambda: self.sharing, beside)
 
     @property
     def for_residuals(self) -> Solver:

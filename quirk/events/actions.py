@@ -184,6 +184,14 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
     return tuple(found)
 
 
+def functions_in(actions: Sequence[Any]) -> list[Callable[..., Any]]:
+    """Return the functions of a user among actions."""
+    found: list[Callable[..., Any]] = []
+    for action in actions:
+        found += functions_in(action.actions) if isinstance(action, After) else [action] if callable(action) else []
+    return found
+
+
 def _names(asked_by: str, names: Sequence[Any]) -> tuple[str, ...]:
     if not names:
         raise InputError(f"{asked_by}: give at least one name")

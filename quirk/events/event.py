@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from quirk import validate
@@ -10,7 +10,7 @@ from quirk.errors import InputError
 from quirk.expression import Expression
 from quirk.sealed import Sealed
 
-from .actions import checked_actions
+from .actions import checked_actions, functions_in
 from .names import Reading, Separation, named, separation
 from .quantity import Gap, Quantity, asked_for
 from .watched import Watched
@@ -56,6 +56,12 @@ class Event(Sealed):
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+    @property
+    def user_functions(self) -> list[Callable[..., Any]]:
+        """The functions of a user in it, as its quantity and as actions."""
+        quantity = [self.function] if callable(self.function) and not isinstance(self.function, Expression) else []
+        return [*quantity, *functions_in(self.actions)]
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Gap | Reading:
         """Return what is watched, in a system of these parts by name; `probe` as for `asked_for`."""

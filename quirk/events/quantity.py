@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,11 +16,11 @@ from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.frame import Frame
-from quirk.jets import Jet
+from quirk.jets import Jet, where
 from quirk.scalar import is_written
-from quirk.traceable import traceable
+from quirk.traceable import of_floats
 
-from .view import Plain, StateView
+from .view import Plain, StateView, TracedView
 
 # function(t, state), with the state as a `StateView`
 Function = Callable[[Any, Any], Any]
@@ -73,7 +74,7 @@ class Quantity(ForceElement):
         """Return the value less the level."""
         view = StateView(self.parts, dict(zip(self.places, frames, strict=True)))
         if is_written(t.value):
-            value = traceable(self.function)(t, view) if self.written_by_user else self.function(t, view)
+            value = _of_view(self.function, t, view) if self.written_by_user else self.function(t, view)
         else:
             value = self._of_numbers(t, view)
         return 1.0 * value - self.level
@@ -83,8 +84,8 @@ class Quantity(ForceElement):
         if not self.written_by_user:
             return self.function(t, view)
         try:
-            value = traceable(self.function)(t, view)
-            if isinstance(value, Jet | float | int) and not isinstance(value, bool):
+            value = _of_view(self.function, t, view)
+            if isinstance(value, Jet | float):
                 return value
         except Exception:  # whatever it is in it that takes floats alone
             pass
@@ -112,6 +113,11 @@ class Quantity(ForceElement):
     def built_in(self) -> bool:
         """Whether nothing in it was written by a user."""
         return not self.written_by_user
+
+    @property
+    def sources(self) -> list[Any]:
+        """The function, if a user wrote it."""
+        return [self.function] if self.written_by_user else []
 
     @property
     def structure(self) -> tuple[Any, ...]:
@@ -192,6 +198,11 @@ class Gap(ForceElement):
         """Whether nothing in it was written by a user."""
         return self.of_source is None
 
+    @property
+    def sources(self) -> list[Any]:
+        """The gap function, if a user wrote it."""
+        return [] if self.of_source is None else [self.of_source]
+
     def as_law(self, traced: bool) -> Gap:
         """Return itself: of what a user wrote, the gap's function takes a copy."""
         return self
@@ -225,6 +236,14 @@ def _texts(code: Any) -> set[str]:
         for constant in code.co_consts:
             found |= {constant} if isinstance(constant, str) else _texts(constant)
     return found
+
+
+def _of_view(function: Function, t: Jet, view: StateView) -> Any:
+    """Return the value of a user's function for jets; not a number where Python would raise an error."""
+    value, checks = of_floats(function, t, view, wrap=TracedView)
+    for x in checks:
+        value = where(Jet([x], t.gradient).bare * 0.0 == 0.0, value, math.nan)
+    return value
 
 
 def _bodies_of(part: Any) -> tuple[Any, ...]:

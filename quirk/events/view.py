@@ -12,8 +12,10 @@ from quirk.constraints import Constraint, Joint
 from quirk.constraints.angle import angles_123, twist
 from quirk.constraints.relation import MovingFrame
 from quirk.errors import InputError
+from quirk.float_functions import traced_arguments, untraced
 from quirk.forces.place import Place
 from quirk.jets import Jet
+from quirk.tracer import refusing
 
 
 class BodyNow:
@@ -182,6 +184,26 @@ class Plain:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._of, name)
         return (lambda *given: _floats(found(*given))) if callable(found) else _floats(found)
+
+
+class TracedView:
+    """A view of tracers in place of floats, for functions that become machine code."""
+
+    # Operators and texts of a view are refused, as those of objects are.
+    __eq__ = __ne__ = __bool__ = __repr__ = __str__ = __format__ = refusing("a state is used for more than its parts")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, of: Any) -> None:
+        self._quirk_of = of
+
+    def __getitem__(self, name: Any) -> TracedView:
+        return TracedView(self._quirk_of[name])
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._quirk_of, name)
+        if callable(found) and not isinstance(found, Jet):
+            return lambda *given: traced_arguments([found(*map(untraced, given))])[0]
+        return traced_arguments([found])[0]
 
 
 def _floats(x: Any) -> Any:

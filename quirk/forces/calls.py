@@ -14,7 +14,7 @@ from quirk.jets import BranchingError, Jet
 from quirk.lanes import at, put
 from quirk.native import call_address
 from quirk.scalar import is_written
-from quirk.traceable import traceable
+from quirk.traceable import of_floats
 from quirk.traced import DOUBLE, Traced, bounded
 
 from .law import Layout
@@ -30,9 +30,9 @@ ADDRESS, CHECKED, ARGUMENTS = range(3)
 class WrittenCall:
     """A user's function in a law of which machine code is being written.
 
-    The function is run on instructions, which makes it part of the machine code. If its value is not finite when the
-    code runs, the same call is made from Python, which raises an error that says what is wrong. A function that cannot
-    be run on instructions is called by its address.
+    The function is run on instructions, which makes it part of the machine code. Where its value is not finite, or
+    where Python would raise an error in between, the same call is made from Python, which gives the value or says what
+    is wrong. A function that cannot be run on instructions is called by its address.
 
     Parameters
     ----------
@@ -62,15 +62,14 @@ class WrittenCall:
             if self.refused:
                 raise BranchingError("it reads what other functions may change")
             with bounded(MOST_INSTRUCTIONS):
-                # Copies, since it may alter what it gets.
-                given = [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
-                returned = self.value.shaped(traceable(self.value.function)(t, *given))
+                found, checks = of_floats(self.value.function, t, *arguments)
+                returned = self.value.shaped(found)
             self.written = True
         except Exception as error:  # of whatever kind: then it is run in Python
             if any(g is not None for jet in numbers for g in jet.gradient):
                 raise BranchingError(str(error)) from error
             return self._called(t, numbers)
-        return self._checked(t, numbers, returned)
+        return self._checked(t, numbers, returned, checks)
 
     def _called(self, t: Jet, numbers: Sequence[Jet]) -> Any:
         """Call the function by its address, and if it was compiled by numba and failed, once more from Python."""
@@ -87,12 +86,12 @@ class WrittenCall:
                 self._call(t, CHECKED)
         return self._result(t)
 
-    def _checked(self, t: Jet, numbers: Sequence[Jet], returned: np.ndarray) -> Any:
+    def _checked(self, t: Jet, numbers: Sequence[Jet], returned: np.ndarray, checks: Sequence[Any]) -> Any:
         build, values = self.inputs.builder, np.ravel(returned)
         found = [1.0 * (x.value if isinstance(x, Jet) else x) for x in values]
         for k, x in enumerate(found):
             put(self.outputs, self.first_out + k, x)
-        wrong = build.not_(self._finite(found))
+        wrong = build.not_(self._finite([*found, *checks]))
         with build.if_then(build.and_(wrong, self._finite([x.value for x in numbers]))):
             self._hand_over(numbers)
             self._call(t, CHECKED)
@@ -161,8 +160,7 @@ class DualCall:
         """Return the function's value, with its derivatives in all directions."""
         try:
             with bounded(MOST_INSTRUCTIONS):
-                given = [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
-                found = self.value.shaped(traceable(self.value.function)(t, *given))
+                found = self.value.shaped(of_floats(self.value.function, t, *arguments)[0])
         except Exception as error:  # of whatever kind: then it is run on floats
             if is_written(t.value) or any(g is not None for x in arguments for j in np.ravel(x) for g in j.gradient):
                 raise BranchingError(str(error)) from error

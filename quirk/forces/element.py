@@ -205,6 +205,12 @@ class ForceElement(Sealed):
         return [value for value in given if isinstance(value, Value) and value.function is not None]
 
     @property
+    def sources(self) -> list[Any]:
+        """The functions of a user that the law calls besides `functions`: the methods of a class of the user."""
+        forms = (*FORMS, "coordinate", "internal_rates", "shown")
+        return [] if self.built_in else [getattr(self, form) for form in forms if self.has(form)]
+
+    @property
     def of_user(self) -> bool:
         """Whether a user wrote the law or functions in it, which may depend on time in any way."""
         return bool(self.functions) or not self.built_in
@@ -305,6 +311,8 @@ def _key(value: Any) -> Any:
         return tuple(_key(part) for part in value)
     if isinstance(value, dict):
         return tuple((key, _key(part)) for key, part in value.items())
+    if isinstance(value, float):
+        return type(value), value.hex()  # which tells zeros of both signs apart
     try:
         hash(value)
     except TypeError:

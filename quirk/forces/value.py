@@ -13,7 +13,7 @@ from quirk.expression import function_of
 from quirk.interpolated import by_interpolation
 from quirk.jets import Jet
 from quirk.motion import Motion, as_motion
-from quirk.traceable import traceable
+from quirk.traceable import of_floats
 
 # What a call leaves: three numbers at most, and whether a function compiled by numba has failed.
 RETURNS, FAILED = 4, 3
@@ -98,7 +98,7 @@ class Value:
             return found if self.shape else float(found)
         short = [_truncated(x, order) for x in (t, *arguments)]
         try:
-            load = self.shaped(traceable(self.function)(*short))
+            load = self.shaped(of_floats(self.function, *short)[0])
         except Exception as error:  # whatever it is in it that does not take jets
             if graded:
                 raise InputError(

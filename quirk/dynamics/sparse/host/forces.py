@@ -14,7 +14,6 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.forces.calls import ADDRESS as FUNCTION_ADDRESS
 from quirk.forces.calls import ARGUMENTS, CHECKED
-from quirk.forces.element import FORMS
 from quirk.forces.law import REFERENCE, Layout
 from quirk.forces.value import FAILED, Value
 from quirk.interruption import Held
@@ -192,7 +191,7 @@ class Applied:
 
     def _law(self, e: int, element: ForceElement, layout: Layout) -> int:
         """Return the address of machine code for the law of element e, or of a callback that runs it in Python."""
-        if not plain_python():
+        if not plain_python() and not any(self._refuse(source) for source in element.sources):
             try:
                 made, in_python = self._made(element, layout)
                 self.called += [v.function for v, out in zip(element.functions, in_python, strict=True) if out]
@@ -204,8 +203,7 @@ class Applied:
                     raise
                 # What is wrong with the law of a user is said where it is run on numbers.
         self.called += [value.function for value in element.functions]
-        if not element.built_in:
-            self.called += [getattr(type(element), form) for form in FORMS if element.has(form)]
+        self.called += element.sources
         inputs, outputs = self._parts(e, layout)
         moving = inputs[layout.first_motion :]
 

@@ -18,7 +18,7 @@ from quirk.motion import Motion
 from quirk.motion_table import ADDRESS, BREAKS, FUNCTION, MOTION_SIZE, MotionTable
 from quirk.native import MOST_COMPILED, Native, call_address, native
 from quirk.pointers import address_of, pointer_to_filler
-from quirk.traceable import traceable
+from quirk.traceable import of_floats
 from quirk.traced import bounded
 
 from ...towers import factorials
@@ -110,10 +110,11 @@ def _machine_code(functions: Sequence[Any]) -> Native:
         total: Any = 0.0
         for k, (function, factorial) in enumerate(zip(functions, factorials(len(functions) - 1), strict=True)):
             with bounded(MOST_INSTRUCTIONS):
-                found = traceable(function)(Jet([t], []))
+                found, checks = of_floats(function, Jet([t], []))
             value = 1.0 * (found.value if isinstance(found, Jet) else float(found)) * (1.0 / float(factorial))
             put(outputs, k, value)
-            total = total + at(outputs, k) * 0.0
+            for x in (at(outputs, k), *checks):
+                total = total + x * 0.0
         build = inputs.builder
         with build.if_then(build.fcmp_unordered("!=", total.value, ir.Constant(ir.DoubleType(), 0.0))):
             call_address(inputs, 0, t, inputs.address(0), outputs.address(0))

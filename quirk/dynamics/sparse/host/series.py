@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from quirk.motion_table import MotionTable
 from ...as_relations import as_relations
 from ...layout import KINEMATICS_SIZE, SPIN, Slots
 from ...model import Model, PlacedRelation
+from ...user_functions import changing
 from ..kernels.applied import ELEMENT_SIZE, INPUT
 from ..kernels.bodies import KIN
 from ..plan.forms import Form, law_form, relation_form
@@ -60,13 +61,17 @@ class Member:
     places: tuple[int, ...]
 
 
-def require_series(model: Model, orders: int) -> None:
+def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) -> None:
     """Raise NoSeriesError if forces, constraints or functions of time have no series of so many terms.
 
-    Nor is there one where no machine code is written.
+    Nor is there one where no machine code is written. `changed` is a predicate: whether a function of a user reads what
+    others may change in mid-run.
     """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
+    owner = changing(model, changed)
+    if owner is not None:
+        raise NoSeriesError(f"{owner}: its function reads what another function may change during the run")
     for element, _ in model.forces:
         if isinstance(element, Friction):
             raise NoSeriesError(f"{element}: friction in proportion to loads has no series")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from quirk import rotation
+from quirk.effects import changed_by
 from quirk.errors import InputError
-from quirk.fingerprint import changed_by
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
 from quirk.state import State
@@ -85,17 +86,19 @@ class Solver:
     """Evaluates accelerations and projections of one model, with compiled code.
 
     It owns the arrays that compiled code writes, so one solver serves one run at a time; several may share `tables` and
-    what ``sharing()`` returns.
+    what ``sharing()`` returns; `beside` are further functions of the user that Python calls during the run.
     States are handed to it as flat arrays (size,) in blocks of eight (`quirk.dynamics.layout`) unless said otherwise.
     """
 
-    def __init__(self, model: Model, tables: Tables, sharing: Callable[[], Sharing]) -> None:
+    def __init__(
+        self, model: Model, tables: Tables, sharing: Callable[[], Sharing], beside: Sequence[Any] = ()
+    ) -> None:
         self.model, self.tables, self._sharing = model, tables, sharing
         self.slots = tables.slots
         self.applied = Applied(model, tables.slots, tables.row_lane)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
-        called = [*self.applied.called, *self.related.called]
-        # What such functions may change, no other must have taken over into its machine code.
+        called = [*self.applied.called, *self.related.called, *beside]
+        # Functions that read what these may change run in Python, too.
         self.refuse = changed_by(called)
         if called:
             self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)

@@ -1,0 +1,25 @@
+"""The functions of a user in a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .model import Model
+
+
+def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the functions of a user in force elements, constraints and their motions, each with the part's title."""
+    for element, _ in model.forces:
+        functions = [*(value.function for value in element.functions), *element.sources]
+        functions += [function for name in element.motions for function in element.motion(name).functions]
+        yield from ((f"{element}", function) for function in functions if function is not None)
+    for placed in model.relations:
+        relation = placed.relation
+        functions = [relation.source, *(function for motion in relation.motions for function in motion.functions)]
+        yield from ((placed.owner, function) for function in functions if function is not None)
+
+
+def changing(model: Model, changed: Callable[[Any], bool]) -> str | None:
+    """Return the title of a part with a function that reads what others change during a run; None if there is none."""
+    return next((owner for owner, function in functions_of(model) if changed(function)), None)

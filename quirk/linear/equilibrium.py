@@ -105,7 +105,8 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
     found, best = _search(pushes, state, t)
-    if best > MISSED and system.forces and not len(pushes.at(state)):  # gravity alone makes no valley
+    hopeless = best > MISSED and not system.forces and _falls(Free.at(Point(pushes.system, found, t)))
+    if best > MISSED and not hopeless and not len(pushes.at(state)):
         floor = followed(pushes.system, state, t)
         found, best = (found, best) if floor is None else _search(pushes, floor, t)
     if best > MISSED:

@@ -14,7 +14,7 @@ from quirk.compiled import shared
 
 from .breaks import Breaks, in_piece
 from .control import SMALLEST_ERROR, factor_after_acceptance, factor_after_rejection
-from .step import Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step
+from .step import OF_STIFFNESS, Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step
 from .tableau import Tableau
 
 
@@ -158,8 +158,13 @@ def starting_step(
     return min(100 * h, by_error, end - t)
 
 
-def collapsed(t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None = None) -> IntegrationError:
-    """Say that no step from (t, y) is short enough, and where it shows in its stages (s, N)."""
+def collapsed(
+    t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None = None, *, explicit: bool = False
+) -> IntegrationError:
+    """Say that no step from (t, y) is short enough, and where it shows in its stages (s, N).
+
+    An `explicit` method may be at a loss where the system is stiff.
+    """
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:
         return IntegrationError("the state is no longer finite, however short the step", t, int(bad[0]))
@@ -169,7 +174,7 @@ def collapsed(t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None
         return late
     return IntegrationError(
         "the step size collapsed: the motion has a singularity here, or the tolerances ask for more digits "
-        "than the numbers have",
+        "than the numbers have" + (f"; {OF_STIFFNESS}" if explicit else ""),
         t,
         worst,
     )

@@ -166,11 +166,16 @@ def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
             count, mark = 0, step.t_new
 
 
-def stalled(time: float, progress: float) -> IntegrationError:
-    """Say that steps have become too short to ever arrive."""
+# What helps where an explicit method takes too short steps and nothing else looks after that.
+OF_STIFFNESS = 'if the system is stiff, use method="auto" or "RadauIIA9"'
+
+
+def stalled(time: float, progress: float, *, explicit: bool = False) -> IntegrationError:
+    """Return the error of a run whose steps have become too short to ever arrive, by an `explicit` method or others."""
     return IntegrationError(
         f"the last {STALL_STEPS} steps advanced by only {progress:.1e} s; tolerances close to round-off "
         "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "
-        "loosen the tolerances, make the force continuous over a small range, or use a fixed step",
+        "loosen the tolerances, make the force continuous over a small range, or use a fixed step"
+        + (f"; {OF_STIFFNESS}" if explicit else ""),
         time,
     )

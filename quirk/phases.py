@@ -45,8 +45,8 @@ from .state import State
 from .system import System
 from .watching import guards_of
 
-# What method="auto" begins with.
-EXPLICIT = "Vern9"
+# The method that begins with EXPLICIT and changes to an implicit one where the system is stiff.
+AUTO, EXPLICIT = "auto", "Vern9"
 
 
 @dataclass
@@ -120,7 +120,7 @@ class Phases:
         """Return the run of a plant that watches events, and these guards."""
         guards = [*self.guards, *guards]
         if self.compiled:
-            switching = self.method == "auto"
+            switching = self.method == AUTO
             name = EXPLICIT if switching else self.method
             settings = self.settings
             if name == TAYLOR:

@@ -44,7 +44,7 @@ def checked_step(method: str, step: Any, rtol: Any, atol: Any, duration: float) 
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
             raise InputError(f"simulate: method {method!r} has a fixed step size; give step= in seconds")
         return None
-    if method in (*STIFF_METHODS, "auto"):
+    if method in STIFF_METHODS:
         raise InputError(f"simulate: method {method!r} chooses its own steps; give rtol and atol, not step")
     if rtol is not None or atol is not None:
         raise InputError("simulate: step fixes the step size, so rtol and atol have no meaning; give one or the other")

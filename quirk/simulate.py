@@ -19,7 +19,7 @@ from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .integrators.taylor import TAYLOR
 from .objective import Objective
-from .phases import Phases
+from .phases import AUTO, EXPLICIT, Phases
 from .result import Result
 from .running import computed
 from .schedule import checked_breaks, checked_step, output_times
@@ -27,7 +27,7 @@ from .sensitivity.parameters import checked_parameters
 from .state import State
 from .system import System
 
-METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, "auto")
+METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, AUTO)
 STABILIZATIONS = ("projection", "baumgarte", None)
 
 
@@ -35,7 +35,7 @@ def simulate(
     system: System,
     duration: float,
     *,
-    method: str = "Vern9",
+    method: str = "auto",
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
@@ -62,10 +62,11 @@ def simulate(
     duration : float
         s, positive.
     method : str
-        "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or "Vern9" (adaptive, or fixed with `step`); "Taylor", which
-        sums the series of the motion, the fastest for many digits (docs/taylor.md); for stiff systems "RadauIIA9" or
-        "Rodas5P", whose steps do not get shorter where motion is damped fast, or SciPy's "Radau", "BDF" or "LSODA";
-        "auto" begins with "Vern9" and goes on with "RadauIIA9" while steps are limited by stability.
+        "auto" (default) is "Vern9" and, where the system is stiff, "RadauIIA9"; it is "Vern9" throughout with `step`,
+        `objective` or ``solver="dense"`` (docs/stiff.md). Others: "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or
+        "Vern9" (adaptive, or fixed with `step`); "Taylor", which sums the series of the motion, the fastest for many
+        digits (docs/taylor.md); for stiff systems "RadauIIA9" or "Rodas5P", whose steps do not get shorter where motion
+        is damped fast, or SciPy's "Radau", "BDF" or "LSODA".
     rtol, atol : float
         Bounds on the error of a step, relative and absolute (SI units), for each body's position,
         orientation, velocity and angular velocity; default 1e-9 and 1e-12.
@@ -134,12 +135,14 @@ def simulate(
     validate.choice(owner, "method", method, METHODS)
     validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
     validate.choice(owner, "solver", solver, SOLVERS)
+    if method == AUTO and (step is not None or objective is not None or solver == "dense"):
+        method = EXPLICIT
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
     if alpha < 0 or beta < 0:
         raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
     if method == TAYLOR and stabilization == "baumgarte":
         raise InputError(f'{owner}: method="{TAYLOR}" keeps to the constraints by projection: leave out stabilization=')
-    if solver == "dense" and method in (TAYLOR, *IMPLICIT_METHODS, "auto"):
+    if solver == "dense" and method in (TAYLOR, *IMPLICIT_METHODS):
         raise InputError(f'{owner}: method="{method}" is compiled: leave out solver="dense", or take another method')
     step = checked_step(method, step, rtol, atol, duration)
     rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)

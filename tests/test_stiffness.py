@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from mechanisms import random_system
+from quirk.integrators import RadauIIA
 
 import quirk
 from benchmarks.references import build, load
+from quirk.dynamics.sparse.host import steppers
 from quirk.dynamics.sparse.host.jacobian import Jacobian
 from quirk.dynamics.sparse.host.stiffness import fast_modes, smooth
 
@@ -243,3 +245,90 @@ def test_smooth_motion_is_a_polynomial_as_far_as_tolerances_tell():
     faster[:, 1, 7] += 0.1 * size * np.cos(2.0 * times)
     assert not smooth(times, faster, 1e-4, 0.0)
     assert not smooth(times[:7], states[:7], 1e-2, 1e-2)
+
+
+def creeping(creep, coulomb=1.0):
+    """An arm on a hinge whose dry friction is smooth over a small rate, which holds it or lets it swing to a stop."""
+    arm = quirk.Body.box("arm", 1.0, [0.2, 0.02, 0.02], position=[0.0612, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis=[0, 1, 0])
+    friction = quirk.JointFriction("friction", hinge, coulomb=coulomb, creep=creep)
+    return quirk.System([arm, hinge, friction], gravity=GRAVITY)
+
+
+@pytest.mark.parametrize("creep", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("coulomb", [1.0, 0.2])
+def test_the_default_does_not_stall_where_friction_nearly_sticks(creep, coulomb):
+    """Rates of decay of 1e5 to 1e11 1/s, linear over a creep far below any length of the system over a step."""
+    options = {"output": [2.0], "rtol": 1e-8, "atol": 1e-11}
+    implicit = quirk.simulate(creeping(creep, coulomb), 2.0, method="RadauIIA9", **options)
+    default = quirk.simulate(creeping(creep, coulomb), 2.0, **options)
+    print(creep, coulomb, default.statistics, implicit.statistics)
+    assert abs(default["hinge"].angle[-1] - implicit["hinge"].angle[-1]) < 1e-7
+    assert default.statistics.methods[0][1] == "RadauIIA9"
+    assert tried(default) < tried(implicit) + 1300
+
+
+@pytest.mark.parametrize("name", ["four-bar", "strong mount", "mounts"])
+def test_round_off_that_limits_steps_is_no_reason_to_stay_explicit(name):
+    """At tight tolerances explicit steps are far below the bound of stability, and nothing has decayed at a look."""
+    make, duration = STIFF[name]
+    options = {"rtol": 1e-11, "atol": 1e-13, "output": [duration]}
+    implicit = quirk.simulate(make(), duration, method="RadauIIA9", **options)
+    auto = quirk.simulate(make(), duration, method="auto", **options)
+    print(name, auto.statistics, implicit.statistics)
+    assert tried(auto) < 2 * tried(implicit) + 500
+    np.testing.assert_allclose(auto.state.position, implicit.state.position, atol=1e-8)
+
+
+def ticking(system, duration, count):
+    """A system on which a small force is switched on and off again and again."""
+    times = np.linspace(0, duration, count + 2)[1:-1]
+    light = quirk.Force("light", system.bodies[0], [0.0, 0.0, 1e-3])
+    flips = [quirk.switch_off("light"), quirk.switch_on("light")]
+    ticks = [quirk.Event(f"tick {k}", "time", level=t, action=flips[k % 2]) for k, t in enumerate(times)]
+    return system.with_parts(light, *ticks)
+
+
+def test_parts_that_switch_often_do_not_keep_a_run_from_changing_its_method(tmp_path):
+    """What is known of the progress of steps goes on over events, and over the legs of a checkpoint."""
+    system = ticking(elbow(1e3, 1e2), 3.0, 40)
+    options = {"rtol": 1e-6, "atol": 1e-8, "output": [3.0]}
+    explicit = quirk.simulate(system, 3.0, method="Tsit5", **options)
+    default = quirk.simulate(system, 3.0, **options)
+    print(default.statistics, explicit.statistics)
+    assert len(default.events) == 40
+    assert default.statistics.methods[0][1] == "RadauIIA9"
+    assert tried(default) < 0.5 * tried(explicit)
+    written, again = (quirk.simulate(system, 3.0, checkpoint=tmp_path / "run", **options) for _ in range(2))
+    for one in (written, again):
+        np.testing.assert_array_equal(one.state.position, default.state.position)
+
+
+def test_the_default_is_explicit_where_nothing_is_stiff(monkeypatch):
+    """Bit by bit, and without anything of implicit methods, whose machine code takes long to write."""
+    monkeypatch.setitem(steppers.STEPPERS, RadauIIA, None)
+    for name in ("pendulum", "gyrostat", "ball_chain10"):
+        system = build(load(name))
+        default, explicit = (quirk.simulate(system, 10.0, **how) for how in ({}, {"method": "Vern9"}))
+        for one, other in ((default.time, explicit.time), (default.state.position, explicit.state.position)):
+            np.testing.assert_array_equal(one, other)
+        assert default.statistics.methods == []
+
+
+@pytest.mark.parametrize(
+    "how", [{"step": 1e-3}, {"solver": "dense"}, {"sensitivities": ["gravity"], "objective": True}]
+)
+@pytest.mark.parametrize("method", [{}, {"method": "auto"}])
+def test_what_no_implicit_method_takes_part_in_is_explicit_by_default(how, method):
+    if "objective" in how:
+        how = how | {"objective": quirk.Objective(["b.position.z"], lambda x: (np.sum(x), np.ones_like(x)))}
+    system = elbow(2.0, 0.3)
+    found, known = (quirk.simulate(system, 0.1, output=0.05, **how, **m) for m in (method, {"method": "Vern9"}))
+    np.testing.assert_array_equal(found.state.position, known.state.position)
+
+
+def test_an_explicit_run_that_stalls_advises_what_helps():
+    with pytest.raises(quirk.SimulationError, match='if the system is stiff, use method="auto" or "RadauIIA9"'):
+        quirk.simulate(creeping(1e-9), 1e3, method="Tsit5", output=[1e3])
+    result = quirk.simulate(creeping(1e-9), 1e3, output=[1e3])
+    assert result.status == "completed"

@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quirk.dynamics.impulsive import Impulse
+from quirk.dynamics.sparse.host.pacing import Judged
 from quirk.dynamics.sparse.host.run import Pace
 from quirk.dynamics.turns import Turns
 from quirk.errors import InputError
@@ -88,7 +89,7 @@ def of_leg(leg: Leg, system: System, events: Sequence[Event]) -> dict[str, Any]:
         "y": leg.y.tolist(),
         "angles": leg.angles.tolist(),
         "base": described_configuration(leg.base, system, events),
-        "pace": [pace.h, pace.grid, pace.asked],
+        "pace": [pace.h, pace.grid, pace.asked, asdict(pace.judged)],
         "sides": [[key, *side] for key, side in pace.sides.items()],
         "often": dict(leg.often),
     }
@@ -97,13 +98,13 @@ def of_leg(leg: Leg, system: System, events: Sequence[Event]) -> dict[str, Any]:
 def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> Leg:
     """Return the start of a leg, from `of_leg`."""
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
-    h, grid, asked = table["pace"]
+    h, grid, asked, judged = table["pace"]
     return Leg(
         float(table["t"]),
         np.array(table["y"], dtype=float),
         np.array(table["angles"], dtype=float).reshape(-1, 3),
         rebuilt_configuration(table["base"], system, events),
-        Pace(float(h), int(grid), int(asked), sides),
+        Pace(float(h), int(grid), int(asked), sides, Judged(**judged)),
         Counter(table["often"]),
     )
 

@@ -103,7 +103,10 @@ def _run_options(one: Parser) -> None:
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
     given.add_argument("--start", type=float, metavar="S", help="time at the start, s")
     given.add_argument("--output", type=float, metavar="S", help="interval of the output, s")
-    given.add_argument("--method", help="Vern9, DOP853, Tsit5, RK45, RK4, Radau, BDF or LSODA")
+    given.add_argument(
+        "--method",
+        help="auto (default), Vern9, DOP853, Tsit5, RK45, RK4, Taylor, RadauIIA9, Rodas5P, Radau, BDF or LSODA",
+    )
     given.add_argument("--rtol", type=float, metavar="X", help="relative bound on the error of a step")
     given.add_argument("--atol", type=float, metavar="X", help="absolute bound on the error of a step")
     given.add_argument("--step", type=float, metavar="S", help="fixed step size, s")

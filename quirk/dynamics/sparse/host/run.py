@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quirk.errors import SeriesWarning
-from quirk.integrators import VERN9, Breaks, ImplicitMethod, Method, RadauIIA, Statistics, Taylor, Tolerance
+from quirk.integrators import VERN9, Breaks, ImplicitMethod, Method, RadauIIA, Statistics, Tableau, Taylor, Tolerance
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
@@ -73,7 +73,7 @@ from ..march.run import (
 from ..march.watched import AT_ZERO, NOTED, WHEN
 from .closer_look import closer_look
 from .flow import SparseFlow
-from .pacing import Pacing
+from .pacing import AFRESH, Change, Judged, Pacing
 from .probed import Functions, Stretch
 from .solver import Solver
 from .steppers import stepper_of
@@ -89,8 +89,6 @@ TRAIL_ROOM = 2**18
 # Where a closer look at a step finds nothing, so many steps go by until the next; so many times as many if that finds
 # nothing either, and at most so many.
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
-# Part of a run that the first step takes after a change of method where the old one could not go on.
-AFRESH = 1e-8
 # The method that takes over steps with a singular configuration. It tries each at full length, to pass: a shorter step
 # would end closer by, from where less is within the tolerance.
 PASSING = VERN9
@@ -106,12 +104,14 @@ class Pace:
     grid : fixed steps that are whole
     asked : how many of the asked times are behind
     sides : of zero on which watched quantities are
+    judged : which method is at work, and how it has advanced
     """
 
     h: float = 0.0
     grid: int = 0
     asked: int = 0
     sides: Sides = field(default_factory=dict)
+    judged: Judged = field(default_factory=Judged)
 
 
 @dataclass(frozen=True)
@@ -140,13 +140,12 @@ class Across:
     ----------
     end : s
     h : s, its size
-    method, stepper : to go on with behind it
+    method : to go on with behind it
     """
 
     end: float
     h: float
     method: Method
-    stepper: Any
 
 
 class CompiledRun:
@@ -193,11 +192,12 @@ class CompiledRun:
             self.settings = settings._replace(gap=np.inf)
         room = max(1, min(ROOM // solver.size, MOST_ROOM))
         self._room = room if asked is None else max(1, min(room, len(asked)))
-        self.stepper = stepper_of(solver, method)
+        self._steppers: dict[str, Any] = {}
+        self.stepper = self._stepper_of(method)
         self._across: Across | None = None
-        self._passing: Any = None
         self.watch = Watch(guards, solver)
-        self._pacing = Pacing(solver, method, settings, switch)
+        of_users = self._functions.count > 0
+        self._pacing = Pacing(solver, method, settings, switch, self._stepper_of, of_users=of_users)
         # Not set, since to set so many at once takes as long as a short run.
         self._states = aligned(self._room * solver.size, fill=False)
         steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
@@ -228,11 +228,12 @@ class CompiledRun:
             watched=self.watch.table,
             trail=self._trail,
         )
+        if self._across is not None:
+            self._go_back()
         self.trail: list[Part] = []
         self.kept, self.whole = Kept(), solver.model.joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._begun, self._rest = False, LEAST_REST
-        self._pacing.start(t)
         clock = self.run.clock
         clock[CLEARED], clock[CAP] = -np.inf, np.inf
         clock[T] = clock[MARK] = t
@@ -241,6 +242,9 @@ class CompiledRun:
         if self._asked is not None:
             counts[ASKED] = pace.asked
         self.watch.take(pace.sides)
+        first = self._pacing.start(t, pace.judged)
+        if first is not None and (first.told or first.method is not self._method):
+            self._change(first)
 
     def keep_here(self) -> None:
         """Keep the state where the run stands, before the first step and on either side of what happens between two."""
@@ -254,7 +258,8 @@ class CompiledRun:
     def pace(self) -> Pace:
         """What to go on with, in another set of active parts."""
         counts = self.run.counts
-        return Pace(float(self.run.clock[H]), int(counts[GRID]), int(counts[ASKED]), self.watch.sides)
+        judged = self._pacing.judged(self.reached, self._tried)
+        return Pace(float(self.run.clock[H]), int(counts[GRID]), int(counts[ASKED]), self.watch.sides, judged)
 
     @property
     def state(self) -> np.ndarray:
@@ -273,6 +278,7 @@ class CompiledRun:
         run.y[:] = self.solver.slots.state_to_lanes(y)
         run.counts[FRESH], run.counts[UNSETTLED], run.counts[WAS_REJECTED] = 1, 1, 0
         run.clock[PREVIOUS] = SMALLEST_ERROR
+        self._pacing.jumped(self.reached, self._tried)
         velocity = self.solver.model.carried.state(y).angular_velocity
         run.counter.clock[FASTEST] = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
@@ -363,6 +369,8 @@ class CompiledRun:
         if outcome == COLLAPSED and isinstance(self._method, Taylor):
             self._go_on_without_series()
             outcome = AGAIN
+        if outcome in (COLLAPSED, STALLED) and self._rescued(stalled=outcome == STALLED):
+            outcome = AGAIN
         if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
             raise self._error(outcome)
         if outcome == AGAIN and self.between and self._across is None:
@@ -400,9 +408,32 @@ class CompiledRun:
 
     def _look_at_pace(self) -> None:
         """Where steps are limited by stability, or no longer, go on with the other method, or say so."""
-        other = self._pacing.other(self.run, self._tried)
-        if other is not None:
-            self._take_over(*other)
+        change = self._pacing.other(self.run, self._tried)
+        if change is not None:
+            self._change(change)
+
+    def _rescued(self, *, stalled: bool) -> bool:
+        """Change to a method that may go on where the present one cannot; returns whether there is one."""
+        change = None if self._across is not None else self._pacing.rescue(self.run, self._tried, stalled=stalled)
+        if change is None:
+            return False
+        self.run.clock[MARK] = self.run.clock[T]
+        self._change(change)
+        return True
+
+    def _change(self, change: Change) -> None:
+        """Continue with a method."""
+        if change.told:
+            self.statistics.methods.append((self.reached, change.method.name))
+        self._change_to(change.method)
+        if change.h > 0:
+            self.run.clock[H] = change.h
+
+    def _stepper_of(self, method: Method) -> Any:
+        """Return the stepper of a method, made once."""
+        if method.name not in self._steppers:
+            self._steppers[method.name] = stepper_of(self.solver, method)
+        return self._steppers[method.name]
 
     def _go_on_without_series(self) -> None:
         """Where a series reaches nowhere, as at a jump or a pole of a force, go on with a Runge-Kutta method."""
@@ -413,36 +444,29 @@ class CompiledRun:
             SeriesWarning,
             stacklevel=6,  # where `simulate` was called
         )
-        self._take_over(self._method.instead)
+        instead = self._method.instead
+        self._change(Change(instead, AFRESH * (self.settings.end - self.settings.start)))
         if self._functions.count:
             self.settings = self.settings._replace(gap=self._gap)
-        self.run.clock[H] = AFRESH * (self.settings.end - self.settings.start)
 
     def _step_across(self) -> None:
         """Let a Runge-Kutta method take over the step just tried, which holds a singular configuration."""
         clock = self.run.clock
         h = float(clock[T_NEW] - clock[T])
-        self._across = Across(float(clock[T_NEW]), h, self._method, self.stepper)
-        if self._passing is None:
-            self._passing = stepper_of(self.solver, PASSING)
-        self._change_to(PASSING, self._passing)
+        self._across = Across(float(clock[T_NEW]), h, self._method)
+        self._change_to(PASSING)
         clock[H] = h
 
     def _go_back(self) -> None:
         """Go on with the method that left a step to another."""
         across, self._across = self._across, None
         assert across is not None
-        self._change_to(across.method, across.stepper)
+        self._change_to(across.method)
         self.run.clock[H] = across.h
 
-    def _take_over(self, method: Method, stepper: Any = None) -> None:
-        """Go on with another method, and its stepper if there is one already; and note that."""
-        self.statistics.methods.append((self.reached, method.name))
-        self._change_to(method, stepper)
-
-    def _change_to(self, method: Method, stepper: Any = None) -> None:
-        """Go on with another method, and its stepper if there is one already."""
-        self._method, self.stepper = method, stepper or stepper_of(self.solver, method)
+    def _change_to(self, method: Method) -> None:
+        """Continue with another method."""
+        self._method, self.stepper = method, self._stepper_of(method)
         self._functions = Functions(self.solver, method, fixed=False)
         self.run = self.run._replace(functions=self._functions.asked)
         self.run.counts[FRESH], self.run.counts[WAS_REJECTED] = 1, 0
@@ -489,11 +513,13 @@ class CompiledRun:
     def _error(self, outcome: int) -> BaseException:
         run, clock = self.run, self.run.clock
         t, y, y_new = float(clock[T]), self._rows(run.y)[0], self._rows(run.y_new)[0]
+        explicit = isinstance(self._method, Tableau) and not self._pacing.switches
         if outcome == COLLAPSED:
             counted = self.solver.model.carried.counted
-            return collapsed(t, y[:counted], self._rows(self.stepper.slopes)[:, :counted], self._breaks)
+            slopes = self._rows(self.stepper.slopes)[:, :counted]
+            return collapsed(t, y[:counted], slopes, self._breaks, explicit=explicit)
         if outcome == STALLED:
-            return stalled(t, t - float(clock[MARK]))
+            return stalled(t, t - float(clock[MARK]), explicit=explicit)
         if outcome == UNDEFINED:
             trouble = self.watch.trouble(float(clock[T_NEW]))
             return IntegrationError(f"a watched quantity has no value: {trouble}", t)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.lanes import add, at, load, store
+from quirk.lanes import add, at, greater, load, store
 from quirk.traced import traced
 
 from .layout import METRIC, ROTATION
@@ -62,6 +62,14 @@ def times(a: Any, c: Any) -> Any:
 def dot(a: Any, b: Any) -> Any:
     """A . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@traced
+def magnitudes(a: Any, b: Any) -> Any:
+    """Sum of the magnitudes of the products that a . b sums up."""
+    products = [x * y for x, y in zip(a, b, strict=True)]
+    x, y, z = (greater(product, -1.0 * product) for product in products)
+    return x + y + z
 
 
 @traced

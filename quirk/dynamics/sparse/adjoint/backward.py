@@ -18,8 +18,8 @@ from quirk.lanes import at, load, store
 from quirk.record import record
 
 from ..kernels.applied import refer
-from ..kernels.evaluate import copy, evaluate
-from ..kernels.impose import clear
+from ..kernels.evaluate import evaluate
+from ..kernels.impose import clear, copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
 from ..march.run import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START

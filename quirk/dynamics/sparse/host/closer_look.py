@@ -54,16 +54,18 @@ def closer_look(functions: Functions, p: int, step: Stretch, seen: float) -> lis
     if not np.array_equal(value(step.middle), value(step.middle), equal_nan=True):
         limit[2 * p] = np.inf  # it is no function of what it is asked
         return []
-    nodes, off, change, k = step.times(functions.asked.fractions), 0.0, np.ptp(returned, axis=0).max(), 0
+    nodes, off, change = step.times(functions.asked.fractions), 0.0, np.ptp(returned, axis=0).max()
+    # The node behind that time, or at it.
+    k = min(max(int(np.searchsorted(nodes, seen)), 1), len(nodes) - 1)
     # Where the stages themselves show it, or between a stage and when it was seen.
     changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
     shown = np.flatnonzero(changes > COMPARABLE * changes.max())
     intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in shown]
     if seen < np.inf and not functions.fixed and functions.astray(p, step.part(seen)):
-        near = max(nodes[np.searchsorted(nodes, seen) - 1], seen - step.gap)
+        near = max(nodes[k - 1], seen - step.gap)
         return [Found(near if near > step.t else step.t + step.gap, step.gap)]
     if seen < np.inf:
-        off, k = float(np.abs(beyond(seen)).max()), int(np.searchsorted(nodes, seen))
+        off = float(np.abs(beyond(seen)).max())
         if not off > limit[2 * p] * change:
             return []
         intervals = [(beyond, nodes[k - 1], seen), (beyond, seen, nodes[k]), *intervals]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import at, load, put, store
+from quirk.lanes import at, put
 
 from .applied import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, carried_rates
 from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads
 from .factorisation import factorise_rows
 from .factorise import STRETCH, backward, factorise, forward
 from .friction import rub
-from .impose import clear, impose, wrenches
+from .impose import clear, copy, impose, wrenches
 from .mechanism import Mechanism
 from .rows import along, constraint_rows
 from .work import PASSES
@@ -109,10 +109,3 @@ def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
         factorise_rows(mechanism)
     else:
         sweep(mechanism, t, y, 0.0, 0.0)
-
-
-@kernel
-def copy(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy a flat array whose length is a multiple of eight."""
-    for o in range(0, source.shape[0], 8):
-        store(target, o, load(source, o))

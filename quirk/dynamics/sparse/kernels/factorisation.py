@@ -5,6 +5,8 @@ All that the rest asks of either: to factorise the rows at hand, to solve with t
 
 from __future__ import annotations
 
+import math
+
 from quirk.compiled import kernel
 from quirk.lanes import at, put
 
@@ -17,12 +19,31 @@ from .work import METHOD, REFLECTIONS
 
 @kernel
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections."""
+    """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections.
+
+    Which rows depend on others, reflections decide: where blocks leave any out, the method becomes reflections.
+    """
     pattern, work = mechanism.pattern, mechanism.work
+    if work.summary[METHOD] != REFLECTIONS:
+        factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
+        if not positive(mechanism):
+            put(work.summary, METHOD, REFLECTIONS)
     if work.summary[METHOD] == REFLECTIONS:
         triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
-    else:
-        factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
+
+
+@kernel
+def positive(mechanism: Mechanism) -> bool:
+    """Whether blocks kept all rows that are to be kept, with positive pivots."""
+    nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        d = pattern.start[pattern.first[n]]
+        for r in range(nodes.rows[n]):
+            if at(work.floor, 8 * n + r) < math.inf and not at(work.B, d + 9 * r) > 0.0:
+                return False
+    return True
 
 
 @kernel

@@ -4,6 +4,9 @@ Evaluations, projections and derivatives all come here. The residual of refineme
 from rows and accelerations and not from S = A M^-1 A^T. So the condition of S, which is squared, makes refinement
 slower and costs no digits (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
 summed per body: where light bodies are held between heavy ones the sums are small, and their round-off with them.
+
+The residual is also what proves a solution: whatever the factorisation was, loads are combinations of rows, so that
+loads under which all rows are met are the right ones. Where solves with blocks do not lead there, reflections do.
 """
 
 from __future__ import annotations
@@ -11,49 +14,69 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.compiled import kernel
-from quirk.lanes import add, at, load, put, splat, store, total
+from quirk.lanes import add, at, greater, load, put, splat, store, total
 
 from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
 from .bodies import released
-from .factorisation import solve_rows
+from .factorisation import factorise_rows, solve_rows
 from .mechanism import Mechanism
 from .relations import relation_wrenches
-from .rows import BILINEAR, HUB, RELATION, Nodes, along
-from .work import LEAST, PASSES, RATE, REMAINS
+from .rows import BILINEAR, HUB, RELATION, Nodes, along_with_terms
+from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Work
+
+# Rows are met if they miss at most MET of the sum of the magnitudes of their terms. Corrections that no longer shrink
+# are round-off where they change accelerations by less than NOISE of them. What reflections leave beyond ASTRAY is an
+# error. Reflections take over from blocks where a solve leaves more than SLOW of what it is for.
+MET, NOISE, ASTRAY, SLOW = 1e-13, 1e-11, 1e-8, 1e-3
+
+# No more solves are made than this.
+MOST_PASSES = 12
 
 
 @kernel
 def impose(mechanism: Mechanism, passes: int) -> None:
-    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, by at most `passes` solves.
+    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, by `passes` solves or more.
 
-    work.x are then the multipliers, summed over all solves. Refinement ends before that if the residual grows. The
-    factor from the first residual to the second is noted as RATE, if it is the largest so far.
+    work.x are then the multipliers, summed over all solves. The factor from the first residual to the second is noted
+    as RATE, if it is the largest so far.
     """
+    measure_goal(mechanism.work)
     find_rest(mechanism)
-    solve_for_rest(mechanism, passes)
+    solve_for_rest(mechanism, passes, MET)
 
 
 @kernel
-def impose_alone(mechanism: Mechanism, passes: int) -> None:
+def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
     """Fill work.wrench with the constraint loads that by themselves make A M^-1 (work.wrench) = work.rhs.
 
-    By at most `passes` solves, as `impose` does beside other loads; work.goal is then what work.rhs was.
+    By `passes` solves or more, as `impose` does beside other loads, and up to a part `left`; work.goal is then what
+    work.rhs was.
     """
     work = mechanism.work
-    for o in range(0, work.x.shape[0], 8):
-        goal = load(work.rhs, o)
-        store(work.goal, o, goal)
-        store(work.rest, o, goal)
+    copy(work.rhs, work.goal)
+    copy(work.rhs, work.rest)
+    measure_goal(work)
     clear(work.wrench)
-    solve_for_rest(mechanism, passes)
+    solve_for_rest(mechanism, passes, max(left, MET))
+
+
+@kernel
+def measure_goal(work: Work) -> None:
+    """Let the terms of rows be the magnitudes of work.goal."""
+    for o in range(0, work.x.shape[0], 8):
+        goal = load(work.goal, o)
+        store(work.terms, o, greater(goal, -1.0 * goal))
 
 
 @kernel
 def find_rest(mechanism: Mechanism) -> None:
-    """Fill work.rhs and work.rest with what is left of work.goal under the loads in work.wrench."""
+    """Fill work.rhs and work.rest with what is left of work.goal under the loads in work.wrench.
+
+    The magnitudes of the terms that cancel in it are added to work.terms.
+    """
     nodes, work = mechanism.nodes, mechanism.work
     released(mechanism.constants, work.wrench, work.motion)
-    along(nodes, work.G, work.motion, work.rhs)
+    along_with_terms(nodes, work.G, work.motion, work.rhs, work.terms)
     for o in range(0, work.x.shape[0], 8):
         rest = load(work.goal, o) - load(work.rhs, o)
         store(work.rhs, o, rest)
@@ -61,31 +84,107 @@ def find_rest(mechanism: Mechanism) -> None:
 
 
 @kernel
-def solve_for_rest(mechanism: Mechanism, passes: int) -> None:
-    """Add the loads to work.wrench that work.rest asks for, which is in work.rhs too, by at most `passes` solves."""
+def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
+    """Add the loads to work.wrench that work.rest asks for, which is in work.rhs too, by `passes` solves or more.
+
+    Where solves with blocks do not lead to rows that miss at most a part `left` of their terms, all is done again by
+    reflections. Where these do not, loads and multipliers become not a number.
+    """
+    work = mechanism.work
+    copy(work.wrench, work.given)
+    if refine(mechanism, passes, left, NOISE):
+        return
+    copy(work.given, work.wrench)
+    if work.summary[METHOD] != REFLECTIONS:
+        put(work.summary, METHOD, REFLECTIONS)
+        put(work.summary, RATE, 0.0)
+        factorise_rows(mechanism)
+    measure_goal(work)
+    find_rest(mechanism)
+    if not refine(mechanism, passes, left, ASTRAY) and not met(mechanism, max(left, ASTRAY)):
+        for o in range(0, work.wrench.shape[0], 8):
+            store(work.wrench, o, splat(np.nan))
+        for o in range(0, work.x.shape[0], 8):
+            store(work.x, o, splat(np.nan))
+
+
+@kernel
+def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
+    """Add the loads that work.rest asks for to work.wrench, by `passes` solves and more as long as they help.
+
+    Returns whether the rows are then met, up to a part `left` of their terms, or nothing is left but round-off: less
+    than a part `noise` of the accelerations. One solve is not checked, as it is made where pivots say that it is
+    enough. Blocks that contract the residual too slowly are given up.
+    """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))
-    before = 0.0
-    for turn in range(passes):
+    done, before, scale = passes == 1, 0.0, 0.0
+    for turn in range(1 if passes == 1 else MOST_PASSES):
         if turn > 0:
             find_rest(mechanism)
+            done = turn >= passes - 1 and met(mechanism, left)
+            if done and turn >= passes:
+                break
         solve_rows(mechanism)
         # The square of what is added to the accelerations, in the mass metric.
         square = splat(0.0)
         for o in range(0, work.x.shape[0], 8):
             square = square + load(work.rest, o) * load(work.x, o)
         now = abs(total(square)) ** 0.5
-        if turn == 1 and before > 0.0:
-            put(work.summary, RATE, max(at(work.summary, RATE), now / before))
+        if turn == 1:
+            scale = max(before, accelerated(work))
+            if before > noise * scale:
+                put(work.summary, RATE, max(at(work.summary, RATE), now / before))
+                if now > SLOW * before and work.summary[METHOD] != REFLECTIONS:
+                    return False
         if turn > 0 and now > before:
-            break  # nothing is left but round-off, or the method will not do: the rate tells
+            done = done or before <= noise * scale
+            break  # nothing is left but round-off, or the method will not do
         before = now
         for o in range(0, work.x.shape[0], 8):
             store(work.sum, o, load(work.sum, o) + load(work.x, o))
         wrenches(nodes, work.G, work.x, work.wrench, False)
+        if done:
+            break
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.sum, o))
+    return done
+
+
+@kernel
+def accelerated(work: Work) -> float:
+    """How much the loads in work.wrench accelerate the bodies, in the mass metric; work.motion tells how."""
+    square = splat(0.0)
+    for o in range(0, work.wrench.shape[0], 8):
+        square = square + load(work.wrench, o) * load(work.motion, o)
+    return total(square) ** 0.5
+
+
+@kernel
+def met(mechanism: Mechanism, left: float) -> bool:
+    """Whether work.rest is at most a part `left` of the terms of each row that counts as independent.
+
+    Rows that reflections found to be dependent do not count.
+    """
+    nodes, work = mechanism.nodes, mechanism.work
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        for r in range(nodes.rows[n]):
+            o = 8 * n + r
+            if abs(at(work.rest, o)) > left * at(work.terms, o) and independent(mechanism, n, r):
+                return False
+    return True
+
+
+@kernel
+def independent(mechanism: Mechanism, n: int, r: int) -> bool:
+    """Whether a row of node n is kept, and reflections, where they are used, have not found it to depend on others."""
+    work, fronts = mechanism.work, mechanism.work.fronts
+    if not at(work.floor, 8 * n + r) < np.inf:
+        return False
+    return work.summary[METHOD] != REFLECTIONS or at(work.triangle.factor, fronts.start[fronts.first[n]] + 9 * r) != 0.0
 
 
 @kernel
@@ -109,6 +208,13 @@ def push(mechanism: Mechanism) -> None:
     solve_rows(mechanism)
     clear(work.wrench)
     wrenches(nodes, work.G, work.x, work.wrench, False)
+
+
+@kernel
+def copy(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy a flat array whose length is a multiple of eight."""
+    for o in range(0, source.shape[0], 8):
+        store(target, o, load(source, o))
 
 
 @kernel

@@ -12,8 +12,8 @@ from quirk.compiled import kernel
 from quirk.lanes import at, put
 
 from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
-from .evaluate import copy, factorise_at
-from .impose import impose_alone, push, solves_for
+from .evaluate import factorise_at
+from .impose import copy, impose_alone, push, solves_for
 from .mechanism import Mechanism
 from .redundancy import EPSILON
 from .rows import along, residuals
@@ -106,7 +106,7 @@ def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: i
         passes = solves_for(mechanism, ACROSS)
         if passes > 1:
             copy(work.motion, work.change)
-            impose_alone(mechanism, passes)
+            impose_alone(mechanism, passes, ACROSS)
             copy(work.change, work.motion)
         else:
             push(mechanism)

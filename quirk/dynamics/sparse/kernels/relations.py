@@ -19,7 +19,7 @@ from quirk.pointers import call
 from quirk.record import record
 
 from ...layout import ALPHA, LINEAR, MOMENT, POSITION, ROTATION, SPIN, VELOCITY
-from ...vectors import back, dot, load3, scaled, store3, three
+from ...vectors import back, dot, load3, magnitudes, scaled, store3, three
 
 # Derivatives of Phi that the equation of motion needs, and that relations are compiled for.
 ORDER = 2
@@ -154,6 +154,22 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
         row = row + dot(three(motion, b), load3(G, g + SIDE_FORCE))
         row = row + dot(three(motion, b + MOMENT), load3(G, g + SIDE_MOMENT))
     store(out, o, row)
+
+
+@kernel
+def relation_along_with_terms(
+    relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
+) -> None:
+    """Do as `relation_along` does, and add to `terms`, from element o on, the magnitudes of what is summed up."""
+    row, size = splat(0.0), load(terms, o)
+    for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
+        g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
+        for part in range(0, SIDE_SIZE, SIDE_MOMENT):
+            moved, exerted = three(motion, b + part // SIDE_MOMENT * MOMENT), load3(G, g + part)
+            row = row + dot(moved, exerted)
+            size = size + magnitudes(moved, exerted)
+    store(out, o, row)
+    store(terms, o, size)
 
 
 @kernel

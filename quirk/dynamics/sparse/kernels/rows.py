@@ -15,8 +15,8 @@ from quirk.lanes import at, halved, load, put, splat, store, widened
 from quirk.record import record
 
 from ...layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, MOMENT, POSITION, SPIN, VELOCITY
-from ...vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
-from .relations import Relations, relation_along, relation_residuals, relation_rows
+from ...vectors import back, cross, dot, load3, magnitudes, minus, plus, scaled, store3, three, times, turned
+from .relations import Relations, relation_along, relation_along_with_terms, relation_residuals, relation_rows
 
 
 @record
@@ -205,3 +205,22 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
         row = row + dot(three(motion, i + MOMENT), load3(G, g + G_I))
         row = row + dot(three(motion, j + MOMENT), load3(G, g + G_J))
         store(out, 8 * n, row)
+
+
+@kernel
+def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
+    """Do as `along` does, and add to `terms` (8 K,) the magnitudes of what is summed up in each row."""
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            store(out, 8 * n, splat(0.0))
+            continue
+        if nodes.kind[n] == RELATION:
+            relation_along_with_terms(nodes.relations, nodes.lanes[n], G, motion, out, terms, 8 * n)
+            continue
+        i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
+        v_i, v_j, force = three(motion, i), three(motion, j), load3(G, g + G_FORCE)
+        turn_i, on_i = three(motion, i + MOMENT), load3(G, g + G_I)
+        turn_j, on_j = three(motion, j + MOMENT), load3(G, g + G_J)
+        store(out, 8 * n, dot(minus(v_j, v_i), force) + dot(turn_i, on_i) + dot(turn_j, on_j))
+        size = magnitudes(v_i, force) + magnitudes(v_j, force) + magnitudes(turn_i, on_i) + magnitudes(turn_j, on_j)
+        store(terms, 8 * n, load(terms, 8 * n) + size)

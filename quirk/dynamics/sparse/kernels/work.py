@@ -31,13 +31,14 @@ class Work(NamedTuple):
     """The arrays that kernels write, made once per solver: no kernel allocates. K nodes.
 
     kin: kinematics of bodies · G: rows of nodes · rhs, x (8 K,): right-hand sides and multipliers · goal (8 K,): what A
-    M^-1 (wrench) is to be · sum, rest (8 K,): multipliers and residual during refinement · B, Q: the factorisation of S
-    by blocks · wrench: loads on bodies · motion, change: velocities or displacements of bodies, rotations multiplied by
-    W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,): distances of rows in the uniform metric
-    when they were chosen, zero for rows left out · floor (8 K,): pivots up to it count as zero; infinite for rows left
-    out · pivots, pivots_before (8 K,): of the rows where they were counted last, and at the start of a step of a run,
-    over the squared lengths of rows; zero for rows left out · summary: see below · fronts, scale, weight, triangle: the
-    orthogonal factorisation, see `orthogonal` · uniform: constants of the uniform metric.
+    M^-1 (wrench) is to be · sum, rest, terms (8 K,): multipliers and residual during refinement, and the sum of the
+    magnitudes of what cancels in the residual · B, Q: the factorisation of S by blocks · wrench, given: loads on
+    bodies, and those before constraints added theirs · motion, change: velocities or displacements of bodies, rotations
+    multiplied by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,): distances of rows in the
+    uniform metric when they were chosen, zero for rows left out · floor (8 K,): pivots up to it count as zero; infinite
+    for rows left out · pivots, pivots_before (8 K,): of the rows where they were counted last, and at the start of a
+    step of a run, over the squared lengths of rows; zero for rows left out · summary: see below · fronts, scale,
+    weight, triangle: the orthogonal factorisation, see `orthogonal` · uniform: constants of the uniform metric.
     """
 
     kin: np.ndarray
@@ -47,9 +48,11 @@ class Work(NamedTuple):
     goal: np.ndarray
     sum: np.ndarray
     rest: np.ndarray
+    terms: np.ndarray
     B: np.ndarray
     Q: np.ndarray
     wrench: np.ndarray
+    given: np.ndarray
     motion: np.ndarray
     change: np.ndarray
     lengths: np.ndarray

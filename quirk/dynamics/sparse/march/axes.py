@@ -19,7 +19,7 @@ from ...layout import ORIENTATION, POSITION, SPIN, VELOCITY
 from ...vectors import cross, dot, load3, minus, plus, store3, three, times
 from ..implicit.tables import AXES, ROTATIONS, TRANSLATIONS
 from ..kernels.bodies import CON, KIN, STATE
-from ..kernels.evaluate import copy
+from ..kernels.impose import copy
 
 # Of each block of eight bodies how far axes have turned: quaternions of those of rotations and of translations.
 OF_ROTATIONS, OF_TRANSLATIONS = 0, 32

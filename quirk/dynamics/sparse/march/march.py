@@ -31,8 +31,9 @@ from quirk.lanes import at, put
 from ...counting import look_ahead, note_turns, turn_on
 from ..kernels.applied import refer
 from ..kernels.bodies import finite, normalise
-from ..kernels.evaluate import copy, evaluate
+from ..kernels.evaluate import evaluate
 from ..kernels.friction import turn_on_slip
+from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.redundancy import watch

@@ -173,18 +173,22 @@ def jumped(asked: Asked) -> bool:
 
 
 @kernel
-def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float, float, float]) -> float:
+def overlooked(
+    asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
+) -> float:
     """Return a time at which a function differs from what stages with weight tell of it; infinity if there is none.
 
-    `when` is the start of the step, its size, the longest time between two calls, and the time up to which the step has
-    been searched before. A function that fails there does not count: the run may never call it there.
+    `step` is its start and size, and between which times in it functions are called; `gap` is the longest time between
+    two calls, and `cleared` the time up to which the step has been searched before. A function that fails there does
+    not count: the run may never call it there.
     """
-    t, h, gap, cleared = when
+    t, h, low, high = step
     count = asked.limit.shape[0] // 2
     if count == 0:
         return math.inf
     for w in range(asked.weightless.shape[0]):
-        time = t + asked.apart[w] * h
+        # Rounded, the time of a stage at the end of the step may lie beyond it.
+        time = min(max(t + asked.apart[w] * h, low), high)
         for p in range(count):
             if time > cleared and asked.limit[2 * p] < math.inf and astray(asked, p, asked.weightless[w]):
                 return time
@@ -195,7 +199,7 @@ def overlooked(asked: Asked, ins: Arrays, outs: Arrays, when: tuple[float, float
             theta = left + (right - left) * (n + 1) / (between + 1)
             find_basis(asked, theta)
             for p in range(count):
-                time = t + theta * h
+                time = min(max(t + theta * h, low), high)
                 if time > cleared and asked.limit[2 * p] < math.inf and differs(asked, ins, outs, p, time):
                     return time
     return math.inf

@@ -23,8 +23,8 @@ from ..implicit.solve import solve
 from ..implicit.tables import AXES, Implicit
 from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
-from ..kernels.evaluate import copy
 from ..kernels.factorisation import pivots
+from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project, tangential
 from ..kernels.work_error import work_error

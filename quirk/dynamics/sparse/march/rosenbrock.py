@@ -16,7 +16,7 @@ from ..implicit.solve import solve
 from ..implicit.tables import Implicit
 from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
-from ..kernels.evaluate import copy
+from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from ..kernels.work_error import work_error

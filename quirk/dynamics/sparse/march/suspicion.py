@@ -9,6 +9,7 @@ from quirk.compiled import kernel
 from ..kernels.applied import Forces
 from ..kernels.mechanism import Mechanism
 from ..kernels.rows import Nodes
+from .control import in_piece
 from .probe import Arrays, failed, jumped, note, overlooked
 from .run import CLEARED, REST, SEEN, T_NEW, Run, Settings, T
 
@@ -50,5 +51,6 @@ def suspect(mechanism: Mechanism, settings: Settings, run: Run, error: float) ->
     h = clock[T_NEW] - clock[T]
     if h > settings.gap:
         ins, outs = called_with(mechanism.forces, mechanism.nodes)
-        clock[SEEN] = overlooked(run.functions, ins, outs, (clock[T], h, settings.gap, clock[CLEARED]))
+        step = clock[T], h, in_piece(run, clock[T]), in_piece(run, clock[T_NEW])
+        clock[SEEN] = overlooked(run.functions, ins, outs, step, settings.gap, clock[CLEARED])
     return clock[SEEN] < math.inf

@@ -9,7 +9,7 @@ import numpy as np
 from quirk.compiled import entry, kernel
 
 from ..kernels.bodies import finite, normalise
-from ..kernels.evaluate import copy
+from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from .control import choose_end, in_piece
 from .march import MOST_PARTS, carry_functions_on, land, march_of, projects, slope_at

@@ -20,9 +20,8 @@ from quirk.pointers import call
 from ...layout import FORCE
 from ..kernels.applied import Forces, applied_loads
 from ..kernels.bodies import KIN
-from ..kernels.evaluate import copy
 from ..kernels.factorisation import factorise_rows
-from ..kernels.impose import clear, impose_alone, wrenches
+from ..kernels.impose import MET, clear, copy, impose_alone, wrenches
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
 from ..kernels.work import PASSES
@@ -67,7 +66,7 @@ def find_series(mechanism: Mechanism, series: Series, t: float, y: np.ndarray, r
 def answer(mechanism: Mechanism) -> None:
     """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs."""
     # Refined once in any case: derivatives multiply errors.
-    impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])))
+    impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
 
 
 @kernel

@@ -19,7 +19,8 @@ from ...counting import Counter, look_ahead, note_turns, turn_on
 from ...layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
 from ...vectors import cross, dot, load3, minus, plus, store3, times
 from ..kernels.bodies import CON, KIN, STATE, speed
-from ..kernels.evaluate import copy, factorise_at
+from ..kernels.evaluate import factorise_at
+from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from ..kernels.work import CORRECTION, RANK

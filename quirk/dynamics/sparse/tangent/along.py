@@ -21,8 +21,9 @@ from quirk.record import record
 
 from ..kernels.applied import refer
 from ..kernels.bodies import CON, normalise
-from ..kernels.evaluate import copy, evaluate
+from ..kernels.evaluate import evaluate
 from ..kernels.friction import turn_on_slip
+from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
 from ..kernels.work import LEAST

@@ -14,7 +14,7 @@ from quirk.lanes import at, load, put, store
 from ..implicit.solve import solve
 from ..kernels.applied import refer
 from ..kernels.bodies import CON, normalise
-from ..kernels.evaluate import copy
+from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..march.axes import TURNED, let_turn, see, show, turn_axes
 from ..march.control import in_piece

@@ -15,8 +15,7 @@ from ... import layout
 from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, ORIENTATION, POSITION
 from ...vectors import cross, dot, load3, plus, rows_times, store3, three, times
 from ..kernels.bodies import CON, POSES, STATE, WRENCH
-from ..kernels.evaluate import copy
-from ..kernels.impose import impose_alone
+from ..kernels.impose import MET, copy, impose_alone
 from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
 from .bodies import SHIFT, SPEED, SPINNING, TURN, move
@@ -101,7 +100,7 @@ def land_changes(
         for d in range(count):
             for lane in range(work.x.shape[0]):
                 put(work.rhs, lane, -at(tangents.levels, 8 * (LEVELS * lane + level) + d))
-            impose_alone(mechanism, max(2, int(work.summary[PASSES])))
+            impose_alone(mechanism, max(2, int(work.summary[PASSES])), MET)
             displace_change(constants, y, work.wrench, level, changes[d * size : (d + 1) * size])
 
 

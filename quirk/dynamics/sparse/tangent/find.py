@@ -15,8 +15,7 @@ from quirk.lanes import at, load, put, splat, store
 from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, VELOCITY
 from ...vectors import load3, rows_times, store3, times
 from ..kernels.bodies import CON, STATE, WRENCH
-from ..kernels.evaluate import copy
-from ..kernels.impose import impose
+from ..kernels.impose import copy, impose
 from ..kernels.mechanism import Mechanism
 from ..kernels.work import PASSES
 from .bodies import accelerate, move, share_out

@@ -103,6 +103,6 @@ def answer(mechanism: Mechanism, left: float) -> None:
     """
     passes = solves_for(mechanism, left)
     if passes > 1:
-        impose_alone(mechanism, passes)
+        impose_alone(mechanism, passes, left)
     else:
         push(mechanism)

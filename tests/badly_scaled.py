@@ -23,7 +23,13 @@ def slender(rng, name, mass, moment):
 
 def joint(rng, name, body_i, body_j, kinds=OPEN):
     """A joint at a random point, with a random axis."""
-    kind, point, axis = kinds[rng.integers(len(kinds))], rng.uniform(-1, 1, 3), random_unit(rng)
+    kind, point = kinds[rng.integers(len(kinds))], rng.uniform(-1, 1, 3)
+    return joint_at(rng, kind, name, body_i, body_j, point)
+
+
+def joint_at(rng, kind, name, body_i, body_j, point):
+    """A joint of one kind at a point, with a random axis."""
+    axis = random_unit(rng)
     if kind is quirk.Universal:
         other = np.cross(axis, random_unit(rng))
         return kind(name, body_i, body_j, point=point, axis_i=axis, axis_j=other / np.linalg.norm(other))
@@ -76,3 +82,19 @@ def chain_of_wires(rng, moment, mass, n=4):
         bodies.append(body)
         end = end + 2 * along
     return quirk.System(items, gravity=[0.3, -0.2, -9.81])
+
+
+def thin_rods(rng, n, moment, closed):
+    """A chain of n rods with joints beside their axes, held by a rod at its end if it is `closed`."""
+    bodies, joints, at = [], [], np.zeros(3)
+    for k in range(n):
+        orientation, step = random_quaternion(rng), rng.normal(size=3)
+        bodies.append(
+            quirk.Body(f"b{k}", 1.0, [0.08 * moment, 0.08, 0.08], position=at + step / 2, orientation=orientation)
+        )
+        lower, point = quirk.GROUND if k == 0 else bodies[-2], at + 0.2 * rng.normal(size=3)
+        joints.append(joint_at(rng, CLOSING[k % 3], f"j{k}", lower, bodies[-1], point))
+        at = at + step
+    if closed:
+        joints.append(quirk.Distance("rod", quirk.GROUND, bodies[-1], point_i=at + rng.normal(size=3)))
+    return quirk.System([*bodies, *joints], gravity=[0, 0, -9.81])

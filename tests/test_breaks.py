@@ -10,12 +10,14 @@ import time
 import numba
 import numpy as np
 import pytest
-from quirk.integrators import Breaks
+from quirk.integrators import DOP853, RK45, TSIT5, VERN9, Breaks
 from quirk.integrators.breaks import PARTS
 from quirk.integrators.changes import located
 
 import quirk
 from quirk import GROUND, Motion, planar
+from quirk.dynamics.sparse.host.closer_look import closer_look
+from quirk.dynamics.sparse.host.probed import Functions, Stretch
 
 ADAPTIVE = ["Vern9", "DOP853", "Tsit5", "RK45", "Radau", "BDF", "LSODA"]
 OPTIONS = [*({"method": name} for name in ADAPTIVE), {"method": "RK4", "step": 0.1}, {"method": "RK4", "step": 0.007},
@@ -78,6 +80,23 @@ class TestHiddenLoads:
             fall = np.sqrt(2 * height / 9.81)
             result = quirk.simulate(quirk.System([ball, stop], gravity=[0, 0, -9.81]), 1.9 * fall, method=method)
             assert result["ball"].position[:, 2].min() > 0.0, height
+
+    @pytest.mark.parametrize("tableau", [VERN9, DOP853, TSIT5, RK45])
+    def test_at_a_stage_at_the_end_whose_time_is_rounded_beyond_it(self, tableau):
+        """And where a break comes right behind the step, so that functions are called no later than before that."""
+        t, h, end = 0.1, 0.2, 0.3
+        assert t + h > end
+        body = ball()
+        push = quirk.Force("push", body, lambda t, *_: [math.sin(50 * t), 0.0, 0.0])
+        solver = quirk.System([body, push]).plant.solver()
+        functions = Functions(solver, tableau, fixed=False)
+        functions.asked.outputs[:] = np.random.default_rng(1).normal(size=len(functions.asked.outputs))
+        for high in (end, np.nextafter(end, 0.0)):
+            step = Stretch(t, h, t, high, gap=1e-3)
+            for seen in (t, t + h):
+                with solver.applied.calling():
+                    found = closer_look(functions, 0, step, seen)
+                assert all(t <= place.time <= t + h for place in found)
 
     def test_several(self):
         pulses = [pulse(1.0, 1.01), pulse(2.0, 2.02, -50.0), pulse(2.5, 2.51)]

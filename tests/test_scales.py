@@ -3,7 +3,7 @@
 import high_precision
 import numpy as np
 import pytest
-from badly_scaled import FAMILIES, chain_of_wires, joint, mechanism
+from badly_scaled import FAMILIES, chain_of_wires, joint, mechanism, thin_rods
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mechanisms import random_quaternion
@@ -66,6 +66,30 @@ def test_random_ones_to_fifty_digits(family, ratios, seed):
     allowed = ACCELERATIONS if ratios[1] == 1.0 else max(ACCELERATIONS, rounding_of_loads(system))
     assert wrong <= allowed
     assert off <= LOADS
+
+
+@pytest.mark.parametrize("moment", 10.0 ** -np.arange(7.0, 11.0, 0.5))
+def test_chains_of_thin_rods_for_which_blocks_are_too_inexact(moment):
+    """Between moments for which refinement converges and those for which pivots tell that it would not."""
+    rng = np.random.default_rng(11)
+    for trial in range(32):
+        system = thin_rods(rng, 3 + trial % 4, moment, trial % 2)
+        state = system.initial_state()
+        true, found = (system.acceleration(state, solver=solver) for solver in ("dense", "sparse"))
+        for part in ("linear", "angular"):
+            scale = np.abs(getattr(true, part)).max()
+            assert np.abs(getattr(found, part) - getattr(true, part)).max() <= ACCELERATIONS * scale, trial
+
+
+@pytest.mark.parametrize("moment", [1e-8, 1e-9])
+def test_derivatives_of_chains_of_thin_rods(moment):
+    """Series use the factorisation of accelerations for further right-hand sides."""
+    rng = np.random.default_rng(11)
+    for trial in range(8):
+        system = thin_rods(rng, 3 + trial % 4, moment, trial % 2)
+        state = system.initial_state()
+        true, found = (system.derivatives(state, order=2, solver=solver) for solver in ("dense", "sparse"))
+        assert np.abs(found.linear - true.linear).max() <= 1e-8 * np.abs(true.linear).max(), trial
 
 
 @pytest.mark.parametrize("hub", [1.0, 1e-3, 1e-9])

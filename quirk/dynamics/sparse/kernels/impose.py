@@ -29,8 +29,8 @@ from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Work
 # error. Reflections take over from blocks where a solve leaves more than SLOW of what it is for.
 MET, NOISE, ASTRAY, SLOW = 1e-13, 1e-11, 1e-8, 1e-3
 
-# No more solves are made than this.
-MOST_PASSES = 12
+# No more solves are made than this. With a least pivot p one by blocks leaves at most LOSS / p^2 of what it is for.
+MOST_PASSES, LOSS = 12, 2e-15
 
 
 @kernel
@@ -113,13 +113,14 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
     """Add the loads that work.rest asks for to work.wrench, by `passes` solves and more as long as they help.
 
     Returns whether the rows are then met, up to a part `left` of their terms, or nothing is left but round-off: less
-    than a part `noise` of the accelerations. One solve is not checked, as it is made where pivots say that it is
-    enough. Blocks that contract the residual too slowly are given up.
+    than a part `noise` of the accelerations. What pivots say is enough is not checked. Blocks that contract the
+    residual too slowly are given up.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))
-    done, before, scale = passes == 1, 0.0, 0.0
+    done, before, first = passes == 1, 0.0, 0.0
+    by_blocks, least = work.summary[METHOD] != REFLECTIONS, at(work.summary, LEAST)
     for turn in range(1 if passes == 1 else MOST_PASSES):
         if turn > 0:
             find_rest(mechanism)
@@ -132,20 +133,26 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
         for o in range(0, work.x.shape[0], 8):
             square = square + load(work.rest, o) * load(work.x, o)
         now = abs(total(square)) ** 0.5
-        if turn == 1:
-            scale = max(before, accelerated(work))
-            if before > noise * scale:
+        if turn == 0:
+            first = now
+        elif now > SLOW * before:
+            round_off = before <= noise * max(first, accelerated(work))
+            if turn == 1 and not round_off:
                 put(work.summary, RATE, max(at(work.summary, RATE), now / before))
-                if now > SLOW * before and work.summary[METHOD] != REFLECTIONS:
+                if by_blocks:
                     return False
-        if turn > 0 and now > before:
-            done = done or before <= noise * scale
-            break  # nothing is left but round-off, or the method will not do
+            if now > before:
+                done = done or round_off
+                break  # nothing is left but round-off, or the method will not do
+        elif turn == 1:
+            put(work.summary, RATE, max(at(work.summary, RATE), now / before))
         before = now
         for o in range(0, work.x.shape[0], 8):
             store(work.sum, o, load(work.sum, o) + load(work.x, o))
         wrenches(nodes, work.G, work.x, work.wrench, False)
-        if done:
+        # What blocks can leave of the last correction, by their least pivot.
+        if done or (by_blocks and turn == passes - 1 and LOSS * now <= left * least * least * first):
+            done = True
             break
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.sum, o))

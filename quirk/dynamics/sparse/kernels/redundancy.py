@@ -26,7 +26,7 @@ from ...layout import G_FORCE, G_I, G_J, G_SIZE
 from .bodies import free_motion
 from .evaluate import all_rows
 from .factorisation import pivots
-from .impose import MOST_PASSES, SLOW, clear
+from .impose import LOSS, MOST_PASSES, SLOW, clear
 from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
@@ -45,7 +45,7 @@ POOR, WORSE = 1e-3, 0.1
 # Where all pivots are above PLAIN, solutions are not refined. Blocks are inverted, which with a least pivot p costs up
 # to LOSS / p^2 of a solution; it is refined until less than ENOUGH is left. Reflections take over from blocks below
 # TINY pivots, and where a solve leaves more than SLOW of what it is for; above FAIR pivots blocks are tried again.
-PLAIN, LOSS, ENOUGH = 1e-2, 10.0 * EPSILON, 1e-17
+PLAIN, ENOUGH = 1e-2, 1e-17
 TINY, FAIR = 1e-9, 1e-5
 
 # A solve by reflections leaves less than this, unless it is seen to leave more.

@@ -98,13 +98,13 @@ def of_leg(leg: Leg, system: System, events: Sequence[Event]) -> dict[str, Any]:
 def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> Leg:
     """Return the start of a leg, from `of_leg`."""
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
-    h, grid, asked, judged = table["pace"]
+    h, grid, asked, *judged = table["pace"]  # earlier versions wrote down three
     return Leg(
         float(table["t"]),
         np.array(table["y"], dtype=float),
         np.array(table["angles"], dtype=float).reshape(-1, 3),
         rebuilt_configuration(table["base"], system, events),
-        Pace(float(h), int(grid), int(asked), sides, Judged(**judged)),
+        Pace(float(h), int(grid), int(asked), sides, *(Judged(**one) for one in judged)),
         Counter(table["often"]),
     )
 

@@ -131,7 +131,7 @@ def _without_numbers(code: str) -> tuple[str, np.ndarray]:
     Numbers that let the compiler leave out operations stay where they are, and those in constant lanes.
     """
     found: dict[str, int] = {}
-    lines = []
+    lines: list[str] = []
     for line in code.replace(PLACEHOLDER, OWN_SYMBOL).splitlines():
         instruction = line.startswith("  ") and CONSTANT_LANES not in line
         for number in dict.fromkeys(NUMBER.findall(line)) if instruction else ():

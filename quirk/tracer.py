@@ -135,7 +135,7 @@ class Tracer(_Opaque):
     def __ge__(self, other: Any) -> Any:
         return _compared("__ge__", self, other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class Truth(_Opaque):

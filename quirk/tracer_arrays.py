@@ -168,7 +168,7 @@ class TracerArray(_Opaque):
     def __ge__(self, other: Any) -> Any:
         return elementwise(operator.ge, np.greater_equal, self, other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def copy(self) -> TracerArray:
         """Return a copy."""

@@ -13,6 +13,7 @@ Those that push are rows of the equation of motion until their multiplier falls 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -94,10 +95,12 @@ class Contacts:
             title = f"{touch.constraint}"
             row, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
             pushes = row >= 0 and touch.constraint.gap_of_row(row) == touch.number
-            load = resting.loads.get(touch.key)
-            if pushes or load is not None:
+            load, other = resting.loads.get(touch.key), resting.returns.get(touch.key)
+            if load is not None or (pushes and touch.key not in resting.patched):
                 multiplier = Reading(touch.constraint, "multiplier", None, least)
                 found.append(Guard((*touch.key, "push"), title, load or multiplier, -1, True, True))
+            if other is not None:
+                found.append(Guard((*touch.key, "return"), title, other, 1, True))
             if pushes:
                 continue
             slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
@@ -285,24 +288,30 @@ class Contacts:
         opening = self._gaps.at(solver, t, y, angles)
         rows = rough.rows(solver, t, y, opening, closed, acting, True)
         slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows.numbers))
-        at_limit = [key[0] for key in hit if key[2] == "cone"]
+        at_limit = [name for key in hit if key[2] == "cone" for name in resting.at_limit(key[0])]
         found = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, FLOOR * slow, at_limit)
         if found.rows.any():
             y = rough.stopped(solver, t, y, rows, found.rows)
         shares = Shares(rows, found, [self._touches[c].constraint.name for c in closed])
         rubbing = rubbing_of(rows, found, slow, resting.rubbing, shares)
-        return Settled(
-            y, Resting(*self._shared_out(closed, found), rubbing, self._loads(closed, found, shares)), impulse
-        )
+        pushing, idle = self._shared_out(closed, found)
+        loads, returns = self._loads(closed, found, shares)
+        patched = frozenset(self._touches[c].key for row, c in enumerate(closed) if shares.in_patch(row))
+        return Settled(y, Resting(pushing, idle, rubbing, loads, returns=returns, patched=patched), impulse)
 
-    def _loads(self, closed: list[int], found: Found, shares: Shares) -> dict[tuple[str, int], Shared]:
-        """The loads of contacts that push, by their keys."""
-        largest = found.z[: len(closed)].max(initial=0.0)
-        return {
-            self._touches[c].key: shares.of(None, [row], opens(found.z[row], largest))
-            for row, c in enumerate(closed)
-            if found.held[row] and found.z[row] > 0
-        }
+    def _loads(
+        self, closed: list[int], found: Found, shares: Shares
+    ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
+        """The loads of contacts that push, by their keys, and those that closed ones without a load would take up."""
+        largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
+        for row, c in enumerate(closed):
+            key = self._touches[c].key
+            if found.held[row] and found.z[row] > 0 and not shares.in_patch(row):
+                loads[key] = shares.of(None, [row], opens(found.z[row], largest))
+            elif not found.held[row]:
+                other = shares.returns(row)
+                returns |= {} if other is None else {key: other}
+        return loads, returns
 
     def _shared_out(
         self, closed: list[int], found: Found

@@ -12,13 +12,13 @@ from .constraints.slip import OfGap
 from .dynamics.bearing import JointLoad
 from .dynamics.complementarity import completed
 from .dynamics.coulomb import coulomb
-from .dynamics.frictional_case import Found, Grip
+from .dynamics.frictional_case import DEPENDENT, Found, Grip
 from .dynamics.impulsive import Impulse, impulses, with_change
 from .dynamics.painleve import has_one_solution
 from .dynamics.shared_loads import sharing
 from .dynamics.sparse.host.joint_loads import JointLoads
 from .dynamics.sparse.host.solver import Solver
-from .events.names import Shared
+from .events.names import Patch, Shared
 from .forces.friction import Friction
 from .frictions import FLOOR, Frictions, Rub, rub_of
 from .gaps import Gaps, Opening
@@ -28,6 +28,11 @@ from .switching import SwitchingError
 PARTS, ROUND_OFF = 10, 1e-12
 # Forces below this part of the largest are round-off where there is no load.
 UNLOADED = 1e-12
+# Contacts that share a load have reached their limit within this part of it, and what gives it in terms of multipliers
+# is exact up to this.
+NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
+# Accelerations so many times those that are nothing are none either of what others hold.
+STILL = 1e6
 # Accelerations below this part of the largest of all bodies are round-off.
 NOISE = 1e-13
 # Loads that differ by more than this part of the largest are different.
@@ -49,6 +54,7 @@ class Rows:
     grips : friction, with its rows
     frictions : the same, as parts of the system
     sides : of spheres on which their slip is smooth
+    compliance : (r,) of the rows relative to each other, by which dependent ones share loads
     """
 
     numbers: list[int]
@@ -58,6 +64,7 @@ class Rows:
     grips: list[Grip]
     frictions: list[Friction]
     sides: list[int]
+    compliance: np.ndarray
 
 
 class Frictional:
@@ -110,7 +117,9 @@ class Frictional:
         # Where constraints allow no motion along a row at all, round-off is what answers.
         blocked = np.diag(W) <= BLOCKED * _free_response(solver, opening)
         W[blocked], W[:, blocked] = 0.0, 0.0
-        found = Rows(numbers, len(closed), opening, W, grips, list(acting), sides)
+        angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
+        compliance = np.where(angular, 1 / solver.model.length**2, 1.0)
+        found = Rows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance)
         joints = [k for k, grip in enumerate(grips) if grip.contact is None]
         if loads and joints:
             response = [impulses(solver, y, multipliers) for _, multipliers in answers]
@@ -172,7 +181,7 @@ class Frictional:
         bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
         for part in np.linspace(1.0, 0.0, PARTS + 1):
             wanted = part * bouncing
-            found = coulomb(W, v - wanted, range(c), own, noise)
+            found = coulomb(W, v - wanted, range(c), own, noise, rows.compliance[used])
             if found is None:
                 continue
             gained = found.z @ (v + 0.5 * W @ found.z)
@@ -248,8 +257,8 @@ class Frictional:
         spin = (state.angular_velocity**2).sum(axis=1).max()
         size = np.abs(motion[:, :3]).max() + np.linalg.norm(solver.model.gravity)
         size += solver.model.length * (np.abs(motion[:, 3:]).max() + spin)
-        found = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size)
-        if found is None or not has_one_solution(rows.W, range(rows.contacts), rows.grips, found):
+        found = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size, rows.compliance)
+        if found is None or not has_one_solution(rows.W, q, range(rows.contacts), rows.grips, found):
             listed = ", ".join(f"{friction}" for friction in rows.frictions)
             what = "no loads are found that agree" if found is None else "no loads, or several, agree"
             raise SwitchingError(f"{what} with the friction that they cause (Painleve's paradox): {listed}")
@@ -275,7 +284,7 @@ def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
 
 
 class Shares:
-    """How forces along rows follow from the multipliers of constraints while contacts rest and stick.
+    """How loads of contacts and of friction follow from the multipliers of constraints while contacts rest or slide.
 
     Parameters
     ----------
@@ -284,7 +293,8 @@ class Shares:
     """
 
     def __init__(self, rows: Rows, found: Found, contacts: Sequence[str]) -> None:
-        self._sharing = sharing(rows.W, found)
+        self._rows, self._found = rows, found
+        self._sharing = sharing(rows.W, found, rows.grips, rows.compliance)
         # Cones of contacts without a load are round-off.
         largest = np.abs(found.z).max(initial=0.0)
         self._largest = 10.0 ** np.ceil(np.log10(largest)) if largest > 0 else 0.0
@@ -293,32 +303,111 @@ class Shares:
             kept = [row for row in grip.rows if found.rows[row]]
             name_of |= {row: (friction.name, place) for place, row in enumerate(kept)}
         self._names = tuple(name_of[row] for row in self._sharing.rows.tolist())
+        self._patches = [group for group in self._sharing.groups if self._sticks(group)]
+        self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
+
+    def _sticks(self, group: Sequence[int]) -> bool:
+        """Whether a group of rows is of contacts alone, of which none slides."""
+        own = [
+            (grip, e) for grip, e in zip(self._rows.grips, self._found.sliding, strict=True) if grip.rows[0] in group
+        ]
+        sliding = any(
+            e is not None and grip.contact in group
+            for grip, e in zip(self._rows.grips, self._found.sliding, strict=True)
+        )
+        return bool(own) and not sliding and all(grip.contact is not None for grip, _ in own)
+
+    def in_patch(self, row: int) -> bool:
+        """Whether a row is of contacts that stick and share a load."""
+        return any(row in group for group in self._patches)
+
+    def patch_of(self, k: int) -> Patch | tuple[()] | None:
+        """Return what is watched of friction k: a patch, nothing if another friction has it, None if it is in none."""
+        row = self._rows.grips[k].rows[0]
+        group = next((group for group in self._patches if row in group), None)
+        if group is None:
+            return None
+        members = [n for n, grip in enumerate(self._rows.grips) if grip.rows[0] in group]
+        return self._patch(group, members) if members[0] == k else ()
+
+    def _patch(self, group: Sequence[int], members: Sequence[int]) -> Patch:
+        grips, frictions = self._rows.grips, self._rows.frictions
+        ways = self._sharing.ways_of(group)
+        grip_of = {grips[n].contact: grips[n] for n in members}
+        order, coefficients = list[int](), list[float]()
+        for c in (row for row in group if row < self._rows.contacts):
+            grip = grip_of.get(c)
+            order += [c, *(grip.rows if grip is not None else (-1, -1))]
+            coefficients.append(grip.static if grip is not None else 0.0)
+        some = (np.array(order) >= 0)[:, None]
+        return Patch(
+            frictions[members[0]],
+            "patch",
+            None,
+            -NEAR_LIMIT * self._largest,
+            tuple(frictions[n].name for n in members),
+            self._names,
+            tuple(map(tuple, (self._sharing.weights[order] * some).tolist())),
+            tuple(map(tuple, (ways[order] * some).tolist())),
+            tuple(coefficients),
+        )
 
     def of(self, friction: Friction | None, which: Sequence[int], level: float = 0.0) -> Shared:
         """Return the force along a row; or for a friction the cone that the load and the forces along rows leave."""
-        offset, weights = self._sharing.offset[list(which)], self._sharing.weights[list(which)]
+        weights, offset = self._sharing.weights[list(which)], self._sharing.offset[list(which)].copy()
         what = "share" if friction is None else "cone"
         if friction is not None:
             level = -UNLOADED * self._largest
+        # What slides is in proportion to loads of least norm.
+        offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0
         return Shared(
             friction, what, None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
         )
+
+    def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
+        """Return the rows from whose multipliers the load of a contact follows, each with a weight."""
+        weights = self._sharing.weights[contact]
+        terms = zip(self._names, weights.tolist(), strict=True)
+        return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
+
+    def returns(self, row: int) -> Shared | None:
+        """Return the load that a closed contact without one would take if it could pull, where others slide; or None.
+
+        It pushes again where that is positive.
+        """
+        W, sharing = self._rows.W, self._sharing
+        others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]
+        if not others or not W[row, row] > 0:
+            return None
+        soft = np.sqrt(self._rows.compliance[others])
+        scaled = W[np.ix_(others, others)] / soft[:, None] / soft
+        part = np.linalg.pinv(scaled, rcond=DEPENDENT, hermitian=True) @ (W[others, row] / soft)
+        if W[row, row] - part @ scaled @ part > DEPENDENT * W[row, row]:
+            return None
+        weights = (part * soft) @ sharing.weights[others] / self._rows.compliance[row]
+        return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),))
 
 
 def rubbing_of(rows: Rows, found: Found, slow: np.ndarray, before: Mapping[str, Rub], shares: Shares) -> dict[str, Rub]:
     """Return by name what each friction does from now on."""
     rubbing = {}
     for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
-        e = found.sliding[k]
-        if grip.contact is not None and not (found.rows if e is not None else found.held)[grip.contact]:
+        e, side = found.sliding[k], rows.sides[k]
+        loaded = grip.contact is None or found.held[grip.contact]
+        if e is not None:
+            if loaded:
+                floor = FLOOR * float(slow[grip.rows].max())
+                load = () if grip.contact is None else shares.load(grip.contact)
+                rubbing[friction.name] = rub_of(friction, grip, found, k, side, floor, before.get(friction.name), load)
             continue
-        if e is None:
-            kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
-            if kept or grip.contact is not None:
-                # The load of a joint is found otherwise: the first row stands for it.
-                load = grip.rows[0] if grip.contact is None else grip.contact
-                rubbing[friction.name] = Rub(kept, side=rows.sides[k], cone=shares.of(friction, [load, *grip.rows]))
-            continue
-        floor = FLOOR * float(slow[grip.rows].max())
-        rubbing[friction.name] = rub_of(friction, grip, found, k, rows.sides[k], floor, before.get(friction.name))
+        kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
+        if not loaded:
+            if grip.moving is None and (np.abs(found.w[grip.rows]) <= STILL * found.slow[grip.rows]).all():
+                rubbing[friction.name] = Rub((), side=side)
+        elif kept or grip.contact is not None:
+            patch = shares.patch_of(k)
+            # The load of a joint is found otherwise: the first row stands for it.
+            load_row = grip.rows[0] if grip.contact is None else grip.contact
+            cone = shares.of(friction, [load_row, *grip.rows]) if patch is None else patch or None
+            rubbing[friction.name] = Rub(kept, side=side, cone=cone)
     return rubbing

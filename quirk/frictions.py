@@ -13,7 +13,7 @@ from .constraints.slip import OfGap, OfSurfaces
 from .dynamics.frictional_case import Found, Grip
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
-from .events.names import Reading, Shared
+from .events.names import Patch, Reading, Shared
 from .forces.friction import Friction, SlipComponent
 from .rotation import matrix
 from .state import State
@@ -22,6 +22,8 @@ from .system import System
 # Slip below this part of the speed at which contacts come to rest has no direction of its own. Bodies that begin to
 # slide come to rest again when they slide back by as much, until they have been so many times faster.
 FLOOR, FASTER = 1e-2, 2.0
+# Up to so many times that speed what begins to slide keeps the direction with which it began.
+KEEPS = 2.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Rub:
     Attributes
     ----------
     held : components of slip that have rows of their own, while it sticks; else None
-    cone : while it sticks, what its force is compared with
+    cone : while it sticks, what its force is compared with, or how contacts share a load; None where others tell
+    load : while it slides on a contact, the rows from which its load follows, see `Friction.shares`
     direction : (d,) of slip from which sliding goes on
     floor : m/s, slip below which it keeps that direction
     side : of spheres, see `OfSurfaces`
@@ -43,7 +46,8 @@ class Rub:
     direction: tuple[float, ...] = ()
     floor: float = 0.0
     side: int = 1
-    cone: Shared | None = None
+    cone: Shared | Patch | None = None
+    load: tuple[tuple[str, int, float], ...] = ()
     slack: float | None = None
     heading: tuple[float, ...] = field(default=(), compare=False)
 
@@ -79,7 +83,10 @@ class Frictions:
             if rub.held == ():
                 continue
             if rub.held is None:
-                acting: Any = friction.sliding(rub.direction, rub.floor, rub.side, parts.get(friction.on.name, 0))
+                # What begins to slide keeps its direction until it has become faster.
+                floor = rub.floor if rub.slack in (0.0, None) else KEEPS * FASTER * rub.floor
+                part = parts.get(friction.on.name, 0)
+                acting: Any = friction.sliding(rub.direction, floor, rub.side, part, rub.load)
                 found = found.with_forces(on=name)
             else:
                 acting = friction.sticking(rub.held, rub.side, parts.get(friction.on.name, 0))
@@ -92,11 +99,12 @@ class Frictions:
         found, slides = [], False
         for friction in self.all:
             rub = rubbing.get(friction.name)
-            if rub is None or friction.static == np.inf:
+            if rub is None or (friction.static == np.inf and not isinstance(rub.cone, Patch)):
                 continue
             quantity: Reading
             if rub.held is not None:
-                assert rub.cone is not None
+                if rub.cone is None:
+                    continue
                 quantity, what = rub.cone, "cone"
             else:
                 slides = True
@@ -156,15 +164,24 @@ def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
 
 
-def rub_of(friction: Friction, grip: Grip, found: Found, k: int, side: int, floor: float, before: Rub | None) -> Rub:
-    """Return what a friction does from now on that slides, from the solution at a state."""
+def rub_of(
+    friction: Friction,
+    grip: Grip,
+    found: Found,
+    k: int,
+    side: int,
+    floor: float,
+    before: Rub | None,
+    load: tuple[tuple[str, int, float], ...],
+) -> Rub:
+    """Return what a friction does from now on that slides, from the solution at a state, with the rows of its load."""
     e = found.sliding[k]
     assert e is not None
     heading, moving = tuple(float(part) for part in e), grip.moving is not None
     if moving and before is not None and before.held is None and before.side == side and before.slack == 0.0:
-        # It goes on: the same plant serves.
-        return replace(before, heading=heading)
+        # It goes on: the same plant serves, if its load is shared as before.
+        return replace(before, heading=heading, load=load)
     slack: float | None = 0.0 if moving else floor
     if not moving and found.driven[k]:
         slack = None
-    return Rub(None, heading, floor, side, slack=slack, heading=heading)
+    return Rub(None, heading, floor, side, slack=slack, heading=heading, load=load)

@@ -244,9 +244,8 @@ class HybridRun:
         """The situation after contacts have closed, or have ceased to push, or after what else has changed it."""
         before = self._energy(now)
         now = self._settled(now, angles, keys)
-        # That sliding bodies became faster, or that a contact passed from a face to an edge, is no event.
-        left = {key for key in keys if key[2] == "border" and not self._resting.closed(key[0])}
-        keys = [key for key in keys if key[2] not in ("faster", "border") or key in left]
+        # Ignore internal events: sliding bodies became faster, contacts share their load otherwise, or pass to an edge.
+        keys = [key for key in keys if not self._internal(key)]
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
             self._count(now.t, name)
@@ -254,6 +253,12 @@ class HybridRun:
             way = -1 if closes or self._contacts.sticks(name, self._resting) else 1
             self.happenings.append(Happening(now.t, name, way, before, self._energy(now), now.impulse))
         return now
+
+    def _internal(self, key: tuple[str, int, str]) -> bool:
+        """Whether what was watched has only changed what is to be watched next."""
+        if key[2] == "border":
+            return self._resting.closed(key[0])
+        return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)
 
     def _settled(self, now: Situation, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> Situation:
         """The situation after the impacts of all that is closed; what rests from there on is noted."""

@@ -127,7 +127,8 @@ def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> 
         return {**name, "by": "sticking", **sticks}
     if isinstance(part, Friction) and isinstance(own, Friction):
         slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
-        return {**name, "by": "sliding", **slides, "part": part.part}
+        shares = [list(share) for share in part.shares]
+        return {**name, "by": "sliding", **slides, "part": part.part, "shares": shares}
     if isinstance(part, Unilateral):
         return {**name, "by": "closed", "gap": [one is part for one in own.closed].index(True)}
     for (event, number), action in actions.items():
@@ -155,7 +156,8 @@ def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, in
             return own.sticking(tuple(int(c) for c in one["which"]), int(one["side"]), int(one.get("part", 0)))
         case "sliding":
             direction, on = tuple(float(x) for x in one["direction"]), (int(one["side"]), int(one.get("part", 0)))
-            return own.sliding(direction, float(one["floor"]), *on)
+            shares = [(str(held), int(row), float(weight)) for held, row, weight in one.get("shares", own.shares)]
+            return own.sliding(direction, float(one["floor"]), *on, tuple(shares))
         case "closed":
             return own.closed[int(one["gap"])]
         case "length":

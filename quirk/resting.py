@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .dynamics.impulsive import Impulse
-from .events.names import Shared
+from .events.names import Patch, Shared
 from .frictions import Rub
 
 # A gap counts as closed within this part of the size of the system, or within this angle in rad.
@@ -33,6 +33,8 @@ class Resting:
     loads : of contacts with friction the load that opens them where it falls below zero
     below : of those that open from a little below zero, how far they may be there, m or rad
     parts : by name of those that touch a bounded surface the number of its part
+    returns : of closed contacts without a load, where others slide, the load that they would take up once it pushes
+    patched : contacts that stick and share a load, of which how far inside their cones they can is watched
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -41,10 +43,17 @@ class Resting:
     loads: dict[tuple[str, int], Shared] = field(default_factory=dict)
     below: dict[tuple[str, int], float] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
+    returns: dict[tuple[str, int], Shared] = field(default_factory=dict)
+    patched: frozenset[tuple[str, int]] = frozenset()
 
     def closed(self, name: str) -> bool:
         """Whether a unilateral constraint is closed."""
-        return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle))
+        return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle, *self.patched))
+
+    def at_limit(self, name: str) -> tuple[str, ...]:
+        """Return all frictions that reach their limit with one: those that share its load, or itself alone."""
+        cone = self.rubbing[name].cone if name in self.rubbing else None
+        return cone.members if isinstance(cone, Patch) else (name,)
 
     @property
     def key(self) -> Hashable:
@@ -56,6 +65,8 @@ class Resting:
             tuple(self.loads.items()),
             tuple(self.below.items()),
             tuple(sorted(self.parts.items())),
+            tuple(self.returns.items()),
+            self.patched,
         )
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from .body import Body
 from .constraints import Constraint
 from .constraints.planar import PlanarBody
+from .constraints.unilateral import Unilateral
+from .contact_loads import ContactLoads
 from .dynamics import energy
 from .dynamics.applied import Exerted
 from .dynamics.model import Model
@@ -21,6 +23,7 @@ from .dynamics.sparse.host.solver import Verdict
 from .errors import InputError
 from .events import Event
 from .forces import ForceElement, Friction
+from .gaps import Gaps
 from .happenings import Happening, Happenings
 from .integrators import Statistics
 from .power import Power, power_of
@@ -355,7 +358,19 @@ class Result:
     @cached_property
     def joint_loads(self) -> dict[str, np.ndarray]:
         """Force and torque (nt, 2, 3) in N of each constraint by name; zero while it is not active."""
-        return self._by_name([segment.joint_loads for segment in self.segments])
+        shared = self.contact_loads
+        return self._by_name([
+            segment.joint_loads | (contacts.loads if contacts is not None else {})
+            for segment, contacts in zip(self.segments, shared, strict=True)
+        ])  # fmt: skip
+
+    @cached_property
+    def contact_loads(self) -> list[ContactLoads | None]:
+        """How contacts share loads along each segment; None in a system without any."""
+        if not any(isinstance(one, Unilateral) for one in self.system.constraints):
+            return [None for _ in self.segments]
+        gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
+        return [ContactLoads(self.system, gaps, segment) for segment in self.segments]
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ from .forces import Controller, Friction
 from .forces.joint_actuation import Actuated
 
 if TYPE_CHECKING:
+    from .contact_loads import ContactLoads
     from .forces import ForceElement
     from .result import Result
     from .segment import Segment
@@ -169,13 +170,15 @@ class FrictionView(ForceView):
     @property
     def sticking(self) -> np.ndarray:
         """Whether it sticks (nt,), bool: nothing slips, be it that it holds bodies or that others do."""
-        return np.concatenate([self._sticks_in(segment) for segment in self._result.segments])
+        pairs = zip(self._result.segments, self._result.contact_loads, strict=True)
+        return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
 
-    def _sticks_in(self, segment: Segment) -> np.ndarray:
+    def _sticks_in(self, segment: Segment, contacts: ContactLoads | None) -> np.ndarray:
         count = len(segment.time)
         acting = [element for element, _ in segment.model.forces if element.name == self.of.name]
         if not acting:
-            return np.full(count, self.of.name in segment.model.joint_rows)
+            held = self.of.name in segment.model.joint_rows
+            return np.full(count, held or (contacts is not None and self.of.name in contacts.sticking))
         slip = segment.dynamics.forces[self.of.name].coordinates[:, 1:, 0]
         return np.asarray(np.linalg.norm(slip, axis=1) <= getattr(acting[0], "floor", 0.0))
 

@@ -19,8 +19,22 @@ from dataclasses import replace
 import numpy as np
 
 from .complementarity import completed
-from .frictional_case import NOTHING, Case, Found, Grip, Problem, acts, ahead_of, forces_in, held_rows, load_of
-from .shared_loads import eased, supporting
+from .compliance import yielding
+from .frictional_case import (
+    DEPENDENT,
+    NOTHING,
+    Case,
+    Found,
+    Grip,
+    Problem,
+    acts,
+    ahead_of,
+    excess,
+    forces_in,
+    held_rows,
+    load_of,
+)
+from .shared_loads import held_by_all
 from .sweeps import swept
 
 # A force has reached its limit, where an event says so, within this part.
@@ -28,15 +42,21 @@ AT_LIMIT = 1e-10
 # Limits are lowered by this part where no forces are found: directions of slip are known well beyond it.
 LOWERED = 1e-6
 MOST_CHANGES, MOST_REPEATED = 100, 8
+# How loads that contacts share are known, over the largest.
+SHARED = 1e-6
 
 
 def coulomb(
-    W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], noise: np.ndarray | float = 0.0
+    W: np.ndarray,
+    q: np.ndarray,
+    contacts: Sequence[int],
+    grips: Sequence[Grip],
+    noise: np.ndarray | float = 0.0,
+    compliance: np.ndarray | float = 1.0,
 ) -> Found | None:
     """Return forces that violate nothing, or None if none are found.
 
-    Where anything slides, of contacts that depend on each other only independent ones push: friction is in proportion
-    to the multipliers of their rows.
+    Where contacts depend on each other, loads are those of least norm, as of contacts with equal compliance.
 
     Parameters
     ----------
@@ -45,17 +65,66 @@ def coulomb(
     contacts : rows of all closed contacts
     grips : all friction
     noise : (r,) of w that is round-off
+    compliance : (r,) of the rows relative to each other
     """
-    problem = Problem(W, q, grips, np.broadcast_to(noise, q.shape))
+    shape = q.shape
+    problem = Problem(W, q, grips, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
+    if grips and _dependent(problem, contacts):
+        found = _all_held(problem, contacts) or _shared_out(problem, contacts)
+        if found is not None:
+            return found
     found = _found(problem, contacts)
     if found is None and grips:
-        problem = replace(problem, grips=[_lowered(grip) for grip in grips])
-        found = _found(problem, contacts)
-    if found is None:
+        found = _found(replace(problem, grips=[_lowered(grip) for grip in grips]), contacts)
+    return found
+
+
+def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
+    """Whether rows of closed contacts and of what does not slide depend on each other."""
+    own = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
+    rows = [row for row in (*contacts, *own) if problem.W[row, row] > 0]
+    scale = np.sqrt(np.diag(problem.W)[rows])
+    sizes = np.linalg.eigvalsh(problem.W[np.ix_(rows, rows)] / scale[:, None] / scale)
+    return bool(sizes[0] <= DEPENDENT * sizes[-1]) if rows else False
+
+
+def _all_held(problem: Problem, contacts: Sequence[int]) -> Found | None:
+    """Return loads by which nothing moves that does not, if any are within the cones."""
+    if any(grip.at_limit for grip in problem.grips):
         return None
-    slides = any(e is not None and grip.contact in contacts for grip, e in zip(grips, found.sliding, strict=True))
-    needed = supporting(W, found.z, [c for c in contacts if found.z[c] > 0]) if slides else None
-    return found if needed is None else _found(problem, needed)
+    loads = held_by_all(problem.W, problem.q, contacts, problem.grips)
+    if loads is None or not loads[1] > 0:
+        return None
+    z, _ = loads
+    return _settled(problem, z, Case({*contacts}, [grip.moving for grip in problem.grips], z))
+
+
+def _shared_out(problem: Problem, contacts: Sequence[int]) -> Found | None:
+    """Return what contacts with a compliance that vanishes tell, to the last digits."""
+    case = yielding(problem, contacts)
+    if case is None:
+        return None
+    z = forces_in(problem, case, turning=False)
+    if z is None or not _agrees(problem, z, contacts, case):
+        return None
+    case.near = z
+    return _settled(problem, z, case)
+
+
+def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
+    """Whether forces violate nothing, up to what their way to be shared out is known to."""
+    w, largest = problem.w(z), np.abs(z).max(initial=0.0)
+    slow = problem.slow(z) * SHARED / NOTHING
+    if (z[list(contacts)] < -SHARED * largest).any() or (w[list(contacts)] < -slow[list(contacts)]).any():
+        return False
+    for grip, e in zip(problem.grips, case.sliding, strict=True):
+        if not acts(grip, case):
+            continue
+        if e is None and grip.static < np.inf and excess(grip, z, case) > SHARED * largest:
+            return False
+        if e is not None and grip.moving is None and float(w[grip.rows] @ e) < -slow[grip.rows].max():
+            return False
+    return True
 
 
 def _lowered(grip: Grip) -> Grip:
@@ -97,7 +166,7 @@ def _search(problem: Problem, contacts: Sequence[int], case: Case) -> Found | No
         z = forces_in(problem, case)
         if z is None:
             return None
-        z = case.near = eased(problem, z, case)
+        case.near = z
         if not _changed(problem, z, contacts, case):
             return _settled(problem, z, case)
         seen[case.key] += 1

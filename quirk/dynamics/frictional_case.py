@@ -47,12 +47,22 @@ class Grip:
 
 @dataclass(frozen=True)
 class Problem:
-    """W (r, r), q (r,), friction, and the accelerations (r,) that are round-off."""
+    """Forces z along rows, which change their accelerations: w = W z + q.
+
+    Attributes
+    ----------
+    W : (r, r)
+    q : (r,)
+    grips : friction among the rows
+    noise : (r,) accelerations that are round-off
+    compliance : (r,) of the rows relative to each other: 1 for forces, 1/m^2 for torques
+    """
 
     W: np.ndarray
     q: np.ndarray
     grips: Sequence[Grip]
     noise: np.ndarray
+    compliance: np.ndarray
 
     def w(self, z: np.ndarray) -> np.ndarray:
         """Return accelerations (r,) from forces (r,)."""
@@ -105,9 +115,10 @@ class Found:
     slow: np.ndarray
 
 
-def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
+def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarray | None:
     """Return the forces (r,) in one case that are nearest to where it begins; directions of slip are noted in it.
 
+    Where sliding begins its direction is that of w, or with `turning` false the one that the case gives.
     By Newton's method, since loads of joints are norms, and directions those of w. Where sliding only begins, these
     change fast with z: steps are halved until what is missed gets less. None where no forces are found.
     """
@@ -116,7 +127,7 @@ def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
     scale = np.where(scale > 0, scale, 1.0)
     # In units in which each row answers its own force by one; what is held twice is shared.
     units = np.where(held, 1 / scale, scale)
-    J, rest, case.sliding = _equations(problem, case, z, held)
+    J, rest, case.sliding = _equations(problem, case, z, held, turning)
     for _ in range(MOST_NEWTON):
         try:
             step = -np.linalg.lstsq(units[:, None] * J / scale, units * rest, rcond=DEPENDENT)[0] / scale
@@ -126,7 +137,7 @@ def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
             return None
         missed = np.linalg.norm(units * rest)
         for part in (*HALVED, 1.0):  # the whole step where none of them helps
-            tried = z + part * step, *_equations(problem, case, z + part * step, held)
+            tried = z + part * step, *_equations(problem, case, z + part * step, held, turning)
             if np.linalg.norm(units * tried[2]) <= (1.0 - DESCENT * part) * missed:
                 break
         z, J, rest, case.sliding = tried
@@ -137,7 +148,7 @@ def forces_in(problem: Problem, case: Case) -> np.ndarray | None:
 
 
 def _equations(
-    problem: Problem, case: Case, z: np.ndarray, held: np.ndarray
+    problem: Problem, case: Case, z: np.ndarray, held: np.ndarray, turning: bool
 ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray | None]]:
     """Return J (r, r) and what is missed (r,) at forces z: w of what is held, z + mu N e else; and all directions e."""
     W, w = problem.W, problem.w(z)
@@ -148,7 +159,8 @@ def _equations(
             continue
         N, slopes = load_of(grip, z, case)
         rows, mu = grip.rows, grip.coefficient
-        if grip.moving is None and len(e) > 1 and N > 0 and float(w[rows] @ e) > problem.slow(z)[rows].max():
+        turns = turning and grip.moving is None and len(e) > 1 and N > 0
+        if turns and float(w[rows] @ e) > problem.slow(z)[rows].max():
             size = np.linalg.norm(w[rows])
             sliding[k] = e = w[rows] / size
             J[rows] += mu * N / size * (np.eye(len(e)) - np.outer(e, e)) @ W[rows]

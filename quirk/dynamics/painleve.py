@@ -1,4 +1,4 @@
-"""Whether friction reacts upon its own loads so much that there are none, or several (Painleve 1895)."""
+"""Whether friction reacts upon its own loads so much that there are several solutions (Painleve 1895)."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from itertools import combinations
 
 import numpy as np
 
-from .frictional_case import Found, Grip
+from .frictional_case import DEPENDENT, Found, Grip
 
-# Minors of dependent contacts are zero up to this.
-ZERO = 1e-10
-# Principal minors of so many contacts are looked at.
-MOST_CONTACTS = 10
+# Of more contacts than this other solutions are not looked for.
+MOST_CONTACTS = 8
+# Loads and accelerations of another solution are known within this part of the largest.
+AGREES = 1e-7
 
 
-def has_one_solution(W: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: Found) -> bool:
-    """Whether friction that slides reacts upon its own loads so little that there are no other loads, and always some.
+def has_one_solution(
+    W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: Found
+) -> bool:
+    """Whether no other contacts could push, with friction that slides as it does, in another motion than the one found.
 
-    Of contacts all principal minors of W_nn - mu W_nt are then positive (a P-matrix); of many contacts only the first
-    are looked at. Of a joint the load that its friction makes by itself is less than the friction.
+    Of a joint the load that its friction makes by itself is less than the friction.
     """
     held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
-    answer = np.eye(len(W))
+    answer, rest = np.eye(len(W)), np.zeros(len(W))
     if len(held):
         answer[held] -= np.linalg.solve(W[np.ix_(held, held)], W[held])
-    drag = np.zeros((len(W), len(W)))
+        rest[held] = -np.linalg.solve(W[np.ix_(held, held)], q[held])
+    drag, slides = np.zeros((len(W), len(W))), False
     for grip, e in zip(grips, found.sliding, strict=True):
         if e is None:
             continue
@@ -33,10 +35,33 @@ def has_one_solution(W: np.ndarray, contacts: Sequence[int], grips: Sequence[Gri
         against[grip.rows] = -grip.coefficient * e
         if grip.contact is not None:
             drag[:, grip.contact] += against
+            slides = True
         elif grip.load is not None and not grip.load.reaction(answer @ against) < 1.0:
             return False
-    pushing = [c for c in contacts if found.z[c] > 0][:MOST_CONTACTS]
-    scale = np.sqrt(np.diag(W))[pushing]
-    V = (W @ answer @ (np.eye(len(W)) + drag))[np.ix_(pushing, pushing)] / scale[:, None] / scale
-    subsets = (list(s) for k in range(1, len(pushing) + 1) for s in combinations(range(len(pushing)), k))
-    return all(np.linalg.det(V[np.ix_(s, s)]) > (ZERO if len(s) == 1 else -ZERO) for s in subsets)
+    closed = [c for c in contacts if W[c, c] > 0]
+    if not slides or len(closed) > MOST_CONTACTS:
+        return True
+    V = (W @ answer @ (np.eye(len(W)) + drag))[np.ix_(closed, closed)]
+    free = (q + W @ rest)[closed]
+    n, w = found.z[closed], found.w[closed]
+    scale = np.sqrt(np.diag(W)[closed])
+    moves = AGREES * float(((np.abs(V) @ np.abs(n) + np.abs(free)) / scale).max(initial=0.0))
+    return not any(_differs(V, free, list(s), w, scale, moves) for s in _subsets(len(closed)))
+
+
+def _subsets(count: int) -> Sequence[Sequence[int]]:
+    return [s for size in range(count + 1) for s in combinations(range(count), size)]
+
+
+def _differs(V: np.ndarray, q: np.ndarray, own: list[int], w: np.ndarray, scale: np.ndarray, moves: float) -> bool:
+    """Whether these contacts could push without the others, in a motion in which not all accelerations are w."""
+    n = np.zeros(len(q))
+    if own:
+        n[own] = np.linalg.lstsq(V[np.ix_(own, own)], -q[own], rcond=DEPENDENT)[0]
+    accelerations = V @ n + q
+    holds = (np.abs(accelerations[own]) <= moves * scale[own]).all()
+    pushes = (n >= -AGREES * np.abs(n).max(initial=0.0)).all()
+    return bool(
+        holds and pushes and (accelerations >= -moves * scale).all()
+        and (np.abs(accelerations - w) > 10.0 * moves * scale).any()
+    )  # fmt: skip

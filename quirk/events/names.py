@@ -43,7 +43,7 @@ class Reading:
     ----------
     of : constraint or force element of which a load is read; None for an energy of the system
     what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element;
-        "multiplier" of a constraint; "solvable", whether friction has one solution
+        "multiplier" of a constraint; "solvable", whether friction has one solution; see also `Shared` and `Patch`
     axis : of N along which a load is read, None for its magnitude
     level : the value at which there is an event
     """
@@ -69,6 +69,28 @@ class Shared(Reading):
     rows: tuple[tuple[str, int], ...] = ()
     offsets: tuple[float, ...] = ()
     weights: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Patch(Reading):
+    """How far loads that several contacts share are inside their friction cones, however they share them, N.
+
+    Attributes
+    ----------
+    what : "patch"
+    members : names of the frictions
+    rows : constraints by name, each with the number of one of its rows
+    weights : (3 m, h) by which one way to share the load depends on the multipliers of the rows; of each contact its
+        normal load and both components of its friction
+    basis : (3 m, d) ways to share it otherwise
+    coefficients : (m,) of static friction
+    """
+
+    members: tuple[str, ...] = ()
+    rows: tuple[tuple[str, int], ...] = ()
+    weights: tuple[tuple[float, ...], ...] = ()
+    basis: tuple[tuple[float, ...], ...] = ()
+    coefficients: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class Friction(OfSlip):
 
     # The last three are not of its law, but of what it is in proportion to, and of where it begins.
     parameters = ("radii", "direction", "floor", "following", "size", "coefficient", "static", "length")
-    aside = ("on", "radius", "takes", "axis", "part")
+    aside = ("on", "radius", "takes", "axis", "part", "shares")
     drawing = ""
     undefined = (
         "no friction that agrees with the loads that it causes is found; near here there is none, or there are several "
@@ -127,6 +127,8 @@ class Friction(OfSlip):
         if isinstance(on, Contact):
             one, two = reversed(on.surfaces) if on.turned else on.surfaces
             self.radii = np.array([one.radius, two.radius] if on.parts is None else on.numbers_of(0))
+        # Of contacts that share a load the multipliers from which that of this one follows, by name, with weights.
+        self.shares: tuple[tuple[str, int, float], ...] = ((on.name, 0, 1.0),) if self.takes == NORMAL else ()
         self.direction = np.zeros(self.slip.size)
         # What runs set: slip below `floor` has the direction that is given; `following` that which is nearer to it;
         # and the magnitude of the force.
@@ -171,12 +173,20 @@ class Friction(OfSlip):
         slip = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
 
-    def sliding(self, direction: tuple[float, ...], floor: float, side: int = 1, part: int = 0) -> Friction:
+    def sliding(
+        self,
+        direction: tuple[float, ...],
+        floor: float,
+        side: int = 1,
+        part: int = 0,
+        shares: tuple[tuple[str, int, float], ...] | None = None,
+    ) -> Friction:
         """Return the same as it acts while bodies slide on a part of a bounded surface, from a direction of slip on.
 
-        Slip below `floor`, m/s, is taken to have that direction.
+        Slip below `floor`, m/s, is taken to have that direction. With `shares` the load of its contact follows from the
+        multipliers of these rows, each by the name of its constraint, its number there, and a weight.
         """
-        return _sliding(self, direction, floor, side, part)
+        return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0) -> Sticking:
         """Return the rows of some components of slip that hold bodies while they stick to a part."""
@@ -194,8 +204,15 @@ class Friction(OfSlip):
 
 
 @lru_cache(1024)
-def _sliding(friction: Friction, direction: tuple[float, ...], floor: float, side: int, part: int) -> Friction:
-    known = {"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side)}
+def _sliding(
+    friction: Friction,
+    direction: tuple[float, ...],
+    floor: float,
+    side: int,
+    part: int,
+    shares: tuple[tuple[str, int, float], ...],
+) -> Friction:
+    known = {"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side), "shares": shares}
     return friction.on_part(part).with_values(known)
 
 

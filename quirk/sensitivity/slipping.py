@@ -36,10 +36,10 @@ def slip_ends(at: Changes, name: str) -> np.ndarray:
 
 def limit_is_reached(at: Changes, flow: Changes, cone: Reading, changes: Sequence[Change]) -> np.ndarray:
     """Return by how much later (D,) what sticks reaches the limit of its friction, s; `flow` is along the motion."""
-    assert isinstance(cone, Shared)
     friction = cone.of
     assert isinstance(friction, Friction)
-    if any(cone.offsets) or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights):
+    shares = not isinstance(cone, Shared) or any(cone.offsets)
+    if shares or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights):
         raise InputError(
             f"simulate: sensitivities: {friction} begins to slide where several contacts share the load, which is not "
             "differentiated"

@@ -75,13 +75,15 @@ def _load(
     base: ConstrainedMotion,
     answers: Sequence[ConstrainedMotion],
 ) -> Load:
-    rows, mu = model.joint_rows.get(friction.on.name, slice(0, 0)), friction.coefficient
+    mu = friction.coefficient
+    if friction.takes == NORMAL:
+        own, weights = share_of(friction, model)
+        first = float(weights @ base.multipliers[own])
+        slopes = np.array([weights @ answer.multipliers[own] - first for answer in answers])
+        return lambda f: (mu * float(first + slopes @ f), mu * slopes)
+    rows = model.joint_rows.get(friction.on.name, slice(0, 0))
     if rows.stop == rows.start:
         return lambda f: (0.0, np.zeros(len(f)))
-    if friction.takes == NORMAL:
-        first = base.multipliers[rows.start]
-        slopes = np.array([answer.multipliers[rows.start] - first for answer in answers])
-        return lambda f: (mu * float(first + slopes @ f), mu * slopes)
 
     def load(motion: ConstrainedMotion) -> np.ndarray:
         return np.concatenate(joint_loads(model, kin, t, motion.multipliers)[friction.on.name])
@@ -97,6 +99,14 @@ def _load(
         return mu * N, mu * slopes
 
     return scaled
+
+
+def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows (k,) from whose multipliers the load of a contact follows, and their weights (k,)."""
+    known = model.joint_rows
+    shares = [(known[name].start + row, weight) for name, row, weight in friction.shares if name in known]
+    rows, weights = np.array(shares, dtype=float).reshape(-1, 2).T
+    return rows.astype(np.int64), weights
 
 
 def _solved(loads: Sequence[Load]) -> np.ndarray:

@@ -21,6 +21,7 @@ from ..bearing import Changing, load_with_changes
 from ..directions import TURN, Directions
 from ..model import Model
 from ..tangents import Tangent
+from .friction import share_of
 from .rows import spatial_rows
 
 # Numbers of a frame before its axes.
@@ -99,10 +100,11 @@ def _normal(
 ) -> tuple[float, np.ndarray]:
     """The load N that counts, and its changes (D + C,)."""
     own, changes = model.joint_rows.get(friction.on.name, slice(0, 0)), constant.tangent.multipliers
+    if friction.takes == NORMAL:
+        rows, weights = share_of(friction, model)
+        return float(weights @ constant.multipliers[rows]), changes[:, rows] @ weights
     if own.stop == own.start:
         return 0.0, np.zeros(len(changes))
-    if friction.takes == NORMAL:
-        return float(constant.multipliers[own.start]), changes[:, own.start]
     e = next(e for e, one in frictions_of(model).items() if one is friction)
     longer = _input(directions.laws, e, friction.place_of("length"), len(changes))
     return load_with_changes(friction, *_bearing(model, kin, t, friction, directions, constant), longer)

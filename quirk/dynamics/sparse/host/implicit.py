@@ -24,7 +24,8 @@ class ImplicitSystem:
 
     Parameters
     ----------
-    turning : whether steps are computed in axes that turn with the bodies
+    turning : whether steps are computed in axes that turn with the bodies, and their equations solved by iteration, for
+        which the derivatives of friction need not be complete
 
     Attributes
     ----------
@@ -34,7 +35,8 @@ class ImplicitSystem:
 
     def __init__(self, solver: Solver, *, turning: bool) -> None:
         model, slots = solver.model, solver.slots
-        refuse_friction(solver, "implicit steps, so these do not go on while it slides")
+        if not turning:
+            refuse_friction(solver, "the steps of this method, which take all derivatives of loads")
         self.differential = Differential(solver)
         relations = self.differential.relations
         for placed in relations:

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 
 from quirk.errors import SeriesWarning
-from quirk.integrators import VERN9, Breaks, ImplicitMethod, Method, RadauIIA, Statistics, Tableau, Taylor, Tolerance
+from quirk.integrators import (
+    RADAU_IIA9,
+    VERN9,
+    Breaks,
+    ImplicitMethod,
+    Method,
+    RadauIIA,
+    Statistics,
+    Tableau,
+    Taylor,
+    Tolerance,
+)
 from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
@@ -75,6 +86,7 @@ from .closer_look import closer_look
 from .flow import SparseFlow
 from .pacing import AFRESH, Change, Judged, Pacing
 from .probed import Functions, Stretch
+from .slip import SlipPacing, nearly_unsolvable, slides_in_plane
 from .solver import Solver
 from .steppers import stepper_of
 from .watch import Guard, Sides, Watch
@@ -197,7 +209,11 @@ class CompiledRun:
         self._across: Across | None = None
         self.watch = Watch(guards, solver)
         of_users = self._functions.count > 0
-        self._pacing = Pacing(solver, method, settings, switch, self._stepper_of, of_users=of_users)
+        self._pacing: Pacing | SlipPacing = Pacing(
+            solver, method, settings, switch, self._stepper_of, of_users=of_users
+        )
+        if isinstance(method, Tableau) and settings.fixed == 0 and not trailing and slides_in_plane(solver):
+            self._pacing = SlipPacing(solver, method, switch or RADAU_IIA9)
         # Not set, since to set so many at once takes as long as a short run.
         self._states = aligned(self._room * solver.size, fill=False)
         steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
@@ -305,8 +321,11 @@ class CompiledRun:
         return self.solver.applied.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the error of a force whose loads were not finite when last evaluated, at time t; else None."""
-        return self.solver.applied.undefined(t)
+        """Return the error of a force whose loads were not finite when last evaluated, at time t; else None.
+
+        Also of friction that was about to have no solution there.
+        """
+        return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver)
 
     def _begin(self) -> None:
         """Evaluate where the run was entered and choose a first step."""

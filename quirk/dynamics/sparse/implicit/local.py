@@ -29,6 +29,7 @@ from ..tangent.elements import (
     hold_motions,
     run_dual,
 )
+from ..tangent.friction import give_magnitudes
 from ..tangent.tables import (
     ELEMENT,
     FRAMES,
@@ -60,8 +61,12 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill all derivatives at a state that was evaluated last; `ydot` is what that gave."""
+    """Fill all derivatives at a state that was evaluated last; `ydot` is what that gave.
+
+    Friction of bodies that slide keeps its magnitude: the direction of its slip is what changes fast.
+    """
     work, tangents = mechanism.work, implicit.tangents
+    give_magnitudes(mechanism, tangents, False)
     for o in range(0, work.x.shape[0], 8):
         store(tangents.multipliers, o, load(work.x, o))
     for o in range(0, implicit.by_pose.shape[0], 8):
@@ -80,6 +85,7 @@ def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndar
     laws(implicit, mechanism.forces, mechanism.constants, work.kin, t)
     relations(mechanism, implicit, y, t)
     inertia(implicit, mechanism.constants, y, work.kin, ydot)
+    give_magnitudes(mechanism, tangents, True)
 
 
 @kernel

@@ -102,7 +102,10 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
     if rubbing.place[k] < 0:
         return
     if rubbing.takes[k] == NORMAL:
-        put(into, o, at(mechanism.work.x, rubbing.place[k]))
+        total = 0.0
+        for n in range(rubbing.terms[k], rubbing.terms[k + 1]):
+            total += at(rubbing.weights, n) * at(mechanism.work.x, rubbing.multipliers[n])
+        put(into, o, total)
         return
     for n in range(2):
         vector = constraint_load(mechanism, rubbing.readings, rubbing.place[k] + n, y)
@@ -195,13 +198,15 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """How much less than one the reaction of each friction upon its own load is, at least.
+    """How much less than one the reaction of each friction in a joint upon its own load is, at least.
 
-    Where N is a norm and this is not positive, there are two magnitudes or none.
+    Where this is not positive there are two magnitudes or none, since N is a norm.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
     for k in range(count):
+        if rubbing.takes[k] == NORMAL:
+            continue
         own = normal(mechanism, k, rubbing.load, LOAD * ((k + 1) * count + k))
         least = min(least, 1.0 - at(rubbing.coefficient, k) * own)
     return least

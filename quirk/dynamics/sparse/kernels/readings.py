@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
-from quirk.lanes import at, load, total
+from quirk.lanes import at, load, put, total
 
 from ...layout import GRAVITY, INVERSE_FACTOR, MASS, OMEGA, POSITION, VELOCITY
 from ...vectors import dot, load3, rows_times
@@ -31,6 +31,10 @@ from .coupled import (
     OF_FORCE,
     OFFSETS,
     OUTPUT_OF_LAW,
+    PATCH,
+    PATCH_SIZE,
+    PATCH_START,
+    PATCH_WAYS,
     PLACE,
     POTENTIAL,
     READING,
@@ -43,6 +47,7 @@ from .coupled import (
 from .friction import load_of, normal
 from .loads import component, constraint_load
 from .mechanism import Mechanism
+from .room import LOADS, room
 
 
 @kernel
@@ -64,6 +69,8 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
         return cone(mechanism, readings, r, y) - level
     if kind == SOLVABLE:
         return at(mechanism.frictions.solvable, 0) - level
+    if kind == PATCH:
+        return patch(mechanism, readings, r) - level
     found = 0.0
     if readings.entries[o + KINETIC] != 0:
         found += kinetic(mechanism.constants, y)
@@ -97,6 +104,28 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
     for force in range(1, readings.entries[o + FORCES]):
         square += shared(mechanism, readings, r, force) ** 2
     return at(readings.numbers, NUMBERS * r + COEFFICIENT) * load - math.sqrt(square)
+
+
+@kernel
+def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
+    """How far inside their friction cones contacts can share a load, N."""
+    o = READING * r
+    first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
+    contacts, ways, start = (
+        readings.entries[o + PATCH_SIZE], readings.entries[o + PATCH_WAYS], readings.entries[o + PATCH_START],
+    )  # fmt: skip
+    weights = start + contacts
+    basis = weights + LOADS * contacts * count
+    for load_of_contact in range(LOADS * contacts):
+        force = 0.0
+        for k in range(count):
+            multiplier = at(mechanism.work.x, readings.multipliers[first + k])
+            force += at(readings.patches, weights + count * load_of_contact + k) * multiplier
+        put(readings.shared, load_of_contact, force)
+    return room(
+        readings.shared, readings.patches[basis : basis + LOADS * contacts * ways], contacts, ways,
+        readings.patches[start : start + contacts], readings.scratch,
+    )  # fmt: skip
 
 
 @kernel

@@ -28,6 +28,7 @@ def flat_frictions(model: Model, tables: Tables, forces: Forces) -> Frictions:
     sides = [_rows_of_bodies(model, one) for one in every]
     read: list[Reading] = []
     place = [_place(one, model, tables, read) for one in every]
+    terms = [_terms(one, model, tables) for one in every]
     C, lanes, bodies = len(sliding), 8 * len(tables.nodes.rows), tables.slots.lanes * WRENCH_SIZE
 
     def offsets(size: int, of: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -45,6 +46,9 @@ def flat_frictions(model: Model, tables: Tables, forces: Forces) -> Frictions:
         coefficient=np.array(coefficient, dtype=float),
         takes=np.array([one.takes for one in every], dtype=np.int64),
         place=np.array(place, dtype=np.int64),
+        terms=np.cumsum([0, *(len(of) for of in terms)], dtype=np.int64),
+        multipliers=np.array([lane for of in terms for lane, _ in of], dtype=np.int64),
+        weights=np.array([weight for of in terms for _, weight in of], dtype=float),
         kinematics=offsets(KINEMATICS_SIZE, sides),
         axis=np.concatenate([np.zeros(0), *(one.on.frame_i.matrix[:, one.axis] for one in every)]),
         length=np.array([one.length for one in every], dtype=float),
@@ -69,10 +73,20 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
     """Where the load of a friction is found; readings that this takes are added to `read`."""
+    if friction.takes == NORMAL:
+        return 0 if _terms(friction, model, tables) else -1
     rows = model.joint_rows.get(friction.on.name, range(0))
     if not rows.stop > rows.start:
         return -1
-    if friction.takes == NORMAL:
-        return int(tables.row_lane[rows.start])
     read += [Reading(friction.on, what, None, 0.0) for what in ("force", "torque")]
     return len(read) - 2
+
+
+def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
+    """The multipliers from which the load of a contact follows, each with its weight."""
+    known = model.joint_rows
+    return [
+        (int(tables.row_lane[known[name].start + row]), weight)
+        for name, row, weight in friction.shares
+        if name in known
+    ]

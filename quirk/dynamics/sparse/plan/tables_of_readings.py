@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk.constraints import Constraint
 from quirk.constraints.sticking import Sticking
-from quirk.events.names import Reading, Shared
+from quirk.events.names import Patch, Reading, Shared
 from quirk.forces.friction import NORMAL, Friction
 from quirk.forces.law import COORDINATE
 from quirk.lanes import aligned
@@ -30,6 +30,10 @@ from ..kernels.coupled import (
     OF_FORCE,
     OFFSETS,
     OUTPUT_OF_LAW,
+    PATCH,
+    PATCH_SIZE,
+    PATCH_START,
+    PATCH_WAYS,
     PLACE,
     READING,
     SHARE,
@@ -38,6 +42,7 @@ from ..kernels.coupled import (
     TERMS,
     Readings,
 )
+from ..kernels.room import LOADS, scratch_of
 from .tables import Tables
 
 
@@ -46,15 +51,19 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
     nodes: list[int] = []
     multipliers: list[int] = []
     weights: list[float] = []
+    patches: list[float] = []
     kind, entries, numbers = [], [], []
     for one in readings:
         if isinstance(one, Shared):
             e, x = _of_shared(one, model, tables, multipliers, weights)
+        elif isinstance(one, Patch):
+            e, x = _of_patch(one, model, tables, multipliers, weights, patches)
         else:
             e, x = _entries(one, model, tables, forces, nodes)
         kind.append(e[0])
         entries.append(e[1])
         numbers.append(x)
+    sizes = [(len(one.coefficients), len(one.basis[0])) for one in readings if isinstance(one, Patch)]
     energies = [
         forces.entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().energy
         for e, (element, _) in enumerate(model.forces)
@@ -69,6 +78,9 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
         wrench=aligned(tables.slots.lanes * WRENCH_SIZE),
         multipliers=np.array(multipliers, dtype=np.int64),
         weights=np.array(weights, dtype=float),
+        patches=np.array(patches, dtype=float),
+        shared=np.zeros(max((LOADS * contacts for contacts, _ in sizes), default=0)),
+        scratch=np.zeros(max((scratch_of(contacts, ways) for contacts, ways in sizes), default=0)),
     )
 
 
@@ -129,6 +141,23 @@ def _of_shared(
         sticking = [held.name for held, _ in model.joint_bodies if isinstance(held, Sticking)]
         entries[PLACE] = sliding + sticking.index(friction.name)
     return (CONE, entries), numbers
+
+
+def _of_patch(
+    one: Patch, model: Model, tables: Tables, multipliers: list[int], weights: list[float], patches: list[float]
+) -> tuple[tuple[int, list[int]], np.ndarray]:
+    """Of contacts that share a load; their multipliers and numbers are added to those of others."""
+    entries, numbers = [0] * READING, np.zeros(NUMBERS)
+    numbers[LEVEL] = one.level
+    entries[TERMS], entries[TERM_COUNT] = len(multipliers), len(one.rows)
+    entries[PATCH_START], entries[PATCH_SIZE], entries[PATCH_WAYS] = (
+        len(patches), len(one.coefficients), len(one.basis[0]),
+    )  # fmt: skip
+    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
+    weights += [0.0] * (MOST_FORCES * len(one.rows))
+    patches += [0.0 if mu == 0 else 1 / mu for mu in one.coefficients]
+    patches += [x for rows in (one.weights, one.basis) for of in rows for x in of]
+    return (PATCH, entries), numbers
 
 
 def _of_constraint(

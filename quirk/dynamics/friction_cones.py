@@ -1,0 +1,78 @@
+"""Loads of least norm inside friction cones, of contacts that share a given load.
+
+Of all loads z with V^T z = c and |t_k| <= mu_k n_k in each contact k those of least norm are z = P(V y), the projection
+onto the cones of what a rigid motion y would do to equal springs: a contact that y presses pushes, and slides under its
+spring where that pulls sideways beyond the cone. y is found by Newton's method for the convex dual problem, the minimum
+of |P(V y)|^2 / 2 - c y (Rockafellar, Convex Analysis (1970), ch. 31).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Loads of each contact: along its normal and along both tangents.
+LOADS = 3
+# Steps of Newton's method; what is missed at its end over the load; halvings of a step; and by what part of its promise
+# a step has to lower the dual.
+MOST_STEPS, CONVERGED, HALVED, DESCENT = 100, 1e-12, 30, 1e-4
+# What is added to its matrix, where some directions change nothing: at least, and over what is missed (Levenberg).
+REGULAR, LEVENBERG = 1e-13, 1e-2
+# Missed by less than this part, loads serve.
+SERVES = 1e-9
+
+
+def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
+    """Return the loads z (3 m,) of least norm inside the cones with V^T z = c; None if none are found.
+
+    Parameters
+    ----------
+    V : (3 m, r) with orthonormal columns
+    c : (r,)
+    coefficients : (m,) of friction, which may be infinite
+    """
+    y, size = c.copy(), float(np.linalg.norm(c))
+    z, slope = _projected(V @ y, coefficients)
+    for _ in range(MOST_STEPS):
+        missed = V.T @ z - c
+        off = float(np.linalg.norm(missed)) / size if size > 0 else 0.0
+        if off <= CONVERGED:
+            break
+        step = -np.linalg.solve(V.T @ slope @ V + max(REGULAR, LEVENBERG * off) * np.eye(len(c)), missed)
+        value, promise, part = 0.5 * z @ z - c @ y, missed @ step, 1.0
+        for _ in range(HALVED):
+            tried, slope_tried = _projected(V @ (y + part * step), coefficients)
+            if 0.5 * tried @ tried - c @ (y + part * step) <= value + DESCENT * part * promise:
+                break
+            part *= 0.5
+        y, z, slope = y + part * step, tried, slope_tried
+    return z if np.linalg.norm(V.T @ z - c) <= SERVES * size else None
+
+
+def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
+    """Whether loads (3 m,) are inside all cones."""
+    loads = z.reshape(-1, LOADS)
+    across = np.linalg.norm(loads[:, 1:], axis=1)
+    limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0]
+    return bool((loads[:, 0] >= 0).all() and ((across <= limit) | ~np.isfinite(coefficients)).all())
+
+
+def _projected(z: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest loads (3 m,) inside the cones, and their slopes (3 m, 3 m)."""
+    found, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
+    for k, mu in enumerate(coefficients):
+        own = slice(LOADS * k, LOADS * (k + 1))
+        n, t = z[own][0], z[own][1:]
+        size = float(np.linalg.norm(t))
+        if mu == np.inf:
+            found[own], slope[own, own] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
+        elif size <= mu * n:
+            found[own], slope[own, own] = z[own], np.eye(LOADS)
+        elif mu * size > -n:
+            e = t / size if size > 0 else np.zeros(2)
+            along = np.array([1.0, *(mu * e)])
+            pushes = float(along @ z[own]) / (1.0 + mu * mu)
+            found[own] = pushes * along
+            slope[own, own] = np.outer(along, along) / (1.0 + mu * mu)
+            if size > 0:
+                slope[own, own][1:, 1:] += mu * pushes / size * (np.eye(2) - np.outer(e, e))
+    return found, slope

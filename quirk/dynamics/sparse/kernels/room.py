@@ -1,0 +1,204 @@
+"""How far loads that contacts share are inside their friction cones, in kernels.
+
+Contacts that depend on each other may share the same load in many ways, z = z0 + N y. What rests can do so while there
+is a way for which n_k - |t_k| / mu_k >= 0 in each contact. The largest s for which all of these are at least s is
+found by an interior-point method: Newton's method for the maximum of
+
+    tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
+
+over y and s, with tau increasing (Boyd and Vandenberghe, Convex Optimization (2004), ch. 11). Contacts that can press
+against each other without end, as in a wedge, do so up to a bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.compiled import entry, kernel
+from quirk.lanes import at, put
+
+# Loads of each contact: along its normal and along both tangents.
+LOADS = 3
+# The weight tau begins with this, grows so many times, and ends with that, over the largest load.
+FIRST, GROWS, LAST = 1.0, 30.0, 1e13
+# The bound on all normal loads together, over the largest load of any contact, for each contact.
+BOUND = 100.0
+# Newton steps at one weight; the decrement at which they end; halvings of one step.
+MOST_STEPS, DECREMENT, MOST_HALVINGS = 30, 1e-3, 40
+# Part of the diagonal added to it, for directions in which nothing changes.
+REGULAR = 1e-14
+
+
+def scratch_of(count: int, free: int) -> int:
+    """How many numbers of scratch `room` takes for so many contacts and ways to share their load."""
+    return 2 * (free + 1) + (free + 1) ** 2 + free + 1
+
+
+@kernel
+def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray) -> float:
+    """Return the largest s, N; z is then the way to share the load for which it is reached.
+
+    Parameters
+    ----------
+    z : (3 count,) one way to share the load
+    basis : (3 count free,) columns along which loads may change, one after the other for each load
+    inverse : (count,) inverse of the coefficients of friction
+    scratch : of `scratch_of` numbers
+    """
+    size = 0.0
+    least = math.inf
+    for k in range(count):
+        for c in range(LOADS):
+            size = max(size, abs(at(z, LOADS * k + c)))
+        least = min(least, slack(z, k, inverse))
+    if free == 0 or not size < math.inf or size == 0.0:
+        return least
+    s, tau = least - size, FIRST / size
+    last, bound = LAST / size, BOUND * size * count
+    value = barrier(z, s, tau, bound, count, inverse)
+    while True:
+        for _ in range(MOST_STEPS):
+            decrement = newton(z, basis, s, tau, bound, count, free, inverse, scratch)
+            if not decrement > DECREMENT:
+                break
+            part, moved = 1.0, False
+            for _ in range(MOST_HALVINGS):
+                along(z, basis, part, count, free, scratch)
+                tried = barrier(z, s + part * at(scratch, free), tau, bound, count, inverse)
+                if tried > value:
+                    s += part * at(scratch, free)
+                    value, moved = tried, True
+                    break
+                along(z, basis, -part, count, free, scratch)
+                part *= 0.5
+            if not moved:
+                break
+        if tau >= last:
+            return s
+        value += (GROWS - 1.0) * tau * s
+        tau *= GROWS
+
+
+@kernel
+def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
+    """How far the load of contact k is inside its cone, N."""
+    o = LOADS * k
+    return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
+
+
+@kernel
+def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
+    """Return what is made largest, minus infinity outside the cones."""
+    total, left = tau * s, bound
+    for k in range(count):
+        o = LOADS * k
+        across = at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
+        inside, beside = at(z, o) - s - across, at(z, o) - s + across
+        if not (inside > 0.0 and beside > 0.0):
+            return -math.inf
+        total += math.log(inside) + math.log(beside)
+        left -= at(z, o)
+    return total + math.log(left) if left > 0.0 else -math.inf
+
+
+@kernel
+def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
+    """Change the loads by a part of the step in the scratch."""
+    for o in range(LOADS * count):
+        change = 0.0
+        for f in range(free):
+            change += at(basis, free * o + f) * at(scratch, f)
+        put(z, o, at(z, o) + part * change)
+
+
+@kernel
+def newton(
+    z: np.ndarray, basis: np.ndarray, s: float, tau: float, bound: float, count: int, free: int,
+    inverse: np.ndarray, scratch: np.ndarray,
+) -> float:  # fmt: skip
+    """Write Newton's step (free + 1,), of y and of s, to the scratch; return its decrement."""
+    n = free + 1
+    matrix, slope = n, n + n * n
+    for o in range(n):
+        put(scratch, slope + o, 0.0)
+        for p in range(n):
+            put(scratch, matrix + n * o + p, 0.0)
+    put(scratch, slope + free, tau)
+    row = slope + n
+    left = bound
+    for k in range(count):
+        left -= at(z, LOADS * k)
+    for f in range(free):
+        total = 0.0
+        for k in range(count):
+            total += at(basis, free * LOADS * k + f)
+        put(scratch, row + f, total / left)
+        put(scratch, slope + f, -total / left)
+    for f in range(free):
+        for p in range(f + 1):
+            put(scratch, matrix + n * f + p, at(scratch, row + f) * at(scratch, row + p))
+    for k in range(count):
+        o, squared = LOADS * k, at(inverse, k) ** 2
+        g, t1, t2 = at(z, o) - s, at(z, o + 1), at(z, o + 2)
+        across = at(inverse, k) * math.sqrt(t1 * t1 + t2 * t2)
+        q = (g - across) * (g + across)
+        a, b1, b2 = 2.0 * g / q, -2.0 * squared * t1 / q, -2.0 * squared * t2 / q
+        # Rows of the change of (g, t1, t2) with (y, s) are those of the basis, and -1 for g with s.
+        for f in range(n):
+            dg = at(basis, free * o + f) if f < free else -1.0
+            d1 = at(basis, free * (o + 1) + f) if f < free else 0.0
+            d2 = at(basis, free * (o + 2) + f) if f < free else 0.0
+            first = a * dg + b1 * d1 + b2 * d2
+            put(scratch, row + f, first)
+            put(scratch, slope + f, at(scratch, slope + f) + first)
+        for f in range(n):
+            dg = at(basis, free * o + f) if f < free else -1.0
+            d1 = at(basis, free * (o + 1) + f) if f < free else 0.0
+            d2 = at(basis, free * (o + 2) + f) if f < free else 0.0
+            for p in range(f + 1):
+                eg = at(basis, free * o + p) if p < free else -1.0
+                e1 = at(basis, free * (o + 1) + p) if p < free else 0.0
+                e2 = at(basis, free * (o + 2) + p) if p < free else 0.0
+                bend = 2.0 / q * (dg * eg - squared * (d1 * e1 + d2 * e2)) - at(scratch, row + f) * at(scratch, row + p)
+                put(scratch, matrix + n * f + p, at(scratch, matrix + n * f + p) - bend)
+    return solved(scratch, n)
+
+
+@kernel
+def solved(scratch: np.ndarray, n: int) -> float:
+    """Solve for Newton's step by Cholesky's factorisation; return the slope times it."""
+    matrix, slope = n, n + n * n
+    for f in range(n):
+        whole = at(scratch, matrix + n * f + f)
+        for p in range(f + 1):
+            total = at(scratch, matrix + n * f + p)
+            for k in range(p):
+                total -= at(scratch, matrix + n * f + k) * at(scratch, matrix + n * p + k)
+            if p < f:
+                put(scratch, matrix + n * f + p, total / at(scratch, matrix + n * p + p))
+            else:
+                put(scratch, matrix + n * f + f, math.sqrt(max(total, REGULAR * whole)))
+    for f in range(n):
+        total = at(scratch, slope + f)
+        for k in range(f):
+            total -= at(scratch, matrix + n * f + k) * at(scratch, k)
+        put(scratch, f, total / at(scratch, matrix + n * f + f))
+    decrement = 0.0
+    for f in range(n):
+        decrement += at(scratch, f) ** 2
+    for f in range(n - 1, -1, -1):
+        total = at(scratch, f)
+        for k in range(f + 1, n):
+            total -= at(scratch, matrix + n * k + f) * at(scratch, k)
+        put(scratch, f, total / at(scratch, matrix + n * f + f))
+    return decrement
+
+
+@entry(notice="compiling what contacts that share loads need, usually for 5 s")
+def most_room(
+    z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
+) -> float:
+    """Do the same as `room`, for Python."""
+    return room(z, basis, count, free, inverse, scratch)

@@ -1,0 +1,180 @@
+"""Bodies that rest and slide on more contacts than determine their loads, against closed forms and their own solution."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import quirk
+from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
+from quirk.dynamics.friction_cones import inside, least_norm
+from quirk.dynamics.sparse.kernels.room import most_room, scratch_of
+
+G = 9.81
+
+
+def feet(count, rng=None):
+    """Feet on a circle, or about as far away, none of them in one line."""
+    angles = 2 * np.pi * (np.arange(count) + 0.3) / count
+    radius = np.ones(count) if rng is None else rng.uniform(0.7, 1.3, count)
+    return np.stack([radius * np.cos(angles), radius * np.sin(angles)], axis=1)
+
+
+def on_feet(name, on, height, points, mu, *, half, top=0.0, static=None, **motion):
+    """A body of 2 kg on feet below it, on a plane of another body, with its contacts and their friction."""
+    body = Body(name, 2.0, [0.6, 0.7, 0.9], position=[0, 0, height + half], **motion)
+    parts = [body]
+    for k, (x, y) in enumerate(points):
+        contact = Contact(f"{name} c{k}", on, body, on_i=surface.plane([0, 0, top]), on_j=surface.point([x, y, -half]))
+        parts += [contact, Friction(f"{name} f{k}", contact, mu, static=static)]
+    return parts
+
+
+def exerted(result, name, count):
+    """Normal loads (count, nt), magnitudes of friction, and whether each sticks, of a body on feet."""
+    normal = np.array([result[f"{name} c{k}"].force()[:, 2] for k in range(count)])
+    tangential = np.array([np.linalg.norm(result[f"{name} f{k}"].force()[:, :2], axis=1) for k in range(count)])
+    return normal, tangential, np.array([result[f"{name} f{k}"].sticking for k in range(count)])
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 8])
+def test_loads_at_rest_are_those_of_least_norm_inside_the_cones(count):
+    points, mu, pull = feet(count, np.random.default_rng(count)), 0.3, np.array([1.0, 0.5, 0.0])
+    parts = on_feet("box", GROUND, 0.0, points, mu, half=0.1)
+    result = quirk.simulate(quirk.System([*parts, Force("pull", parts[0], pull)], gravity=[0, 0, -G]), 1.0, output=0.5)
+    assert len(result.events) == 0
+    assert result.statistics.steps < 200
+    assert abs(result["box"].velocity[-1]).max() < 1e-14
+    normal, tangential, sticking = exerted(result, "box", count)
+    assert sticking.all()
+    assert (tangential <= mu * normal + 1e-9).all()
+    # As of equal springs: affine in the place of a foot, with the total and the moments of weight and pull.
+    B = np.column_stack([np.ones(count), points])
+    moments = [2.0 * G, 0.1 * pull[0], 0.1 * pull[1]]
+    np.testing.assert_allclose(normal[:, -1], B @ np.linalg.solve(B.T @ B, moments), rtol=1e-10)
+    total = sum(result[f"box f{k}"].force()[-1] for k in range(count))
+    np.testing.assert_allclose(total, -pull, atol=1e-10)
+
+
+@pytest.mark.parametrize(("count", "static", "seed"), [(3, None, 0), (4, 0.35, 1), (6, None, 2)])
+def test_a_push_that_grows_begins_to_slide_once(count, static, seed):
+    """The push acts where friction does not turn the body: in the direction in which the centre of mass is pushed."""
+    rng = np.random.default_rng(seed)
+    mu, rate, turn = rng.uniform(0.15, 0.3), rng.uniform(5, 15), rng.uniform(0, 2 * np.pi)
+    points, way = feet(count), np.array([np.cos(turn), np.sin(turn), 0.0])
+    parts = on_feet("box", GROUND, 0.0, points, mu, half=0.1, static=static)
+    push = Force("push", parts[0], [Motion.polynomial([0, rate * x]) for x in way], point=[0, 0, -0.1])
+    result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 1.5, output=0.5)
+    start = (mu if static is None else static) * 2.0 * G / rate
+    assert len(result.events) == 1, result.events
+    assert result.events[0].time == pytest.approx(start, rel=1e-9)
+    assert result.events[0].direction == 1
+    speed = (0.5 * rate * (1.5**2 - start**2) - mu * 2.0 * G * (1.5 - start)) / 2.0
+    np.testing.assert_allclose(result["box"].velocity[-1], speed * way, atol=1e-9)
+    assert abs(result["box"].angular_velocity[-1]).max() < 1e-9
+    assert result.statistics.steps < 200
+    assert abs(result.power.balance).max() < 1e-9
+
+
+def turning(points, half, mu, pull, at, inertia, y0, duration):
+    """The motion (x, y, angle, and rates) of a body that slides and turns on feet, from loads affine in their places."""
+
+    def rates(t, y):
+        c, s = np.cos(y[2]), np.sin(y[2])
+        r = points @ np.array([[c, s], [-s, c]])
+        slip = y[3:5] + y[5] * np.stack([-r[:, 1], r[:, 0]], axis=1)
+        e = slip / np.linalg.norm(slip, axis=1)[:, None]
+        B = np.column_stack([np.ones(len(r)), r])
+        force = np.array(pull(t))
+        # Loads B p: their sum carries the weight; moments of loads and of friction below the centre of mass vanish.
+        moment_x = (B * r[:, 1:] - half * mu * B * e[:, 1:]).sum(axis=0)
+        moment_y = (-B * r[:, :1] + half * mu * B * e[:, :1]).sum(axis=0)
+        p = np.linalg.solve([B.sum(axis=0), moment_x, moment_y], [2.0 * G, 0.0, 0.0])
+        drag = -mu * (B @ p)[:, None] * e
+        torque = (r[:, 0] * drag[:, 1] - r[:, 1] * drag[:, 0]).sum()
+        arm = np.array([c * at[0] - s * at[1], s * at[0] + c * at[1]])
+        torque += arm[0] * force[1] - arm[1] * force[0]
+        return [*y[3:], *((drag.sum(axis=0) + force) / 2.0), torque / inertia]
+
+    found = solve_ivp(rates, [0, duration], y0, rtol=1e-12, atol=1e-13, method="DOP853")
+    return found.y[:, -1]
+
+
+@pytest.mark.parametrize(("count", "seed"), [(4, 0), (5, 1), (3, 2)])
+def test_a_body_that_slides_and_turns(count, seed):
+    rng = np.random.default_rng(seed)
+    points, mu, half = feet(count, rng), rng.uniform(0.1, 0.4), 0.1
+    v, w = rng.uniform(1.5, 2.5, 2), rng.uniform(-2, 2)
+    parts = on_feet("box", GROUND, 0.0, points, mu, half=half, velocity=[*v, 0], angular_velocity=[0, 0, w])
+    result = quirk.simulate(quirk.System(parts, gravity=[0, 0, -G]), 0.4, output=0.1)
+    expected = turning(points, half, mu, lambda t: (0.0, 0.0), (0, 0), 0.9, [0, 0, 0, *v, w], 0.4)
+    np.testing.assert_allclose(result["box"].velocity[-1, :2], expected[3:5], atol=1e-8)
+    np.testing.assert_allclose(result["box"].angular_velocity[-1, 2], expected[5], atol=1e-8)
+    assert len(result.events) == 0
+    assert result.statistics.steps < 200
+
+
+@pytest.mark.parametrize("acceleration", [1.0, 3.0])
+def test_a_box_on_a_belt_that_gets_faster(acceleration):
+    belt = Body("belt", 5.0, [1, 1, 1])
+    path = quirk.Prismatic("path", GROUND, belt, point=[0, 0, 0], axis=[1, 0, 0])
+    drive = quirk.Drive("drive", path, Motion.polynomial([0, 0, 0, acceleration / 6]))
+    parts = on_feet("box", belt, 0.0, feet(4), 0.2, half=0.1)
+    result = quirk.simulate(quirk.System([belt, path, drive, *parts], gravity=[0, 0, -G]), 1.0, output=0.25)
+    slips = 0.2 * G / acceleration
+    if slips > 1.0:
+        assert len(result.events) == 0
+        np.testing.assert_allclose(result["box"].velocity[-1], result["belt"].velocity[-1], atol=1e-12)
+    else:
+        assert len(result.events) == 1, result.events
+        assert result.events[0].time == pytest.approx(slips, rel=1e-9)
+        speed = 0.5 * acceleration * slips**2 + 0.2 * G * (1.0 - slips)
+        np.testing.assert_allclose(result["box"].velocity[-1], [speed, 0, 0], atol=1e-9)
+    assert result.statistics.steps < 200
+
+
+def test_a_stack_of_which_the_lowest_is_pushed():
+    """The lowest body slides on the floor, those on it are carried along until its acceleration is too large."""
+    mu, on_top, rate = 0.1, 0.3, 30.0
+    parts = on_feet("lower", GROUND, 0.0, feet(4), mu, half=0.1)
+    parts += on_feet("upper", parts[0], 0.2, 0.8 * feet(4), on_top, half=0.1, top=0.1)
+    push = Force("push", parts[0], [Motion.polynomial([0, rate]), 0, 0])
+    result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 1.0, output=0.25)
+    weight = 4.0 * G
+    first = mu * weight / rate
+    second = 4.0 * (on_top + mu) * G / rate
+    assert len(result.events) == 2, result.events
+    np.testing.assert_allclose(result.events.time, [first, second], rtol=1e-8)
+    joint = (0.5 * rate * (second**2 - first**2) - mu * weight * (second - first)) / 4.0
+    upper = joint + on_top * G * (1.0 - second)
+    lower = joint + (0.5 * rate * (1 - second**2) - (mu * weight + on_top * 2.0 * G) * (1 - second)) / 2.0
+    found = result["lower"].velocity[-1, 0], result["upper"].velocity[-1, 0]
+    np.testing.assert_allclose(found, [lower, upper], atol=1e-8)
+    assert result.statistics.steps < 300
+
+
+def test_ways_to_share_a_load_agree_on_whether_there_is_one():
+    """Loads of least norm are found just where loads have room inside their cones."""
+    rng = np.random.default_rng(3)
+    for case in range(60):
+        count = int(rng.integers(2, 7))
+        normals = rng.normal(size=(3 * count, 6))
+        V = np.linalg.qr(normals)[0][:, : min(6, 3 * count - 1)]
+        z = rng.normal(size=(count, 3))
+        z[:, 0] = np.abs(z[:, 0]) + rng.uniform(0, 3)
+        coefficients = rng.uniform(0.1, 1.0, count)
+        c = V.T @ z.ravel()
+        ways = np.linalg.svd(V, full_matrices=True)[0][:, V.shape[1] :]
+        shared, free = V @ c, ways.shape[1]
+        far = most_room(
+            shared, np.ascontiguousarray(ways).ravel(), count, free, 1 / coefficients,
+            np.zeros(scratch_of(count, free)),
+        )  # fmt: skip
+        found = least_norm(V, c, coefficients)
+        np.testing.assert_allclose(V.T @ shared, c, atol=1e-9, err_msg=f"case {case}")
+        if abs(far) < 1e-3:
+            continue
+        assert (found is not None) == (far > 0), f"case {case}: room {far}"
+        if found is not None:
+            grown = coefficients * (1 + 1e-9) + 1e-9
+            assert inside(found + np.tile([1e-9, 0, 0], count), grown), f"case {case}"
+            assert found @ found <= shared @ shared * (1 + 1e-9), f"case {case}"

@@ -131,7 +131,7 @@ class Jump:
             return False
         if guard.key[2] == "solvable":
             raise InputError(f"{OWNER}: {guard.title}: where friction has no solution there is no derivative")
-        return guard.key[2] in ("push", "faster")
+        return guard.key[2] in ("push", "faster", "return")
 
     @property
     def _named(self) -> str:

@@ -27,7 +27,7 @@ from .dynamics.model import Model
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
-from .errors import InputError
+from .errors import InputError, SwitchingError
 from .events.names import Reading, Shared
 from .events.quantity import Gap
 from .forces import Friction
@@ -40,7 +40,6 @@ from .phases import Phases
 from .resting import CLOSED, ROUND_OFF, Resting, Settled, Speeds, opens
 from .rotation import matrix
 from .state import State
-from .switching import SwitchingError
 from .system import System
 
 # How far a gap that is closed without pushing may go beyond zero until the contact is looked at again.

@@ -110,3 +110,7 @@ def outside() -> int:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
         frame, level = frame.f_back, level + 1
     return level
+
+
+class SwitchingError(RuntimeError):
+    """An action could not be done; the message says which part stands in the way."""

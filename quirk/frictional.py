@@ -18,11 +18,11 @@ from .dynamics.painleve import has_one_solution
 from .dynamics.shared_loads import sharing
 from .dynamics.sparse.host.joint_loads import JointLoads
 from .dynamics.sparse.host.solver import Solver
+from .errors import SwitchingError
 from .events.names import Patch, Shared
 from .forces.friction import Friction
 from .frictions import FLOOR, Frictions, Rub, rub_of
 from .gaps import Gaps, Opening
-from .switching import SwitchingError
 
 # Restitution is lowered by so many parts where it would raise the energy; gains below this part are round-off.
 PARTS, ROUND_OFF = 10, 1e-12

@@ -7,9 +7,9 @@ import numpy as np
 from .dynamics.complementarity import INDEPENDENT, completed, pushes
 from .dynamics.impulsive import Impulse, impulses, with_change
 from .dynamics.sparse.host.solver import Solver
+from .errors import SwitchingError
 from .gaps import Gaps, Opening
 from .resting import CLOSED, ROUND_OFF, Resting, opens
-from .switching import SwitchingError
 
 # Restitution is lowered by so many parts where it would raise the energy.
 PARTS = 10

@@ -19,14 +19,13 @@ from .dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT
 from .dynamics.sparse.march.watched import VALUES, quantities_at
 from .dynamics.towers import MotionTower
 from .dynamics.turns import angles_by_name
-from .errors import InputError
+from .errors import InputError, SwitchingError
 from .events.quantity import Gap
 from .forces.friction import Friction, SlipComponent
 from .frictions import components
 from .parts_touched import part_at
 from .rotation import matrix
 from .state import Kinematics, State
-from .switching import SwitchingError
 from .system import System
 
 # What friction is told of a user's gap may be off by this part: the normal is as long as 1, and the load passes the

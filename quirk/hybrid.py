@@ -17,7 +17,7 @@ from .dynamics.sparse.host.run import Pace
 from .dynamics.towers import MotionTower
 from .dynamics.turns import Turns, angles_by_name
 from .effects import Effects
-from .errors import InputError, SimulationError
+from .errors import InputError, SimulationError, SwitchingError
 from .events import Event
 from .events.actions import After, functions_in
 from .happenings import Happening
@@ -27,7 +27,7 @@ from .phases import Phases
 from .resting import Resting
 from .segment import Segment
 from .state import Kinematics, State
-from .switching import Situation, Switchboard, SwitchingError, actions_of
+from .switching import Situation, Switchboard, actions_of
 from .system import System
 from .trail import Trail
 

@@ -16,7 +16,7 @@ from .constraints.unilateral import Unilateral
 from .dynamics.impulsive import Impulse, distance, jump, moved_onto, with_angular_momentum, with_change
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
-from .errors import InputError, UnknownNameError
+from .errors import InputError, SwitchingError, UnknownNameError
 from .events.actions import (
     Action,
     After,
@@ -41,10 +41,6 @@ ROUND_OFF = 1e-13
 # Poses and velocities that rows still miss, over the size of the system and the largest speed, where they contradict
 # each other.
 CONTRADICTED = 1e-8
-
-
-class SwitchingError(RuntimeError):
-    """An action could not be done; the message says which part stands in the way."""
 
 
 @dataclass

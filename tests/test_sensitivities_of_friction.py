@@ -188,8 +188,12 @@ def test_what_is_not_differentiated_is_told():
     with pytest.raises(quirk.InputError, match='Friction "f": its impulses, where Contact "floor" closes'):
         quirk.simulate(bouncing, 0.5, sensitivities=[("ball", "velocity")])
     rolling = sliding_ball()
-    with pytest.raises(quirk.InputError, match='Friction "f": its load is not differentiated for implicit steps'):
-        quirk.simulate(rolling, 0.1, method="RadauIIA9")
+    with pytest.raises(quirk.InputError, match='Friction "f": its load is not differentiated for the steps of this'):
+        quirk.simulate(rolling, 0.1, method="Rodas5P")
+    explicit, implicit = (quirk.simulate(rolling, 0.1, output=[0.1], method=name) for name in ("Vern9", "RadauIIA9"))
+    np.testing.assert_allclose(implicit["ball"].velocity[-1], explicit["ball"].velocity[-1], atol=1e-8)
+    with pytest.raises(quirk.InputError, match='Friction "f": its load is not differentiated for sensitivities along'):
+        quirk.simulate(rolling, 0.1, method="RadauIIA9", sensitivities=[("ball", "mass")])
     objective = quirk.Objective(["ball.position.x"], lambda x: (float(x[-1, 0]), np.eye(len(x))[-1:].T))
     with pytest.raises(quirk.InputError, match='Friction "f": its load is not differentiated for gradients'):
         quirk.simulate(rolling, 0.1, output=0.05, objective=objective, sensitivities=[("ball", "mass")])

@@ -89,6 +89,7 @@ from .probed import Functions, Stretch
 from .slip import SlipPacing, nearly_unsolvable, slides_in_plane
 from .solver import Solver
 from .steppers import stepper_of
+from .tangent import refuse_friction
 from .watch import Guard, Sides, Watch
 
 # Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
@@ -194,7 +195,7 @@ class CompiledRun:
         switch: ImplicitMethod | None = None,
         trailing: bool = False,
     ) -> None:
-        self._method = method
+        self._method, self._trailing = method, trailing
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self._breaks, self._asked = breaks, asked
         self._functions = Functions(solver, method, settings.fixed > 0)
@@ -451,6 +452,10 @@ class CompiledRun:
     def _stepper_of(self, method: Method) -> Any:
         """Return the stepper of a method, made once."""
         if method.name not in self._steppers:
+            if self._trailing and isinstance(method, ImplicitMethod):
+                refuse_friction(
+                    self.solver, "sensitivities along implicit steps, so these do not go on while it slides"
+                )
             self._steppers[method.name] = stepper_of(self.solver, method)
         return self._steppers[method.name]
 

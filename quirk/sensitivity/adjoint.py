@@ -161,4 +161,4 @@ def _check(stretch: Stretch, phases: Phases, changes: Sequence[Change]) -> None:
     first = replace(steps, trail=steps.trail[:1], end=after)
     asked = np.array([stretch.t]), stretch.start[None]
     at, _ = course.along(first, start, directions, motions, asked, np.zeros(len(changes)))
-    check_rows(stretch, course, at[:, 0], directions, changes)
+    check_rows(stretch, course, at[:, 0], directions, motions, changes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.directions import Directions
-from quirk.dynamics.sparse.host.variation import Varied
+from quirk.dynamics.sparse.host.variation import ChangedMotion, Varied
 from quirk.dynamics.sparse.march.run import STEP_START
 from quirk.dynamics.tangents import Tangent
 from quirk.errors import InputError, SensitivityWarning
@@ -19,7 +19,7 @@ from quirk.result import Result
 from quirk.trail import Stretch, going_on, steps_of
 
 from .abrupt import warn_of_jumps
-from .change import Change, as_changes, as_motions, directions_of, in_force, motions_of, start_of
+from .change import Change, as_changes, as_motions, directions_of, in_force, motions_of, start_of, with_motions
 from .found import Sensitivities
 from .jumps import OWNER, Jump, times_of
 from .parameters import Parameter
@@ -95,7 +95,7 @@ def _along(
         asked = times[done:end], states[done:end]
         at[:, done:end], now = course.along(own, now, directions, motions, asked, sizes)
         if first and done == 0:
-            check_rows(stretch, course, at[:, 0], directions, changes)
+            check_rows(stretch, course, at[:, 0], directions, motions, changes)
         # The direction of a slip that comes to its end changes without bound.
         if not (stretch.resting.rubbing and own is steps[-1] and course.coarse >= own.trail[-1, STEP_START]):
             _warn_of_fast_changes(course.coarse)
@@ -149,7 +149,12 @@ def _start(stretch: Stretch, changes: Sequence[Change]) -> np.ndarray:
 
 
 def check_rows(
-    stretch: Stretch, course: Varied, now: np.ndarray, directions: Directions, changes: Sequence[Change]
+    stretch: Stretch,
+    course: Varied,
+    now: np.ndarray,
+    directions: Directions,
+    motions: Sequence[ChangedMotion],
+    changes: Sequence[Change],
 ) -> None:
     """Raise InputError if rows that follow from others contradict these along a change of a parameter."""
     model, solver = stretch.plant.model, course.solver
@@ -158,7 +163,7 @@ def check_rows(
     bodies, internal = as_motions(model, stretch.start, now)
     directions.bodies[:], directions.internal[:] = bodies, internal
     lanes = solver.slots.state_to_lanes(stretch.start)
-    found: Tangent = course.differential.at(lanes, stretch.t, directions)
+    found: Tangent = course.differential.at(lanes, stretch.t, with_motions(directions, motions, stretch.t))
     directions.bodies[:], directions.internal[:] = 0.0, 0.0
     scale = 1.0 + np.abs(bodies).max(axis=(0, 1))
     for d, missed in enumerate(np.abs(found.levels[..., :2]).max(axis=2) / scale[:, None]):

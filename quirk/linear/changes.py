@@ -38,6 +38,7 @@ class Changes:
 
     def __init__(self, point: Point, variation: Variation) -> None:
         self.point, self.variation = point, variation
+        self._held: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         kin, motion = point.kin, point.motion
         ground = np.zeros((1, 12, variation.directions.count))
         given = np.concatenate([variation.directions.bodies, ground])
@@ -114,6 +115,11 @@ class Changes:
 
     def joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
         """Return force and torque (6,) of a constraint on body j at its joint point, in N, and the changes (6, D)."""
+        if constraint.name not in self._held:
+            self._held[constraint.name] = self._joint_load(constraint)
+        return self._held[constraint.name]
+
+    def _joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
         model, multipliers = self.point.model, self.point.loaded.multipliers
         own = model.joint_rows[constraint.name]
         j = next(pair[1] for one, pair in model.joint_bodies if one.name == constraint.name)

@@ -110,7 +110,7 @@ def linearise(
 ) -> Linearisation:
     """Return the linear system about a state; see `System.linearise`."""
     point = Point(system, state, t)
-    listed, asked = inputs_of(point.model, inputs), quantities("System.linearise", "outputs", point, outputs)
+    listed, asked = inputs_of(point.model, inputs), quantities("System.linearise", "outputs", point.system, outputs)
     free = Free.at(point)
     basis = point.variation(free.directions())
     about, frame = kind_of(free, basis)

@@ -68,7 +68,7 @@ class Modes:
 
     def of(self, name: str) -> np.ndarray:
         """Return by how much a quantity such as "hinge.angle" or "hinge.force.x" changes in each mode, (k,) complex."""
-        (one,) = quantities("Modes.of", "name", self._point, [name])
+        (one,) = quantities("Modes.of", "name", self._point.system, [name])
         changes = one.read(self._changes)[1]
         return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])
 

@@ -76,11 +76,11 @@ class Named:
         return _component(load, change, reading)
 
 
-def quantities(owner: str, argument: str, point: Point, names: Iterable[Any]) -> list[Named]:
-    """Return quantities by name; see `quirk.events.names`."""
+def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) -> list[Named]:
+    """Return quantities of a system by name; see `quirk.events.names`."""
     if isinstance(names, str):
         raise InputError(f'{owner}: {argument} must be a list, such as ["{names}"]; got the text {names!r}')
-    parts = {part.name: part for part in point.system}
+    parts = {part.name: part for part in system}
     found = []
     for name in names:
         if not isinstance(name, str):
@@ -101,7 +101,7 @@ def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
 def value_of(owner: str, system: System, state: State, t: float, name: str) -> float:
     """Return a quantity at a state, in SI units; InputError, in the name of `owner`, for a name that is none."""
     point = Point(system, state, t)
-    (one,) = quantities(owner, "name", point, [name])
+    (one,) = quantities(owner, "name", system, [name])
     return one.read(Changes(point, point.variation(Directions.none(point.model, 0))))[0]
 
 

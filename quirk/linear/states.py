@@ -51,7 +51,7 @@ class States:
         if names is None:
             free_names = [f"pose {k}" for k in range(p)] + [f"velocity {k}" for k in range(v)]
             return cls(free, [*free_names, *internal], basis, [], [])
-        chosen = quantities(OWNER, "coordinates", point, names)
+        chosen = quantities(OWNER, "coordinates", point.system, names)
         _require_coordinates(chosen)
         changes = _changes(chosen, Changes(point, point.variation(basis)))
         values, speeds = changes[:, 0], changes[:, 1]

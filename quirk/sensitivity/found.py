@@ -12,11 +12,14 @@ from quirk.body import Body
 from quirk.constraints import Constraint
 from quirk.errors import InputError
 from quirk.forces import ForceElement
+from quirk.linear.outputs import quantities as quantities_of
 from quirk.rotation import multiply
 from quirk.segment import joined
 from quirk.state import STATE_SIZE
 
-from .instant import Instant, instants
+from .change import Change
+from .instant import OWNER, Instant, instants
+from .loads import SegmentLoads, is_load, loads_along
 
 if TYPE_CHECKING:
     from quirk.result import Result
@@ -81,21 +84,47 @@ class Sensitivities:
     @cached_property
     def accelerations(self) -> np.ndarray:
         """Derivatives (nt, n, 6, D) of accelerations, linear in N and angular in body axes."""
-        found = [one.variation.bodies[:, 6:].copy() for one in self._instants()]
-        return np.array(found)
+        return joined([
+            np.array([one.variation.bodies[:, 6:].copy() for one in self._instants(k)])
+            if loads is None
+            else loads.accelerations
+            for k, loads in enumerate(self._loads)
+        ])  # fmt: skip
 
     def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
-        """Return derivatives (nt, D) of quantities by name, all found in one pass along the run."""
+        """Return derivatives (nt, D) of quantities by name, those that are no loads all in one pass along the run."""
         missing = [name for name in names if name not in self._quantities]
         if missing:
-            found = np.array([one.read(missing) for one in self._instants()])
-            self._quantities.update(zip(missing, np.moveaxis(found, 1, 0), strict=True))
+            found = [self._in_segment(k, missing) for k in range(len(self._segments))]
+            self._quantities.update({name: joined([part[name] for part in found]) for name in missing})
         return [self._quantities[name] for name in names]
 
-    def _instants(self) -> Iterator[Instant]:
-        changes = [change for one in self._parameters for change in one.changes]
-        for segment, found in zip(self.result.segments, self._segments, strict=True):
-            yield from instants(self.result.system, segment, found, changes)
+    def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Derivatives (nt, D) of quantities along a segment, by name."""
+        named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
+        loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
+        found = {}
+        if loads is not None:
+            found = {name: loads.of(of) for name, of in named.items() if is_load(of) and loads.knows(of)}
+        rest = [name for name in names if name not in found]
+        if rest:
+            read = np.array([one.read(rest) for one in self._instants(k)])
+            found.update(zip(rest, np.moveaxis(read, 1, 0), strict=True))
+        return found
+
+    @cached_property
+    def _loads(self) -> list[SegmentLoads | None]:
+        """Accelerations and loads along each segment, or None where each time is to be looked at by itself."""
+        pairs = zip(self.result.segments, self._segments, strict=True)
+        return [loads_along(self.result.system, segment, found, self._changes) for segment, found in pairs]
+
+    @property
+    def _changes(self) -> list[Change]:
+        return [change for one in self._parameters for change in one.changes]
+
+    def _instants(self, k: int) -> Iterator[Instant]:
+        """What is known at each time of a segment."""
+        return instants(self.result.system, self.result.segments[k], self._segments[k], self._changes)
 
 
 class Sensitivity:

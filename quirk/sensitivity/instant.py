@@ -22,6 +22,8 @@ from .remade import explicit_changes
 if TYPE_CHECKING:
     from quirk.system import System
 
+OWNER = "Result: sensitivity"
+
 
 class Instant:
     """A state of a run and how it changes.
@@ -37,7 +39,7 @@ class Instant:
     def read(self, names: Sequence[str]) -> np.ndarray:
         """Return the changes (q, D) of quantities by name."""
         point = self._point
-        found = quantities("Result: sensitivity", "a quantity", point, names)
+        found = quantities(OWNER, "a quantity", point.system, names)
         return np.array([self._read(one) for one in found])
 
     def _read(self, one: Named) -> np.ndarray:

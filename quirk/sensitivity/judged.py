@@ -55,7 +55,7 @@ class Judge:
         """Return the quantities (rows, q), and keep what they are."""
         if not self._points:
             return np.zeros((0, len(names)))
-        self._listed = quantities(OWNER, ARGUMENT, self._points[0], names)
+        self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)
         for one in self._listed:
             self._check(one)
         return np.array(

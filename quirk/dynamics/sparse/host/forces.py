@@ -132,6 +132,18 @@ class Applied:
             reference = element.turns_near(by_name)[k], element.turn_rates(speeds)[k], t
             self.table.inputs[place : place + REFERENCE] = reference
 
+    def references(self, times: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which inputs of laws say where angles are continued from, (p,), and what they are at times (nt, p).
+
+        `angles` (nt, K, 3), rad, are those of joints at the times.
+        """
+        places = np.array([place + k for *_, place in self._turning for k in range(REFERENCE)], dtype=np.int64)
+        found = np.zeros((len(times), len(places)))
+        for row, t in enumerate(times if len(places) else ()):
+            self.refer(float(t), angles[row])
+            found[row] = self.table.inputs[places]
+        return places, found
+
     @contextmanager
     def calling(self) -> Iterator[None]:
         """A context for compiled code that calls users' functions.

@@ -146,14 +146,23 @@ class Differential:
 
     def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
         """The changes (8, m) of multipliers of least norm, from those of the rows that are kept."""
+        return self._least(y, t, changes)[1] if self.solver.redundant else changes
+
+    def share(self, y: np.ndarray, t: float, count: int) -> None:
+        """Put multipliers of least norm, and their changes in the first `count` directions, in place of those found."""
+        given, lanes = self.tangents, self.solver.tables.row_lane
+        changes = given.changes.reshape(WIDTH, -1)
+        given.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
+
+    def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Multipliers (m,) of least norm at the state of the last tangent, and their changes (d, m)."""
         solver = self.solver
-        if not solver.redundant:
-            return changes
         if self._changed is None:
             self._changed = ChangedRows(solver, self.relations, self._rows)
         multipliers = self.tangents.multipliers[solver.tables.row_lane]
-        pairs = zip(changes, self._changed.at(y, t), strict=True)
-        return np.array([solver.shared([multipliers, x], [solver.work.G, G])[1] for x, G in pairs])
+        rows = self._changed.at(y, t)[: len(changes)]
+        found = [solver.shared([multipliers, x], [solver.work.G, G]) for x, G in zip(changes, rows, strict=True)]
+        return found[0][0], np.array([change for _, change in found])
 
     def _seed(self, elements: Elements, changes: Any, eight: Any) -> None:
         """Write changes of parameters, and zero where there were some before; to motions kernels add those by time."""

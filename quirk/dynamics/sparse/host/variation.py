@@ -178,7 +178,7 @@ class Varied:
         solver.applied.refer(t, steps.angles)
         self.differential.give(directions, first)
         mine = [one for one in motions if first <= one.direction < first + WIDTH]
-        table, kept, moved = self._moved(mine, first)
+        table, kept, moved = moved_by(self.differential, mine, first)
         nt = len(asked[0])
         trail = aligned((steps_taken + 1) * (STEP_HEAD + size))
         trail[: steps.trail.size] = steps.trail.ravel()
@@ -228,21 +228,6 @@ class Varied:
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots
         return found, self._from_lanes(variation.changes.reshape(count, size)), extents
 
-    def _moved(self, motions: Sequence[ChangedMotion], first: int) -> tuple[MotionTable, list[object], np.ndarray]:
-        """Motions by which others change, the functions that must live with them, and where the changes belong."""
-        table = MotionTable.of([one.motion for one in motions])
-        watch, refuse = self.solver.applied.watched, self.solver.refuse
-        named = [("sensitivities, motion", one.motion) for one in motions]
-        kept, _ = place_functions(table, named, OF_RELATIONS, watch, refuse)  # fills OF_RELATIONS + 1 numbers
-        entries = []
-        for one in motions:
-            given = self.differential.tangents.relations if one.of_relation else self.differential.tangents.laws
-            o = ELEMENT * one.element
-            place = int(given.entries[o + INPUT] + given.entries[o + INPUTS]) + WIDTH * one.place
-            order = OF_RELATIONS if one.of_relation else OF_LAWS
-            entries.append((int(one.of_relation), place, one.direction - first, order))
-        return table, kept, np.array(entries, dtype=np.int64).ravel()
-
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:
         """A change (13 n + k,) of a state in blocks of eight; nothing changes in other slots."""
         slots = self.solver.slots
@@ -253,3 +238,24 @@ class Varied:
     def _from_lanes(self, lanes: np.ndarray) -> np.ndarray:
         """Changes (..., 13 n + k) from those in blocks of eight (..., size)."""
         return self.solver.slots.state_from_lanes(lanes)
+
+
+def moved_by(
+    differential: Differential, motions: Sequence[ChangedMotion], first: int
+) -> tuple[MotionTable, list[object], np.ndarray]:
+    """Motions by which others change, the functions that must live with them, and where the changes belong.
+
+    The directions of `motions` are among the eight from number `first` on.
+    """
+    table, solver = MotionTable.of([one.motion for one in motions]), differential.solver
+    named = [("sensitivities, motion", one.motion) for one in motions]
+    # This fills OF_RELATIONS + 1 numbers.
+    kept, _ = place_functions(table, named, OF_RELATIONS, solver.applied.watched, solver.refuse)
+    entries = []
+    for one in motions:
+        given = differential.tangents.relations if one.of_relation else differential.tangents.laws
+        o = ELEMENT * one.element
+        place = int(given.entries[o + INPUT] + given.entries[o + INPUTS]) + WIDTH * one.place
+        order = OF_RELATIONS if one.of_relation else OF_LAWS
+        entries.append((int(one.of_relation), place, one.direction - first, order))
+    return table, kept, np.array(entries, dtype=np.int64).ravel()

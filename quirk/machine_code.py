@@ -229,8 +229,8 @@ def folders(function: Callable[..., Any]) -> list[Path]:
 
 def layouts(kind: Any) -> Any:
     """Return the names of the fields of a type of records or named tuples, and of those of its fields."""
-    fields = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
-    members = getattr(kind, "members", None) or getattr(kind, "types", ())
+    fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
+    members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
     return fields and (tuple(fields), tuple(map(layouts, members)))
 
 

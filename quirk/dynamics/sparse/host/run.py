@@ -45,6 +45,7 @@ from ..march.run import (
     CLOCK,
     COLLAPSED,
     DONE,
+    EARLIER,
     EVALUATIONS,
     EVENT,
     EXCHANGED,
@@ -337,6 +338,7 @@ class CompiledRun:
         solver.applied.refer(t, self._angles)
         slope = flow(piece.low, y)
         solver.work.pivots_before[:], self.run.clock[PIVOT] = solver.work.pivots, 1.0
+        solver.work.pivots_earlier[:], self.run.clock[EARLIER] = solver.work.pivots, -np.inf
         solver.applied.refer(t, self._angles, rates)
         self.stepper.begin(solver.slots.state_to_lanes(slope))
         self._functions.note()

@@ -130,6 +130,7 @@ class Solver:
             floor=aligned(8 * K),
             pivots=aligned(8 * K),
             pivots_before=aligned(8 * K),
+            pivots_earlier=aligned(8 * K),
             summary=np.zeros(SUMMARY),
             fronts=tables.orthogonal.fronts,
             scale=tables.orthogonal.scale,

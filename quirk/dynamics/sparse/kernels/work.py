@@ -36,9 +36,10 @@ class Work(NamedTuple):
     bodies, and those before constraints added theirs · motion, change: velocities or displacements of bodies, rotations
     multiplied by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,): distances of rows in the
     uniform metric when they were chosen, zero for rows left out · floor (8 K,): pivots up to it count as zero; infinite
-    for rows left out · pivots, pivots_before (8 K,): of the rows where they were counted last, and at the start of a
-    step of a run, over the squared lengths of rows; zero for rows left out · summary: see below · fronts, scale,
-    weight, triangle: the orthogonal factorisation, see `orthogonal` · uniform: constants of the uniform metric.
+    for rows left out · pivots, pivots_before, pivots_earlier (8 K,): of the rows where they were counted last, and at
+    the starts of a step of a run and of the step before, over the squared lengths of rows; zero for rows left out ·
+    summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see `orthogonal` · uniform:
+    constants of the uniform metric.
     """
 
     kin: np.ndarray
@@ -60,6 +61,7 @@ class Work(NamedTuple):
     floor: np.ndarray
     pivots: np.ndarray
     pivots_before: np.ndarray
+    pivots_earlier: np.ndarray
     summary: np.ndarray
     fronts: Fronts
     scale: np.ndarray

@@ -18,6 +18,7 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .run import (
     CAP,
+    EARLIER,
     END,
     FIRST,
     FRESH,
@@ -41,10 +42,19 @@ from .run import (
 )
 
 # A step ends beside a singular configuration where a pivot of the rows, which is as the square of the distance, is
-# below this part of what it was at its start. It is then taken again, so many times as long: a third of the way is
-# left, and the next step, of the same length, ends a third of the way beyond. Each time the end is compared with less,
-# by the last factor: other rows may have been chosen since, with other pivots, and the step must end in any case.
+# below this part of what it was at its start. It is then taken again, so many times as long: about a third of the way
+# is left, and the next step, of the same length, ends a third of the way beyond. Each time the end is compared with
+# less, by the last factor: other rows may have been chosen since, with other pivots, and the step must end in any case.
 BESIDE, SHORTENED, LESS = 1e-3, 2.0 / 3.0, 0.1
+
+# Round-off over a pivot, times AMPLIFIED, is to stay below the tolerance. Up to FARTHEST, a fifth of the step, the next
+# two steps end further away than that, whether the step has ended before the singular configuration or behind it.
+AMPLIFIED, FARTHEST = 100.0, 0.03
+
+# Part of the way to a singular configuration that a step takes, so that the next, of the same length, passes it after
+# 0.74 of itself: Verner's method has stages at 0.66 and 0.82, DOP853 at 0.65 and 0.86, Tsitouras' at 0.33 and 0.9, and
+# a stage right at that place has large errors.
+APPROACH = 0.575
 
 
 @kernel
@@ -109,7 +119,7 @@ def accepted(error: float, exponent: float, run: Run, h: float) -> bool:
 
 
 @kernel
-def ends_beside_singular(mechanism: Mechanism, run: Run) -> bool:
+def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: Run) -> bool:
     """Whether a step, accepted by its error, ends close to a singular configuration; the next size is then another.
 
     At a distance d from where branches of motion cross, round-off of positions turns velocities by EPSILON / d^2, and
@@ -122,7 +132,8 @@ def ends_beside_singular(mechanism: Mechanism, run: Run) -> bool:
         before, now = at(work.pivots_before, row), at(work.pivots, row)
         if now > 0.0 and before > 0.0:
             lost = min(lost, now / before)
-    if not lost < BESIDE * clock[PIVOT]:
+    beside = min(max(BESIDE, AMPLIFIED * EPSILON / max(settings.rtol, EPSILON)), FARTHEST)
+    if not lost < beside * clock[PIVOT]:
         return False
     if clock[T_NEW] >= min(run.pieces[PIECE_SIZE * counts[PIECE] + END], clock[CAP]):
         return False
@@ -130,6 +141,27 @@ def ends_beside_singular(mechanism: Mechanism, run: Run) -> bool:
     counts[WAS_REJECTED] = 1
     clock[H], clock[PIVOT] = SHORTENED * (clock[T_NEW] - clock[T]), LESS * clock[PIVOT]
     return True
+
+
+@kernel
+def keep_before_singular(mechanism: Mechanism, run: Run, h: float) -> None:
+    """Let the next step be shorter, if a step that was rejected leads across a singular configuration.
+
+    Where a row comes closest to depending on others, the root of its pivot falls about evenly down to zero. A step that
+    ends just before this place would leave a way across that is short beside the step that takes it: errors of stages
+    right behind its start, and round-off over the distance from which it starts, are then all that shows. Instead two
+    steps of one length lead across, so that the second, with this place in its middle part, is in proportion to its
+    distance. If it is too long, both shrink.
+    """
+    clock, work = run.clock, mechanism.work
+    ahead = h
+    for row in range(work.pivots.shape[0]):
+        earlier, before = at(work.pivots_earlier, row), at(work.pivots_before, row)
+        if earlier > before > 0.0:
+            distance = before**0.5
+            ahead = min(ahead, distance * (clock[T] - clock[EARLIER]) / (earlier**0.5 - distance))
+    if ahead < h:
+        clock[H] = APPROACH * ahead
 
 
 @kernel

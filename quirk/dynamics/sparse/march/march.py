@@ -43,6 +43,7 @@ from .control import (
     accepted,
     choose_end,
     ends_beside_singular,
+    keep_before_singular,
     keeps_to_constraints,
     passed_on,
     shortest,
@@ -58,6 +59,7 @@ from .run import (
     COLLAPSED,
     DENSE,
     DONE,
+    EARLIER,
     EVALUATIONS,
     EVENT,
     EVENTFUL,
@@ -229,7 +231,10 @@ def march_of(
         if settings.fixed > 0:
             if not error <= 1.0:
                 return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
-        elif not accepted(error, stepper.exponent, run, h) or ends_beside_singular(mechanism, run):
+        elif not accepted(error, stepper.exponent, run, h):
+            keep_before_singular(mechanism, run, h)
+            return GONE_ON
+        elif ends_beside_singular(mechanism, settings, run):
             return GONE_ON
         refer(mechanism.forces, clock[T_NEW])
         turn_on_slip(mechanism)
@@ -332,7 +337,9 @@ def march_of(
                 return LOST_BETWEEN
             clock[EXCHANGED] += exchanged(mechanism.forces, run.y, run.y_new)
             copy(run.y_new, run.y)
+            copy(mechanism.work.pivots_before, mechanism.work.pivots_earlier)
             copy(mechanism.work.pivots, mechanism.work.pivots_before)
+            clock[EARLIER] = clock[T]
             clock[PIVOT] = 1.0
             close(stepper, settings, run)
             clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN

@@ -72,9 +72,10 @@ STEP_HEAD = 8
 # Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
 # to try where it is cut by the end of a piece or by an event, when a function was found to differ, up to when none
 # needs a look; the time of an event at which a step is to end, or infinity; with which part of the pivots at its start
-# those at the end of a step are compared; sum of the magnitudes of all work up to the start of the step, J.
-T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP, PIVOT, EXCHANGED = range(11)
-CLOCK = 11
+# those at the end of a step are compared; sum of the magnitudes of all work up to the start of the step, J; time at the
+# start of the step before.
+T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP, PIVOT, EXCHANGED, EARLIER = range(12)
+CLOCK = 12
 
 # Entries of each of Run.pieces.
 LOW, HIGH, END, FIRST = range(4)

@@ -178,3 +178,15 @@ def test_ways_to_share_a_load_agree_on_whether_there_is_one():
             grown = coefficients * (1 + 1e-9) + 1e-9
             assert inside(found + np.tile([1e-9, 0, 0], count), grown), f"case {case}"
             assert found @ found <= shared @ shared * (1 + 1e-9), f"case {case}"
+
+
+@pytest.mark.parametrize(("angle", "speed", "spin"), [(0.75, -20.0, -1.0), (0.8, -4.0, -1.0), (0.8, -20.0, 3.0)])
+def test_a_rod_that_turns_into_a_paradox_names_its_friction(angle, speed, spin):
+    """It slides on its tip with a coefficient of 1.6, and rises to where friction outgrows its load."""
+    place = [np.cos(angle) / 2, 0, np.sin(angle) / 2]
+    motion = {"velocity": np.cross([0, spin, 0], place) + np.array([speed, 0, 0]), "angular_velocity": [0, spin, 0]}
+    rod = Body("rod", 1.0, [1 / 12, 1 / 12, 1e-2], position=place, **motion)
+    tip = Contact("tip", GROUND, rod, on_i=surface.plane(), on_j=surface.point(rod.local(np.zeros(3))))
+    system = quirk.System([rod, tip, Friction("rough", tip, 1.6)], gravity=[0, 0, -G])
+    with pytest.raises(quirk.SimulationError, match=r'Friction "rough".*Painleve'):
+        quirk.simulate(system, 1.0, output=0.5)

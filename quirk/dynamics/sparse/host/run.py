@@ -325,9 +325,9 @@ class CompiledRun:
     def undefined(self, t: float) -> Exception | None:
         """Return the error of a force whose loads were not finite when last evaluated, at time t; else None.
 
-        Also of friction that was about to have no solution there.
+        Also of friction that is about to have no solution where the run stands.
         """
-        return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver)
+        return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
 
     def _begin(self) -> None:
         """Evaluate where the run was entered and choose a first step."""

@@ -88,14 +88,17 @@ class SlipPacing:
         return Change(self._other if self._implicit else self._explicit)
 
 
-def nearly_unsolvable(solver: Solver) -> InputError | None:
-    """Return the error of the largest friction of sliding bodies if it grew without bound at the last evaluation.
+def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
+    """Return the error of the largest friction of sliding bodies if it grows without bound at a state (size,).
 
     It does so where the determinant of its equations, 1 without any reaction upon loads, goes to zero.
     """
     table = solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
-    if not sliding or table.solvable[0] > UNSOLVABLE:
+    if not sliding:
+        return None
+    solver.rates(t, y)
+    if np.isfinite(table.magnitude).all() and table.solvable[0] > UNSOLVABLE:
         return None
     largest = int(np.argmax(np.nan_to_num(np.abs(table.magnitude), nan=np.inf)))
     return InputError(f"{sliding[largest]}: {Friction.undefined}")

@@ -2,8 +2,8 @@ from . import constraints, events, forces
 from .body import GROUND, Body
 from .checkpoints import read_checkpoint
 from .constraints import *  # noqa: F403
-from .constraints import contact as surface
 from .constraints import planar
+from .constraints import surface as surface
 from .errors import (
     AssemblyError,
     BreaksWarning,

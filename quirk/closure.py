@@ -96,7 +96,7 @@ class Closure:
 
 def _errors(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
     """Return the offsets of a constraint that are not zero, as lengths and angles."""
-    rows = zip(constraint.labels, offsets, as_amounts(constraint, offsets), strict=True)
+    rows = zip(constraint.labels, offsets, as_amounts(constraint, offsets.tolist()), strict=True)
     return [Absorbed(constraint.name, label, *amount) for label, offset, amount in rows if offset != 0.0]
 
 

@@ -158,8 +158,8 @@ class ContactLoads:
         A = self._matrix(opening, numbers)
         multipliers, model = self._segment.dynamics.multipliers[row], self._segment.model
         goal = np.zeros(len(A))
-        for one, parts in self._held(group):
-            own = multipliers[model.joint_rows[one]]
+        for name, parts in self._held(group):
+            own = multipliers[model.joint_rows[name]]
             goal += self._matrix(opening, parts) @ own
         z = np.zeros(len(numbers))
         sliding = [one for one in group if one.slides is not None]

@@ -160,7 +160,8 @@ class Contacts:
         solver.applied.refer(t, angles)  # loads of what turns are asked for
         self._gaps.locate(solver.model.carried.state(y), resting.parts)
         opening = self._gaps.at(solver, t, y, angles)
-        pushing = {(name, self._system[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
+        constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
+        pushing = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
         known = {*pushing, *closing}
         # Of contacts that had no load some have opened since.
         idle = np.array([touch.key in resting.idle for touch in self._touches], dtype=bool)

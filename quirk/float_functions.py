@@ -318,6 +318,12 @@ _LIBRARY = {
     "exp": "exp", "log": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
     "hypot": "hypot",
 }  # fmt: skip
+_STRUCTURAL: dict[str, Callable[..., Any]] = {
+    "where": _where, "array": _array, "asarray": _same_array, "zeros_like": _zeros_like, "concatenate": _joined,
+    "stack": _stacked, "hstack": _joined, "append": _append, "cross": _cross, "outer": _outer, "inner": _vectors,
+    "vdot": _vectors, "dot": _dot, "matmul": product, "sum": total, "prod": _prod,
+    "logical_not": _not, "logical_and": _both(operator.and_), "logical_or": _both(operator.or_),
+}  # fmt: skip
 _NUMPY: dict[str, Callable[..., Any]] = {
     **{name: _of_library(name, symbol) for name, symbol in _LIBRARY.items()},
     "minimum": _elements("minimum", _minimum), "maximum": _elements("maximum", _maximum),
@@ -329,12 +335,7 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "divide": _elements("divide", divided), "power": _of_numpy("power", _np_power),
     **{name: _elements(name, _scaled(math.pi / 180.0)) for name in ("deg2rad", "radians")},
     **{name: _elements(name, _scaled(180.0 / math.pi)) for name in ("rad2deg", "degrees")},
-    **{name: _of_numpy(name, function) for name, function in {
-        "where": _where, "array": _array, "asarray": _same_array, "zeros_like": _zeros_like, "concatenate": _joined,
-        "stack": _stacked, "hstack": _joined, "append": _append, "cross": _cross, "outer": _outer, "inner": _vectors,
-        "vdot": _vectors, "dot": _dot, "matmul": product, "sum": total, "prod": _prod,
-        "logical_not": _not, "logical_and": _both(operator.and_), "logical_or": _both(operator.or_),
-    }.items()},
+    **{name: _of_numpy(name, function) for name, function in _STRUCTURAL.items()},
     **{name: _of_numpy(name, lambda *x: _refused(*x)) for name in ("zeros", "ones", "eye")},
     "float64": _float64,
 }  # fmt: skip
@@ -400,7 +401,8 @@ def traced_arguments(arguments: Sequence[Any], numpy: bool = False) -> list[Any]
         if isinstance(x, np.ndarray):
             data = np.empty(x.shape, dtype=object)
             for place in np.ndindex(*x.shape):
-                data[place] = Tracer(x[place], True) if isinstance(x[place], jets.Jet) else float(x[place])
+                element: Any = x[place]
+                data[place] = Tracer(element, True) if isinstance(element, jets.Jet) else float(element)
             found.append(TracerArray(data))
         else:
             found.append(Tracer(x, numpy) if isinstance(x, jets.Jet) else x)

@@ -46,7 +46,7 @@ OWN_SYMBOL = "quirk.function"
 # The array of numbers beside it; how numbers are written, and which of them stay in the code: 0, 1, 2, 1/2 and their
 # negatives, of which the compiler makes simpler operations.
 DATA = "quirk.numbers"
-NUMBER, CONSTANT_LANES = re.compile(r"\b0x[0-9a-fA-F]{16}\b"), "x double> <"
+NUMBER, CONSTANT_LANES = re.compile(r"\b0x[0-9a-fA-F]{16}\b"), "<double "
 PLAIN_NUMBERS = {f"0x{struct.pack('>d', sign * x).hex()}" for x in (0.0, 1.0, 2.0, 0.5) for sign in (1.0, -1.0)}
 # Names of libraries, which are never used twice.
 _NUMBERS = itertools.count()

@@ -98,7 +98,8 @@ class _Search:
         model, rest = self.model, np.zeros((len(state.position), 6))
         round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
         easing, longest, least, previous, stalled = 1.0, 1.0, np.inf, np.inf, 0
-        step = gradient = None
+        step: np.ndarray | None = None
+        gradient: np.ndarray | None = None
         for _ in range(most):
             y = self.solver.slots.state_to_lanes(state.pack())
             phi = self._residuals(state, y)

@@ -17,6 +17,7 @@ import numpy as np
 from quirk.scalar import is_written
 
 from .code_rules import global_names
+from .expression import Derivative, Expression
 from .float_functions import FLOATS, traced_arguments, untraced
 from .jets import Jet
 from .stand_ins import CONSTANTS, JETS, Vocabulary, has_own_builtins, python_of
@@ -130,11 +131,23 @@ def read_only(x: Any) -> Any:
     return _ReadOnly(x, _Copies(JETS))
 
 
+def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tracers that calls one of jets, such as an `Expression`."""
+
+    def call(*arguments: Any) -> Any:
+        (result,) = traced_arguments([function(*map(untraced, arguments))])
+        return result
+
+    return call
+
+
 def _stand_in(x: Any, copies: _Copies) -> Any:
     """What a copy finds in the place of x."""
     x, vocabulary = python_of(x), copies.vocabulary
     if id(x) in vocabulary.known:
         return vocabulary.known[id(x)]
+    if vocabulary is FLOATS and type(x) in (Expression, Derivative):
+        return _with_jets(x)
     if type(x) in CONSTANTS or (vocabulary is JETS and getattr(type(x), "takes_jets", False)):
         return x
     if isinstance(x, types.ModuleType) and x in vocabulary.modules:

@@ -21,6 +21,7 @@ NAMES = [
     "ConstantVelocity",
     "Constraint",
     "Contact",
+    "ConvergenceError",
     "Coupling",
     "Controller",
     "CurveOnCurve",

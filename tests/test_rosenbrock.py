@@ -90,20 +90,20 @@ def test_steps_hardly_feel_what_is_damped():
 def test_a_stiff_run_says_so_and_auto_goes_on_otherwise(tmp_path):
     system = hung(1e7, 1e4)
     with pytest.warns(quirk.StiffnessWarning, match='decays at .* 1/s; method="RadauIIA9"'):
-        slow = quirk.simulate(system, 0.5, method="Tsit5", rtol=1e-6, atol=1e-9)
+        slow = quirk.simulate(system, 2.0, method="Tsit5", rtol=1e-6, atol=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("error", quirk.StiffnessWarning)
-        result = quirk.simulate(system, 0.5, method="auto", rtol=1e-6, atol=1e-9)
+        result = quirk.simulate(system, 2.0, method="auto", rtol=1e-6, atol=1e-9)
         quirk.simulate(build(load("ball_chain10")), 2.0, method="Tsit5", rtol=1e-9, atol=1e-12)
     assert result.statistics.steps < 0.6 * slow.statistics.steps
     assert slow.statistics.methods == []
     ((t, name),) = result.statistics.methods
     assert name == "RadauIIA9"
-    assert 0.0 < t < 0.25
+    assert 0.0 < t < 1.0
     assert f"methods that took over: RadauIIA9 at t = {t:.6g} s\n" in result.summary() + "\n"
     result.save(tmp_path / "run.nc")
     assert quirk.Result.load(tmp_path / "run.nc").statistics == result.statistics
-    kept = quirk.simulate(system, 0.5, method="auto", rtol=1e-6, atol=1e-9, checkpoint=tmp_path / "kept")
+    kept = quirk.simulate(system, 2.0, method="auto", rtol=1e-6, atol=1e-9, checkpoint=tmp_path / "kept")
     assert quirk.read_checkpoint(tmp_path / "kept").statistics.methods == kept.statistics.methods == [(t, name)]
     np.testing.assert_allclose(result["ball"].position[-1], slow["ball"].position[-1], atol=1e-7)
 

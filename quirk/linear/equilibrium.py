@@ -130,11 +130,12 @@ def _not_found(pushes: Pushes, state: State, left: float, t: float) -> Convergen
     worst = int(np.argmax(np.maximum(linear, model.length * angular)))
     turns = model.length * angular[worst] > linear[worst]
     residual, unit = (float(angular[worst]), "rad/s^2") if turns else (float(linear[worst]), "m/s^2")
-    why = (
-        "nothing resists its motion there; does it fall freely? Then hold it"
-        if falls
-        else "does it turn or move without ever coming to rest? Else start nearer to an equilibrium"
-    )
+    if falls:
+        why = "nothing resists its motion there; does it fall freely? Then hold it"
+    elif len(pushes.at(state)):
+        why = "does it fall freely, or slide off what it touches? Then hold it, or start nearer to an equilibrium"
+    else:
+        why = "does it turn or move without ever coming to rest? Else start nearer to an equilibrium"
     return ConvergenceError(
         f"{OWNER}: none was found; what is left of the accelerations is {left:.2g} of what the loads alone would give, "
         f'most at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best state is in this '

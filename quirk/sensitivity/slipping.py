@@ -38,8 +38,11 @@ def limit_is_reached(at: Changes, flow: Changes, cone: Reading, changes: Sequenc
     """Return by how much later (D,) what sticks reaches the limit of its friction, s; `flow` is along the motion."""
     friction = cone.of
     assert isinstance(friction, Friction)
-    shares = not isinstance(cone, Shared) or any(cone.offsets)
-    if shares or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights):
+    if (
+        not isinstance(cone, Shared)
+        or any(cone.offsets)
+        or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights)
+    ):
         raise InputError(
             f"simulate: sensitivities: {friction} begins to slide where several contacts share the load, which is not "
             "differentiated"

@@ -198,12 +198,20 @@ def take_no_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
 
 
 def march_of(
-    take: Kernel, between: Kernel, middle: Kernel, close: Kernel, parts: Kernel = one_part, *, watching: bool
+    take: Kernel,
+    between: Kernel,
+    middle: Kernel,
+    close: Kernel,
+    parts: Kernel = one_part,
+    *,
+    watching: bool,
+    planned: bool = False,
 ) -> Kernel:
     """Return the march of a method, for its entry to call: march(mechanism, stepper, settings, run, most_steps).
 
     It takes steps until the run ends or cannot go on, or `most_steps` are tried; and returns the reason. With
-    `watching` it looks for events; without, it takes a third less time to compile.
+    `watching` it looks for events; without, it takes a third less time to compile. `planned` says whether steps across
+    singular configurations are planned for the stages of explicit methods.
     """
     look = crossings_of(between, middle) if watching else look_at_nothing
     begin = take_sides if watching else take_no_sides
@@ -232,7 +240,8 @@ def march_of(
             if not error <= 1.0:
                 return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
         elif not accepted(error, stepper.exponent, run, h):
-            keep_before_singular(mechanism, run, h)
+            if planned:
+                keep_before_singular(mechanism, run, h)
             return GONE_ON
         elif ends_beside_singular(mechanism, settings, run):
             return GONE_ON

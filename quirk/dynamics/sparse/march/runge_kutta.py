@@ -122,8 +122,8 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
     return first * first / np.sqrt(first * first + 0.01 * second * second)
 
 
-march = march_of(take, between, middle, close, watching=False)
-watching_march = march_of(take, between, middle, close, watching=True)
+march = march_of(take, between, middle, close, watching=False, planned=True)
+watching_march = march_of(take, between, middle, close, watching=True, planned=True)
 
 
 @entry(notice="compiling what runs need, usually for 5 to 20 s")

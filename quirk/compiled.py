@@ -130,6 +130,10 @@ class EntryLibrary(Library):
             self._reload_init.update(library._reload_init)
         self.link(self._final_module)
         self._linking_libraries = []
+        # Kernels of two entries that were compiled in two processes may have one name and differ.
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
         super().finalize()
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:

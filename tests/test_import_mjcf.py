@@ -60,11 +60,11 @@ def assert_same_motion(path, system, names, state=None, least=1e-11):
 HINGE = '<joint type="hinge" name="{0}" axis="{1}" pos="0.02 0.01 0.03" {2}/>'
 SLIDE = '<joint type="slide" name="{0}" axis="{1}" {2}/>'
 STACKS = {
-    "hinge": ([HINGE.format("a", "1 2 0.5", 'ref="20" springref="-30" stiffness="4" damping="0.3"')], "0.9", "1.5"),
-    "slide": ([SLIDE.format("a", "1 2 0.5", 'ref="0.1" springref="0.3" stiffness="40" damping="2"')], "0.4", "-1"),
+    "hinge": ([HINGE.format("a", "1 2 0.5", 'ref="20" springref="-30" stiffness="4" damping="0.3" armature="0.2"')], "0.9", "1.5"),
+    "slide": ([SLIDE.format("a", "1 2 0.5", 'ref="0.1" springref="0.3" stiffness="40" damping="2" armature="3"')], "0.4", "-1"),
     "universal": (
-        [HINGE.format("a", "0 1 0", 'ref="15" stiffness="3" springref="5" damping="0.2"'),
-         HINGE.format("b", "1 0 1", 'ref="-25" stiffness="2" springref="-9" damping="0.4"')],
+        [HINGE.format("a", "0 1 0", 'ref="15" stiffness="3" springref="5" damping="0.2" armature="0.02"'),
+         HINGE.format("b", "1 0 1", 'ref="-25" stiffness="2" springref="-9" damping="0.4" armature="0.5"')],
         "0.7 -0.5", "1.1 -2",
     ),
     "skew hinges": (
@@ -260,6 +260,16 @@ def test_equalities(tmp_path):
     assert np.allclose(result["b"].displacement[:, 2], 0.2 + 0.3 * a + 0.2 * a**2, atol=1e-10)
 
 
+def test_rotors_turn_with_their_joints(tmp_path):
+    joint = HINGE.format("a", "0 1 0", 'armature="0.4"')
+    system = importers.load_mjcf(model_file(tmp_path, f"<body>{joint}{GEOM}</body>", "4", "30"), keyframe=0).system
+    result = quirk.simulate(system, 0.5, output=0.1)
+    assert np.ptp(result["a"].angle) > 2 * np.pi and np.allclose(
+        result["a rotor bearing"].angle_rate, result["a"].angle_rate
+    )
+    assert np.ptp(result.energy.total) < 1e-8 * result.energy.kinetic[0]
+
+
 def test_angles_of_more_than_half_a_turn(tmp_path):
     body = f'<body>{HINGE.format("a", "0 1 0", """stiffness="2" springref="100" """)}{GEOM}</body>'
     path = model_file(tmp_path, body, "7.5", "0.1")
@@ -280,7 +290,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
       <actuator><motor name="pull" tendon="belt"/></actuator>"""
     imported = importers.load_mjcf(model_file(tmp_path, bodies, more=more))
     listed = "\n".join(imported.left_out)
-    for text in ('armature (inertia of rotors): joint "a"', "compensated gravity", "sensors: 1", "cameras: 1", "lights: 1",
+    for text in ("compensated gravity", "sensors: 1", "cameras: 1", "lights: 1",
                  'tendons of joints, over several sites or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
                  'geom "floor"', "sticking of dry friction", 'damping of balls, and of hinges on one body that are three or not perpendicular: joint "x", joint "y"'):  # fmt: skip
         assert text in listed, text

@@ -146,7 +146,6 @@ def _note_the_rest(model: Model, left_out: LeftOut) -> None:
     """Note all else that changes the motion in MuJoCo, and what may be missed."""
     m, name = model.m, model.name
     for what, array, kind in (
-        ("armature (inertia of rotors)", "dof_armature", "JOINT"),
         ("damping that is not linear", "dof_dampingpoly", "JOINT"),
         ("springs that are not linear", "jnt_stiffnesspoly", "JOINT"),
         ("compensated gravity", "body_gravcomp", "BODY"),

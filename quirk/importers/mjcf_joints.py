@@ -22,6 +22,7 @@ from .mjcf_hinges import two_hinges
 from .mjcf_model import pose
 from .mjcf_stack import Stack
 from .pose import Pose, turned
+from .rotors import Rotor, rotor
 
 
 @dataclass
@@ -30,11 +31,11 @@ class MadeJoints:
 
     Attributes
     ----------
-    parts : constraints and force elements
+    parts : constraints and force elements, and flywheels that stand for rotors
     handle : by number of joint, the joint whose one coordinate is that of a hinge or slide
     """
 
-    parts: list[Constraint | ForceElement] = field(default_factory=list)
+    parts: list[Constraint | ForceElement | Rotor] = field(default_factory=list)
     handle: dict[int, Joint] = field(default_factory=dict)
 
 
@@ -135,6 +136,7 @@ def _act(
     if k in made.handle:
         handle = made.handle[k]
         made.parts += joints.elements(handle, coordinate, kind, names, left_out, model.where("JOINT", k), name)
+        _add_rotor(stack, k, kind, names, made)
         return
     if k in stack.balls:
         _act_at_ball(stack, k, coordinate, bodies, names, made)
@@ -144,11 +146,21 @@ def _act(
         ("friction", coordinate.friction),
         ("springs", coordinate.stiffness),
         ("damping", coordinate.damping),
+        ("armature (inertia of rotors)", model.m.dof_armature[model.m.jnt_dofadr[k]]),
     ):
         if there:
             left_out.note(
                 f"{what} of balls, and of hinges on one body that are three or not perpendicular", f'joint "{name}"'
             )
+
+
+def _add_rotor(stack: Stack, k: int, kind: str, names: Names, made: MadeJoints) -> None:
+    """Add the inertia of the rotor of a hinge or slide."""
+    m, d = stack.model.m, stack.model.d
+    dof = m.jnt_dofadr[k]
+    inertia, value, rate = float(m.dof_armature[dof]), float(d.qpos[m.jnt_qposadr[k]]), float(d.qvel[dof])
+    if inertia > 0:
+        made.parts += rotor(made.handle[k], kind, inertia, value, rate, stack.model.name("JOINT", k), names)
 
 
 def _act_at_ball(stack: Stack, k: int, coordinate: Coordinate, bodies: Bodies, names: Names, made: MadeJoints) -> None:
@@ -197,3 +209,5 @@ def _float(stack: Stack, bodies: Bodies, names: Names, left_out: LeftOut, made: 
             left_out.note("damping of free joints whose centre of mass is not at their origin", f'joint "{name}"')
         if np.any(m.dof_frictionloss[dofs]) or m.jnt_stiffness[k]:
             left_out.note("friction and springs of free joints", f'joint "{name}"')
+        if np.any(m.dof_armature[dofs]):
+            left_out.note("armature (inertia of rotors) of free joints", f'joint "{name}"')

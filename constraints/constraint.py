@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import rotation, validate
 from quirk.body import Body, Ground, checked_body
@@ -22,6 +23,7 @@ from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
 from quirk.motion import Motion
 from quirk.sealed import Sealed
+from quirk.validate import PointsLike
 
 from .primitives import Primitive, Y
 from .relation import Relation
@@ -146,8 +148,8 @@ class Joint(Constraint):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        point: Any = None,
-        axis: Any = None,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
         frame_i: Frame | str | None = None,
         frame_j: Frame | str | None = None,
         active: bool = True,
@@ -182,9 +184,9 @@ class TwoAxisJoint(Joint):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        point: Any = None,
-        axis_i: Any = None,
-        axis_j: Any = None,
+        point: ArrayLike | None = None,
+        axis_i: ArrayLike | None = None,
+        axis_j: ArrayLike | None = None,
         frame_i: Frame | str | None = None,
         frame_j: Frame | str | None = None,
         active: bool = True,
@@ -219,7 +221,12 @@ def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
 
 
 def end_points(
-    owner: str, body_i: Body | Ground, body_j: Body | Ground, point_i: Any, point_j: Any, points: Any
+    owner: str,
+    body_i: Body | Ground,
+    body_j: Body | Ground,
+    point_i: ArrayLike | None,
+    point_j: ArrayLike | None,
+    points: PointsLike | None,
 ) -> tuple[Frame, Frame]:
     """Return frames at the ends of what acts between two points.
 

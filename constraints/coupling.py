@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -56,7 +57,7 @@ class Coupling(Constraint):
         joint_i: Joint,
         joint_j: Joint,
         *,
-        coefficients: Any = (0.0, 1.0),
+        coefficients: ArrayLike = (0.0, 1.0),
         coordinate_i: str | None = None,
         coordinate_j: str | None = None,
         active: bool = True,

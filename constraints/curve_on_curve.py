@@ -12,6 +12,7 @@ from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.jets import Jet
+from quirk.validate import PointsLike
 
 from .constraint import Constraint, checked_ends
 from .implicit import solved
@@ -104,8 +105,8 @@ class CurveOnCurve(Constraint):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        points_i: Any,
-        points_j: Any,
+        points_i: PointsLike,
+        points_j: PointsLike,
         closed_i: bool = True,
         closed_j: bool = True,
         degree: int = 5,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from quirk.made import Remembering
+from quirk.shape import ColorLike
 
 
 @dataclass(frozen=True)
@@ -22,4 +22,4 @@ class Drawing(metaclass=Remembering):
     show: bool = True
     axis_radius: float | None = None
     axis_length: float | None = None
-    color: Any = None
+    color: ColorLike | None = None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -15,6 +16,7 @@ from quirk.expression import Expression
 from quirk.frame import Frame
 from quirk.jets import Jet
 from quirk.motion import Motion, as_motion
+from quirk.validate import PointsLike
 
 from .angle import angles_123, twist
 from .constraint import Constraint, Joint, checked_ends, end_points
@@ -200,9 +202,9 @@ class DistanceDrive(Constraint):
         body_j: Body | Ground,
         motion: Motion,
         *,
-        point_i: Any = None,
-        point_j: Any = None,
-        points: Any = None,
+        point_i: ArrayLike | None = None,
+        point_j: ArrayLike | None = None,
+        points: PointsLike | None = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends("DistanceDrive", name, body_i, body_j)
@@ -241,7 +243,7 @@ class TrajectoryDrive(Constraint):
         y: Motion,
         z: Motion,
         *,
-        point: Any = (0, 0, 0),
+        point: ArrayLike = (0, 0, 0),
         frame_i: Frame | None = None,
         active: bool = True,
     ) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground, checked_body
@@ -43,7 +44,7 @@ class Drum(Sealed):
         Of the rope's middle line, m.
     """
 
-    def __init__(self, body: Body | Ground, center: Any, axis: Any, radius: float) -> None:
+    def __init__(self, body: Body | Ground, center: ArrayLike, axis: ArrayLike, radius: float) -> None:
         self.body = checked_body("Drum", "body", body)
         self.center = validate.array(f"{self}", "center", center, (3,))
         self.axis = validate.direction(f"{self}", "axis", axis)

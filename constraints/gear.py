@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import GROUND, Body, Ground, checked_body
@@ -133,9 +134,9 @@ class Gear(Constraint):
         body_j: Body | Ground,
         *,
         ratio: float,
-        axis: Any = None,
-        axis_i: Any = None,
-        axis_j: Any = None,
+        axis: ArrayLike | None = None,
+        axis_i: ArrayLike | None = None,
+        axis_j: ArrayLike | None = None,
         carrier: Body | Ground = GROUND,
         active: bool = True,
     ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -103,13 +104,13 @@ class Generic(Joint):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        point: Any = None,
-        axis: Any = None,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
         frame_i: Frame | str | None = None,
         frame_j: Frame | str | None = None,
-        constrained: Any = (1, 1, 1, 1, 1, 1),
-        offset: Any = None,
-        parameters: Any = (),
+        constrained: ArrayLike = (1, 1, 1, 1, 1, 1),
+        offset: str | Expression | Sequence[Any] | np.ndarray | Callable[..., Any] | None = None,
+        parameters: ArrayLike = (),
         alternative: bool = False,
         drawing: Drawing | None = None,
         active: bool = True,

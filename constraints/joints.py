@@ -6,13 +6,14 @@ Joint axis = the frames' z unless said otherwise. Rows as in "Common Kinematic C
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.frame import Frame
+from quirk.validate import PointsLike
 
 from .constraint import Constraint, Joint, TwoAxisJoint, checked_ends, end_points, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
@@ -77,12 +78,23 @@ class Planar(Joint):
     aligned_axes = (Z,)
     rotation_axis = Z
 
-    def __init__(self, name: str, body_i: Body | Ground, body_j: Body | Ground, **placement: Any) -> None:
-        if "normal" in placement:
-            if "axis" in placement:
-                raise InputError(f'Planar "{name}": normal and axis are the same thing; give one')
-            placement["axis"] = placement.pop("normal")
-        super().__init__(name, body_i, body_j, **placement)
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point: ArrayLike | None = None,
+        normal: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
+        active: bool = True,
+    ) -> None:
+        if normal is not None and axis is not None:
+            raise InputError(f'Planar "{name}": normal and axis are the same thing; give one')
+        axis = normal if axis is None else axis
+        super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
 
 
 class PointOnLine(Joint):
@@ -159,9 +171,9 @@ class Distance(Constraint):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        point_i: Any = None,
-        point_j: Any = None,
-        points: Any = None,
+        point_i: ArrayLike | None = None,
+        point_j: ArrayLike | None = None,
+        points: PointsLike | None = None,
         length: float | None = None,
         active: bool = True,
     ) -> None:

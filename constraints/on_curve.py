@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.jets import Jet
+from quirk.validate import PointsLike
 
 from .constraint import Constraint, checked_ends
 from .implicit import solved
@@ -91,10 +93,10 @@ class PointOnCurve(Constraint):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        points: Any,
+        points: PointsLike,
         closed: bool = False,
         degree: int = 5,
-        point: Any = (0, 0, 0),
+        point: ArrayLike = (0, 0, 0),
         frame_i: Frame | None = None,
         active: bool = True,
     ) -> None:

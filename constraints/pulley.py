@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground, checked_body
@@ -89,7 +90,7 @@ class Pulley(Constraint):
         name: str,
         points: Iterable[Drum | tuple[Body | Ground, Any]],
         *,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         length: float | None = None,
         active: bool = True,
     ) -> None:

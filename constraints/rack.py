@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import GROUND, Body, Ground
@@ -60,8 +60,8 @@ class RackPinion(Constraint):
         pinion: Body | Ground,
         *,
         radius: float,
-        direction: Any,
-        axis: Any,
+        direction: ArrayLike,
+        axis: ArrayLike,
         carrier: Body | Ground = GROUND,
         active: bool = True,
     ) -> None:

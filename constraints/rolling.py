@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import rotation, validate
 from quirk.body import Body, Ground
@@ -80,9 +81,9 @@ class RollingDisk(Constraint):
         body_j: Body | Ground,
         *,
         radius: float,
-        disk_axis: Any = (0, 0, 1),
-        plane_point: Any = (0, 0, 0),
-        plane_normal: Any = (0, 0, 1),
+        disk_axis: ArrayLike = (0, 0, 1),
+        plane_point: ArrayLike = (0, 0, 0),
+        plane_normal: ArrayLike = (0, 0, 1),
         active: bool = True,
     ) -> None:
         owner = checked_ends("RollingDisk", name, body_i, body_j)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.frame import Frame
 from quirk.jets import Jet
 
 from .angle import twist
@@ -40,8 +41,20 @@ class Screw(Joint):
     rotation_axis = Z
     translation_axis = Z
 
-    def __init__(self, name: str, body_i: Body | Ground, body_j: Body | Ground, *, lead: float, **where: Any) -> None:
-        super().__init__(name, body_i, body_j, **where)
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        lead: float,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
         self.lead = validate.number(str(self), "lead", lead)
         if abs(self.lead) <= 0:
             raise InputError(f"{self}: lead must not be zero; without one it is a Revolute")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import rotation, validate
 from quirk.errors import InputError
@@ -35,14 +36,16 @@ class Surface:
 
 
 @remembered
-def plane(point: Any = (0, 0, 0), normal: Any = (0, 0, 1)) -> Surface:
+def plane(point: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
     """Return an unbounded plane through a point (3,) m with a normal (3,) that points out of the body."""
     axes = axes_with_z(validate.direction("plane", "normal", normal))
     return Surface("plane", Frame(validate.array("plane", "point", point, (3,)), rotation.from_matrix(axes)))
 
 
 @remembered
-def rectangle(size: Any, centre: Any = (0, 0, 0), normal: Any = (0, 0, 1), along: Any = None) -> Surface:
+def rectangle(
+    size: ArrayLike, centre: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1), along: ArrayLike | None = None
+) -> Surface:
     """Return a thin rectangular plate, which ends at its edges, such as one face of a box.
 
     Parameters
@@ -70,33 +73,33 @@ def rectangle(size: Any, centre: Any = (0, 0, 0), normal: Any = (0, 0, 1), along
 
 
 @remembered
-def disk(radius: float, centre: Any = (0, 0, 0), normal: Any = (0, 0, 1)) -> Surface:
+def disk(radius: float, centre: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
     """Return a thin circular plate of a radius, m, about a centre (3,) m with a normal (3,)."""
     return _round("disk", radius, centre, "normal", normal)
 
 
 @remembered
-def bowl(radius: float, centre: Any = (0, 0, 0)) -> Surface:
+def bowl(radius: float, centre: ArrayLike = (0, 0, 0)) -> Surface:
     """Return the inside of a sphere of a radius, m, about a centre (3,) m."""
     place = Frame(validate.array("bowl", "centre", centre, (3,)))
     return Surface("bowl", place, validate.positive("bowl", "radius", radius))
 
 
 @remembered
-def sphere(radius: float, centre: Any = (0, 0, 0)) -> Surface:
+def sphere(radius: float, centre: ArrayLike = (0, 0, 0)) -> Surface:
     """Return a sphere of a radius, m, about a centre (3,) m."""
     place = Frame(validate.array("sphere", "centre", centre, (3,)))
     return Surface("sphere", place, validate.positive("sphere", "radius", radius))
 
 
 @remembered
-def point(position: Any = (0, 0, 0)) -> Surface:
+def point(position: ArrayLike = (0, 0, 0)) -> Surface:
     """Return a single point (3,) m, such as a corner."""
     return Surface("sphere", Frame(validate.array("point", "position", position, (3,))))
 
 
 @remembered
-def rim(radius: float, centre: Any = (0, 0, 0), axis: Any = (0, 0, 1)) -> Surface:
+def rim(radius: float, centre: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1)) -> Surface:
     """Return a circle of a radius, m, about a centre (3,) m and an axis (3,): the edge of a disk or of a cylinder."""
     return _round("rim", radius, centre, "axis", axis)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -14,6 +15,7 @@ from quirk.errors import InputError
 from quirk.expression import function_of
 from quirk.jets import Jet
 from quirk.traceable import on_jets
+from quirk.validate import PointsLike
 
 from .angle import twist
 from .bounded import Parts
@@ -146,9 +148,9 @@ class Rope(Unilateral):
         body_j: Body | Ground,
         *,
         length: float,
-        point_i: Any = None,
-        point_j: Any = None,
-        points: Any = None,
+        point_i: ArrayLike | None = None,
+        point_j: ArrayLike | None = None,
+        points: PointsLike | None = None,
         restitution: float = 0.0,
         rest_speed: float | None = None,
     ) -> None:
@@ -186,7 +188,7 @@ class OneSided(OfBodies, Unilateral):
         gap: Callable[..., Any] | str,
         *,
         unit: str = "force",
-        point: Any = None,
+        point: ArrayLike | None = None,
         restitution: float = 0.0,
         rest_speed: float | None = None,
     ) -> None:

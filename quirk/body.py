@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import rotation, validate
 from .errors import InputError
 from .frame import Frame, axes_with_z
-from .made import remembered
-from .mesh import mesh_as_solid
+from .made import remembered, with_keywords
+from .mesh import Mesh, mesh_as_solid
+from .rotation import OrientationLike
 from .sealed import Sealed
-from .shapes import Box, Cylinder, Ellipsoid, Shape, lengths
+from .shape import ColorLike
+from .shapes import Box, Cylinder, Ellipsoid, Shape, lengths, solid_cylinder
 
 # Moments that miss the triangle inequality, or symmetry, by less than this part of the largest are taken
 # as typed with rounded digits: a flat body meets the inequality with equality.
@@ -33,15 +36,31 @@ class Placed(Sealed):
     position: np.ndarray
     orientation: np.ndarray
 
-    def local(self, point: Any) -> np.ndarray:
+    def local(self, point: ArrayLike) -> np.ndarray:
         """Return the coordinates (3,), m, in this body of a point (3,) of N, with the body at its initial pose."""
         point = validate.array(f"{self}", "point", point, (3,))
         return rotation.matrix(self.orientation).T @ (point - self.position)
 
-    def direction(self, vector: Any) -> np.ndarray:
+    def direction(self, vector: ArrayLike) -> np.ndarray:
         """Return the components (3,) in body axes of a vector (3,) of N, with the body at its initial pose."""
         vector = validate.array(f"{self}", "vector", vector, (3,))
         return rotation.matrix(self.orientation).T @ vector
+
+
+class InitialMotion(TypedDict, total=False):
+    """Keywords of `Body` that all its class methods take."""
+
+    velocity: ArrayLike
+    angular_velocity: ArrayLike
+    inertia_tolerance: float
+    frames: Mapping[str, Frame] | None
+
+
+class Initial(InitialMotion, total=False):
+    """Keywords of `Body` that those class methods take which leave the pose open."""
+
+    position: ArrayLike
+    orientation: OrientationLike
 
 
 class Body(Placed):
@@ -91,12 +110,12 @@ class Body(Placed):
         self,
         name: str,
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         *,
-        position: Any = (0, 0, 0),
-        orientation: Any = (1, 0, 0, 0),
-        velocity: Any = (0, 0, 0),
-        angular_velocity: Any = (0, 0, 0),
+        position: ArrayLike = (0, 0, 0),
+        orientation: OrientationLike = (1, 0, 0, 0),
+        velocity: ArrayLike = (0, 0, 0),
+        angular_velocity: ArrayLike = (0, 0, 0),
         inertia_tolerance: float = INERTIA_TOLERANCE,
         shape: Shape | Sequence[Shape] | None = None,
         frames: Mapping[str, Frame] | None = None,
@@ -143,28 +162,100 @@ class Body(Placed):
 
     @classmethod
     @remembered
-    def box(cls, name: str, mass: float, size: Any, **initial: Any) -> Self:
-        """Return a solid box; `size` (3,) m along the body axes. Other arguments as for `Body`, and `color`."""
-        return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size)), initial)
+    @with_keywords(__init__, Initial)
+    def box(
+        cls, name: str, mass: float, size: ArrayLike, *, color: ColorLike | None = None, **initial: Unpack[Initial]
+    ) -> Self:
+        """Return a solid box of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        size : (3,)
+            Edge lengths along the body axes, m.
+        color : optional
+            Of the pictures: any color that matplotlib knows.
+        position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body`
+
+        Raises
+        ------
+        InputError
+            If a value cannot be used.
+
+        Examples
+        --------
+        >>> quirk.Body.box("crate", mass=3.0, size=[1, 2, 3]).inertia.diagonal()
+        array([3.25, 2.5 , 1.25])
+        """
+        return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size), color=color), initial)
 
     @classmethod
     @remembered
-    def cylinder(cls, name: str, mass: float, radius: float, length: float, axis: Any = "z", **initial: Any) -> Self:
-        """Return a solid cylinder along `axis`: "x", "y", "z" or a vector in body axes."""
-        owner = f'Body "{name}"'
-        shape = Cylinder(
-            validate.positive(owner, "radius", radius),
-            validate.positive(owner, "length", length),
-            validate.direction(owner, "axis", axis),
-        )
-        return cls._solid(name, mass, shape, initial)
+    @with_keywords(__init__, Initial)
+    def cylinder(
+        cls,
+        name: str,
+        mass: float,
+        radius: float,
+        length: float,
+        axis: ArrayLike = "z",
+        *,
+        color: ColorLike | None = None,
+        **initial: Unpack[Initial],
+    ) -> Self:
+        """Return a solid cylinder of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        radius, length : float
+            m, positive.
+        axis : "x", "y", "z" or (3,)
+            Its direction in body axes.
+        color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.cylinder("wheel", mass=2.0, radius=1.0, length=3.0).inertia.diagonal()
+        array([2., 2., 1.])
+        """
+        return cls._solid(name, mass, solid_cylinder(f'Body "{name}"', radius, length, axis, color), initial)
 
     @classmethod
     @remembered
-    def bar(cls, name: str, start: Any, end: Any, mass: float, *, radius: float | None = None, **initial: Any) -> Self:
-        """Return a solid cylinder between two points (3,) of N, m, its x axis from `start` to `end`.
+    @with_keywords(__init__, InitialMotion)
+    def bar(
+        cls,
+        name: str,
+        start: ArrayLike,
+        end: ArrayLike,
+        mass: float,
+        *,
+        radius: float | None = None,
+        color: ColorLike | None = None,
+        **initial: Unpack[InitialMotion],
+    ) -> Self:
+        """Return a solid cylinder between two points, its x axis from `start` to `end`.
 
-        `radius` is in m, by default a fortieth of the length. Other arguments as for `Body`, less the pose.
+        Parameters
+        ----------
+        name : str
+        start, end : (3,)
+            In the inertial frame, m.
+        mass : float
+            kg, positive.
+        radius : float, optional
+            m; default: a fortieth of the length.
+        color, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.bar("arm", [0, 0, 0], [0, 0, -2], mass=1.0).position
+        array([ 0.,  0., -1.])
         """
         owner = f'Body "{name}"'
         one, two = (validate.array(owner, key, point, (3,)) for key, point in (("start", start), ("end", end)))
@@ -172,34 +263,79 @@ class Body(Placed):
         if length <= validate.ZERO_LENGTH * max(np.abs(one).max(), np.abs(two).max()):
             raise InputError(f"{owner}: start and end must differ; got {one.tolist()} and {two.tolist()}")
         axes = axes_with_z((two - one) / length)[:, [2, 0, 1]]
+        radius = length / 40 if radius is None else validate.positive(owner, "radius", radius)
         pose = {"position": (one + two) / 2, "orientation": rotation.from_matrix(axes)}
-        return cls.cylinder(name, mass, length / 40 if radius is None else radius, length, axis="x", **pose, **initial)
+        return cls._solid(name, mass, Cylinder(radius, length, "x", color=color), {**pose, **initial})
 
     @classmethod
     @remembered
-    def sphere(cls, name: str, mass: float, radius: float, **initial: Any) -> Self:
-        """Return a solid ball of `radius` m."""
+    @with_keywords(__init__, Initial)
+    def sphere(
+        cls, name: str, mass: float, radius: float, *, color: ColorLike | None = None, **initial: Unpack[Initial]
+    ) -> Self:
+        """Return a solid ball of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        radius : float
+            m, positive.
+        color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.sphere("ball", mass=5.0, radius=1.0).inertia.diagonal()
+        array([2., 2., 2.])
+        """
         radius = validate.positive(f'Body "{name}"', "radius", radius)
-        return cls._solid(name, mass, Ellipsoid((radius, radius, radius)), initial)
+        return cls._solid(name, mass, Ellipsoid((radius, radius, radius), color=color), initial)
 
     @classmethod
     @remembered
-    def ellipsoid(cls, name: str, mass: float, semi_axes: Any, **initial: Any) -> Self:
-        """Return a solid ellipsoid; `semi_axes` (3,) m along the body axes."""
-        return cls._solid(name, mass, Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes)), initial)
+    @with_keywords(__init__, Initial)
+    def ellipsoid(
+        cls,
+        name: str,
+        mass: float,
+        semi_axes: ArrayLike,
+        *,
+        color: ColorLike | None = None,
+        **initial: Unpack[Initial],
+    ) -> Self:
+        """Return a solid ellipsoid of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        semi_axes : (3,)
+            Half of its lengths along the body axes, m.
+        color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.ellipsoid("egg", mass=5.0, semi_axes=[1, 1, 2]).inertia.diagonal()
+        array([5., 5., 2.])
+        """
+        shape = Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes), color=color)
+        return cls._solid(name, mass, shape, initial)
 
     @classmethod
+    @with_keywords(__init__, Initial)
     def from_mesh(
         cls,
         name: str,
-        mesh: Any,
+        mesh: str | Path | Mesh,
         *,
         mass: float | None = None,
         density: float | None = None,
-        scale: Any = 1.0,
-        color: Any = None,
-        origin: Any = None,
-        **initial: Any,
+        scale: ArrayLike = 1.0,
+        color: ColorLike | None = None,
+        origin: ArrayLike | None = None,
+        **initial: Unpack[Initial],
     ) -> Self:
         """Return a solid of uniform density with the surface of a file, or of a `quirk.shapes.Mesh`, that is closed.
 
@@ -214,8 +350,7 @@ class Body(Placed):
         origin : (3,), optional
             Where the origin of the file shall be in N, m, instead of `position`; then [0, 0, 0] puts the body where a
             drawing has it.
-        initial
-            As for `Body`.
+        position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body`
 
         Raises
         ------
@@ -233,14 +368,8 @@ class Body(Placed):
         return cls(name, solid.mass, solid.inertia, shape=solid.shape, **initial)
 
     @classmethod
-    def _solid(cls, name: str, mass: float, shape: Shape, initial: dict[str, Any]) -> Self:
+    def _solid(cls, name: str, mass: float, shape: Shape, initial: Mapping[str, Any]) -> Self:
         mass = validate.positive(f'Body "{name}"', "mass", mass)
-        if "shape" in initial:
-            raise InputError(
-                f'Body "{name}": a {type(shape).__name__.lower()} has its own shape; leave out shape=, or make it as '
-                "Body(name, mass, inertia, shape=...)"
-            )
-        shape = replace(shape, color=initial.pop("color", None))
         return cls(name, mass, shape.inertia(mass), shape=shape, **initial)
 
     def __str__(self) -> str:

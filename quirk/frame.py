@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import rotation, validate
 from .sealed import Sealed
@@ -26,7 +25,7 @@ class Frame(Sealed):
     matrix : (3, 3) its axes as columns, body coordinates
     """
 
-    def __init__(self, origin: Any = (0, 0, 0), rotation: Any = (1, 0, 0, 0)) -> None:
+    def __init__(self, origin: ArrayLike = (0, 0, 0), rotation: rotation.OrientationLike = (1, 0, 0, 0)) -> None:
         self.origin = validate.array("Frame", "origin", origin, (3,))
         self.rotation = as_orientation("Frame", "rotation", rotation)
         self.matrix = matrix(self.rotation)

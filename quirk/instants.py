@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import validate
 from .between import Between, Place
@@ -42,7 +43,7 @@ class Instants(Result):
         super().__init__(run.system, segments, run.statistics, run.status, run.events, run.options)
         self.run, self.uncertainty, self._rows = run, uncertainty, rows
 
-    def at(self, t: Any, side: str = "after") -> Instants:
+    def at(self, t: ArrayLike, side: str = "after") -> Instants:
         """Return the run at other times."""
         return at(self.run, t, side)
 

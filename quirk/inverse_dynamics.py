@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .actuators import OWNER, Actuation, actuated, actuations, costs, follows_motions, over_time
-from .constraints import Constraint
+from .constraints import Constraint, Joint
 from .efforts import Push, Reach, UnreachedFreedomsError, applied_loads, inertia_loads
 from .errors import InputError, SimulationError
-from .forces import Friction
+from .forces import ForceElement, Friction
 from .integrators import Statistics
 from .kinematics import MOST_ROWS, KinematicResult, kinematics, said_moving
 from .mobility import null_motions
@@ -45,11 +46,11 @@ class InverseDynamicsResult(KinematicResult):
 
 def inverse_dynamics(
     system: System,
-    times: Any,
-    actuators: Any,
+    times: ArrayLike,
+    actuators: str | ForceElement | Joint | Iterable[str | ForceElement | Joint],
     *,
-    weights: Any = None,
-    drivers: Any = None,
+    weights: Mapping[str, float] | ArrayLike | None = None,
+    drivers: str | Constraint | Iterable[str | Constraint] | None = None,
     progress: bool = False,
 ) -> InverseDynamicsResult:
     """Find what actuators must exert so that a mechanism moves as its drivers prescribe.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import validate
 from .assembly import assemble, constraint_of, violations
@@ -56,7 +56,7 @@ class KinematicResult(Result):
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
 
-def kinematics(system: System, times: Any, *, progress: bool = False) -> KinematicResult:
+def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> KinematicResult:
     """Find the motion of a mechanism that is driven in all its freedoms.
 
     Positions by Newton's method, continued from one time to the next, loops and redundant rows included; velocity,

@@ -2,6 +2,7 @@
 
 Classes whose metaclass is `Remembering`, and functions marked `remembered`, note on what they return which of them was
 called and with which arguments. Where one calls another, the outermost is noted: what the user wrote.
+Both name the object where the arguments do not fit. `with_keywords` writes out keywords that are handed on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import inspect
 from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -35,17 +36,15 @@ class Made:
 class Remembering(ABCMeta):
     """Notes on objects what they were made with, and names them when their arguments do not fit."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make the object."""
-        signature = construction(cls)
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            name = f' "{kwargs.get("name", args[0] if args else "?")}"' if "name" in signature.parameters else ""
-            raise TypeError(f"{cls.__name__}{name}: {error}; it is made as {cls.__name__}{signature}") from None
-        made = super().__call__(*args, **kwargs)
-        object.__setattr__(made, "_made", Made(cls, _given(signature, bound)))
-        return made
+    if not TYPE_CHECKING:  # type checkers take the arguments from __init__, which this would hide
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            """Make the object."""
+            signature = construction(cls)
+            bound = _bound(signature, cls.__name__, args, kwargs)
+            made = super().__call__(*args, **kwargs)
+            object.__setattr__(made, "_made", Made(cls, _given(signature, bound)))
+            return made
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -58,20 +57,59 @@ def construction(cls: type) -> inspect.Signature:
     """Return the arguments with which objects of a class are made."""
     # Read from __init__: asking the class would give the metaclass's own arguments.
     arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
-    return inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in arguments])
+    return inspect.Signature(arguments)
+
+
+def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[F], F]:
+    """Write out, in the signature of a function, the keywords that it takes as `**` and hands on to a constructor.
+
+    Parameters
+    ----------
+    constructor : function
+        The `__init__` that has the keywords, with their annotations and default values.
+    keywords : TypedDict
+        Those of them that the function takes.
+    """
+    known = inspect.signature(constructor).parameters
+    names = sorted(keywords.__annotations__, key=list(known).index)
+
+    def decorated(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        listed = [*own, *(known[name] for name in names)]
+        function.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined]
+        return function
+
+    return decorated
+
+
+def _bound(
+    signature: inspect.Signature, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> inspect.BoundArguments:
+    """Return the arguments of a call, or raise a TypeError with the name of what it was to make."""
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        name = f' "{kwargs.get("name", args[0] if args else "?")}"' if "name" in signature.parameters else ""
+        plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+        raise TypeError(f"{called}{name}: {error}; expected {called}{inspect.Signature(plain)}") from None
 
 
 def remembered(function: F) -> F:
     """Let a function, or what a class method is made of, note on what it returns that it was called, and with what."""
     signature = inspect.signature(function)
     of_class = next(iter(signature.parameters), "") == "cls"
+    taken = list(signature.parameters.values())[of_class:]
+    signature = signature.replace(parameters=taken, return_annotation=inspect.Signature.empty)
 
     @functools.wraps(function)
     def remembering(*args: Any, **kwargs: Any) -> Any:
+        cls, given = args[:of_class], args[of_class:]
+        called = f"{cls[0].__name__}.{function.__name__}" if of_class else function.__name__
+        bound = _bound(signature, called, given, kwargs)
         result = function(*args, **kwargs)
-        given = _given(signature, signature.bind(*args, **kwargs))
-        maker = getattr(given.pop("cls"), function.__name__) if of_class else remembering
-        object.__setattr__(result, "_made", Made(maker, given))
+        maker = getattr(cls[0], function.__name__) if of_class else remembering
+        object.__setattr__(result, "_made", Made(maker, _given(signature, bound)))
         return result
 
     remembering.remembers = True  # type: ignore[attr-defined]

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import mesh_files, polyhedron, validate
 from .errors import InputError
 from .frame import Frame
-from .shape import IN_THE_MIDDLE, Shape
+from .shape import IN_THE_MIDDLE, ColorLike, Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,9 @@ class Mesh(Shape):
         self._set("triangles", triangles)
 
     @classmethod
-    def load(cls, path: str | Path, *, scale: Any = 1.0, frame: Frame = IN_THE_MIDDLE, color: Any = None) -> Self:
+    def load(
+        cls, path: str | Path, *, scale: ArrayLike = 1.0, frame: Frame = IN_THE_MIDDLE, color: ColorLike | None = None
+    ) -> Self:
         """Return the mesh of an STL, OBJ, glTF (.gltf, .glb), PLY or OFF file; all parts of the file are put together.
 
         Parameters

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import validate
 from .compiled import plain
@@ -68,7 +69,7 @@ class Motion(Sealed):
 
     @classmethod
     @remembered
-    def polynomial(cls, coefficients: Any) -> Motion:
+    def polynomial(cls, coefficients: ArrayLike) -> Motion:
         """Return c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
         given = validate.numbers(coefficients)
         if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
@@ -92,7 +93,7 @@ class Motion(Sealed):
 
     @classmethod
     @remembered
-    def spline(cls, times: Any, values: Any, periodic: bool = False) -> Motion:
+    def spline(cls, times: ArrayLike, values: ArrayLike, periodic: bool = False) -> Motion:
         """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
 
         Of degree 5, so that its derivatives up to snap are continuous; of degree n - 1 with fewer than 6 points unless
@@ -282,6 +283,10 @@ class Motion(Sealed):
         if math.isfinite(self.end):
             return f"spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s"
         return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))
+
+
+# What `as_motion` takes: a motion, the text of a function of t, or a number.
+MotionLike = Motion | Expression | str | float
 
 
 def as_motion(owner: str, argument: str, value: Any) -> Motion:

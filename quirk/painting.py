@@ -204,7 +204,7 @@ class Painter:
             width = 2.0 * self._small if radius is None else max(0.5, 2 * radius * self._points_per_metre)
             joined = (constraint.body_i.name, constraint.body_j.name)
             nearer = max(self._thick.get(name, 0.0) for name in joined) + LONGEST_EDGE * self.half
-            color = to_rgba("black" if option.color is None else option.color)
+            color = to_rgba("black" if option.color is None else option.color)  # type: ignore[arg-type]
             row = rows.get(body.name, len(rows))
             found.append((row, ends, width if shows_axis(constraint) else 0.0, color, nearer))
         points = np.array([ends for _, ends, *_ in found]).reshape(-1, 3, 3)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .body import Body
 from .constraints import Constraint
@@ -203,6 +204,69 @@ class Result:
             return self.events.of(item.name)
         return FrictionView(self, item) if isinstance(item, Friction) else ForceView(self, item)
 
+    def body(self, name: str | Body) -> BodyView:
+        """Return the motion of a body; the same as ``result[name]``, with a type that editors know.
+
+        Parameters
+        ----------
+        name : str or Body
+
+        Returns
+        -------
+        BodyView
+            Positions in the inertial frame, m, orientation, velocities and accelerations, over time (nt, ...).
+
+        Raises
+        ------
+        InputError
+            If the name is that of another part; UnknownNameError if there is none.
+        """
+        return self._view_of(name, Body, "body")
+
+    def joint(self, name: str | Constraint) -> JointView:
+        """Return relative motion and loads of a joint or another constraint; the same as ``result[name]``.
+
+        Parameters
+        ----------
+        name : str or Constraint
+
+        Returns
+        -------
+        JointView
+            Coordinates in joint frame i, and the load on body j by body i, over time (nt, ...).
+
+        Raises
+        ------
+        InputError
+            If the name is that of another part; UnknownNameError if there is none.
+        """
+        return self._view_of(name, Constraint, "joint")
+
+    def force(self, name: str | ForceElement) -> ForceView:
+        """Return loads, energy and coordinates of a force element; the same as ``result[name]``.
+
+        Parameters
+        ----------
+        name : str or ForceElement
+
+        Returns
+        -------
+        ForceView
+            Loads on its bodies, N and N m, stored energy, J, and its coordinates, over time (nt, ...).
+
+        Raises
+        ------
+        InputError
+            If the name is that of another part; UnknownNameError if there is none.
+        """
+        return self._view_of(name, ForceElement, "force")
+
+    def _view_of(self, name: Any, kind: type, method: str) -> Any:
+        item = self.system[name]
+        if not isinstance(item, kind):
+            raise InputError(f'Result.{method}: "{item.name}" is no {method}, it is {item}; take result["{item.name}"]')
+        return self[item.name]
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.time)} times to {self.time[-1]:g} s, {self.status}>"
 
@@ -300,7 +364,9 @@ class Result:
         """Linear and angular momentum of all bodies over time, about the origin of N."""
         return Momentum(energy.linear_momentum(self.model, self.state), energy.angular_momentum(self.model, self.state))
 
-    def momentum_of(self, bodies: Any = None, about: Any = None) -> Momentum:
+    def momentum_of(
+        self, bodies: str | Body | Iterable[str | Body] | None = None, about: ArrayLike | None = None
+    ) -> Momentum:
         """Return linear and angular momentum over time of some of the bodies.
 
         Parameters
@@ -320,7 +386,7 @@ class Result:
 
         return momentum_of(self, bodies, about)
 
-    def centre_of_mass(self, bodies: Any = None) -> CentreOfMass:
+    def centre_of_mass(self, bodies: str | Body | Iterable[str | Body] | None = None) -> CentreOfMass:
         """Return the centre of mass of some of the bodies, by default of all: mass, position, velocity, acceleration.
 
         Arrays are (nt, 3) in N. `bodies` are names, or one alone; InputError if what is named is not a body.
@@ -460,37 +526,59 @@ class Result:
 
         return summary(self)
 
-    def to_xarray(self, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
+    def to_xarray(
+        self,
+        quantities: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        frame: str = "inertial",
+    ) -> Any:
         """Return all of it as an `xarray.Dataset`; see `quirk.resultfile.dataset.to_xarray`."""
         from .resultfile.dataset import to_xarray
 
         return to_xarray(self, quantities, only, frame)
 
-    def to_pandas(self, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
+    def to_pandas(
+        self,
+        quantities: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        frame: str = "inertial",
+    ) -> Any:
         """Return a `pandas.DataFrame` with columns such as "rod.position.x [m]"; see `quirk.resultfile.columns`."""
         from .resultfile.columns import to_pandas
 
         return to_pandas(self, quantities, only, frame)
 
-    def to_csv(self, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
+    def to_csv(
+        self,
+        path: str | Path,
+        quantities: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        frame: str = "inertial",
+    ) -> Path:
         """Write the same as a CSV file; see `quirk.resultfile.columns.to_csv`."""
         from .resultfile.columns import to_csv
 
         return to_csv(self, path, quantities, only, frame)
 
-    def to_npz(self, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
+    def to_npz(
+        self,
+        path: str | Path,
+        quantities: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        frame: str = "inertial",
+    ) -> Path:
         """Write arrays such as "rod.position [m]" as an NPZ file; see `quirk.resultfile.columns.to_npz`."""
         from .resultfile.columns import to_npz
 
         return to_npz(self, path, quantities, only, frame)
 
-    def at(self, t: Any, side: str = "after") -> Instants:
+    def at(self, t: ArrayLike, side: str = "after") -> Instants:
         """Return the run at times (nt,), s, between its outputs, or at one; see `quirk.instants.at`."""
         from .instants import at
 
         return at(self, t, side)
 
-    def save(self, path: str | Path, quantities: Any = None) -> Path:
+    def save(self, path: str | Path, quantities: str | Iterable[str] | None = None) -> Path:
         """Write a netCDF file that `Result.load` and xarray open; see `quirk.resultfile.write.save`."""
         from .resultfile.write import save
 

@@ -6,12 +6,26 @@ v_N = R(q) v_B. All functions work over any leading dimensions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import validate
 from .errors import InputError
+
+
+class _SciPyRotation(Protocol):
+    def as_quat(self) -> Any: ...
+
+
+class _Quaternion(Protocol):
+    @property
+    def components(self) -> Any: ...
+
+
+# What `as_orientation` takes.
+OrientationLike = ArrayLike | _SciPyRotation | _Quaternion
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 

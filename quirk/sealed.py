@@ -5,7 +5,7 @@ A system reads its parts when it is made; a part that changed later would say on
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,14 +16,16 @@ from .made import Remembering
 class SealedMeta(Remembering):
     """Seals an object when its construction is finished."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # of a metaclass
-        """Make the object."""
-        made = super().__call__(*args, **kwargs)
-        for value in vars(made).values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-        object.__setattr__(made, "_sealed", True)
-        return made
+    if not TYPE_CHECKING:  # as for Remembering
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # of a metaclass
+            """Make the object."""
+            made = super().__call__(*args, **kwargs)
+            for value in vars(made).values():
+                if isinstance(value, np.ndarray):
+                    value.setflags(write=False)
+            object.__setattr__(made, "_sealed", True)
+            return made
 
 
 class Sealed(metaclass=SealedMeta):

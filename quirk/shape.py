@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from .frame import Frame
 from .made import Remembering
 
 IN_THE_MIDDLE = Frame()
+# What matplotlib takes for a color; its own type leaves out lists and arrays.
+ColorLike = str | Sequence[float] | np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +31,7 @@ class Shape(metaclass=Remembering):
     """
 
     frame: Frame = IN_THE_MIDDLE
-    color: Any = None
+    color: ColorLike | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, Frame):

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import validate
 from .frame import axes_with_z
 from .mesh import Mesh
-from .shape import Shape
+from .shape import ColorLike, Shape
 
 __all__ = ["Box", "Cylinder", "Ellipsoid", "Mesh", "Shape"]
 
@@ -78,7 +79,7 @@ class Cylinder(Shape):
 
     radius: float
     length: float
-    axis: Any = "z"
+    axis: ArrayLike = "z"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,7 +89,8 @@ class Cylinder(Shape):
 
     def inertia(self, mass: float) -> np.ndarray:
         """M r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
-        along = np.outer(self.axis, self.axis)
+        axis = np.array(self.axis, dtype=float)
+        along = np.outer(axis, axis)
         across = np.eye(3) - along
         return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
 
@@ -100,6 +102,16 @@ class Cylinder(Shape):
         top, bottom = rim + 0.5 * self.length * z, rim - 0.5 * self.length * z
         mantle = [np.array([bottom[k], bottom[k + 1], top[k + 1], top[k]]) for k in range(SEGMENTS)]
         return [bottom[:-1], top[:-1], *mantle]
+
+
+def solid_cylinder(owner: str, radius: float, length: float, axis: ArrayLike, color: ColorLike | None) -> Cylinder:
+    """Return the shape of a body; what is wrong is an argument of that body, `owner`."""
+    return Cylinder(
+        validate.positive(owner, "radius", radius),
+        validate.positive(owner, "length", length),
+        validate.direction(owner, "axis", axis),
+        color=color,
+    )
 
 
 def lengths(owner: str, argument: str, value: Any) -> tuple[float, float, float]:

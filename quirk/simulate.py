@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import validate
 from .at_state import SOLVERS
@@ -39,7 +40,7 @@ def simulate(
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
-    output: Any = None,
+    output: ArrayLike | None = None,
     initial_state: State | None = None,
     start: float = 0.0,
     stabilization: str | None = "projection",
@@ -48,7 +49,7 @@ def simulate(
     projection_interval: int = 1,
     progress: bool | None = None,
     max_step: float | None = None,
-    breaks: Any = None,
+    breaks: ArrayLike | None = None,
     events: Iterable[Event] = (),
     checkpoint: str | Path | None = None,
     sensitivities: Iterable[Any] = (),

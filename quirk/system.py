@@ -6,7 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
+
+from numpy.typing import ArrayLike
 
 from . import at_state, validate
 from .configuration import Configuration
@@ -64,8 +66,8 @@ class System:
     def __init__(
         self,
         items: Iterable[Part],
-        *more: Any,
-        gravity: Any = (0, 0, 0),
+        *more: Never,
+        gravity: ArrayLike = (0, 0, 0),
         load_length: float | None = None,
         rank_tolerance: float = RANK_TOLERANCE,
     ) -> None:
@@ -223,7 +225,13 @@ class System:
         return at_state.derivatives(self, self.checked(state), self._time(t), order, solver)
 
     def constraint_derivatives(
-        self, state: State, t: float = 0.0, linear: Any = None, angular: Any = None, *, order: int = 4
+        self,
+        state: State,
+        t: float = 0.0,
+        linear: ArrayLike | None = None,
+        angular: ArrayLike | None = None,
+        *,
+        order: int = 4,
     ) -> ConstraintDerivatives:
         """Return the right-hand sides of all constraint rows up to `order`: nu, gamma, eta, sigma, ..., and kappa.
 
@@ -344,7 +352,7 @@ class System:
 
         return virtual_displacements(self, self._initial if state is None else self.checked(state), self._time(t))
 
-    def virtual_work(self, state: State, t: float, displacement: Any) -> VirtualWork:
+    def virtual_work(self, state: State, t: float, displacement: ArrayLike) -> VirtualWork:
         """Return the work of all loads, applied and of constraints, along a virtual displacement.
 
         Parameters
@@ -360,7 +368,9 @@ class System:
 
         return virtual_work(self, self.checked(state), self._time(t), displacement)
 
-    def joint_space(self, state: State, t: float = 0.0, *, coordinates: Any) -> JointSpace:
+    def joint_space(
+        self, state: State, t: float = 0.0, *, coordinates: Iterable[str | Constraint | tuple[str | Constraint, str]]
+    ) -> JointSpace:
         """Return the equation of motion in joint coordinates: mass matrix, bias, gravity and applied loads.
 
         Parameters

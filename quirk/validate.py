@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .errors import InputError
+
+# What `array` takes for several points: numpy's own type has no lists of lists and arrays.
+PointsLike = ArrayLike | Sequence[ArrayLike]
 
 # A vector shorter than this times the largest number that went into it is round-off, not a direction.
 ZERO_LENGTH = 1e-12

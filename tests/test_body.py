@@ -116,7 +116,9 @@ class TestShapes:
 def test_a_solid_takes_a_colour_and_no_other_shape():
     assert quirk.Body.box("b", 1.0, [1, 1, 1], color="firebrick").shape.color == "firebrick"
     assert quirk.Body.bar("b", [0, 0, 0], [1, 0, 0], 1.0, color="gold").shape.color == "gold"
-    with pytest.raises(quirk.InputError, match='Body "b": a box has its own shape'):
+    with pytest.raises(
+        TypeError, match=r"Body.box \"b\": got an unexpected keyword argument 'shape'; expected Body.box"
+    ):
         quirk.Body.box("b", 1.0, [1, 1, 1], shape=Box([1, 1, 1]))
     with pytest.raises(quirk.InputError, match="color must be one that matplotlib knows"):
         quirk.Body.sphere("b", 1.0, 0.1, color="no such")

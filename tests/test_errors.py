@@ -202,11 +202,11 @@ def test_message(case):
     [
         (
             lambda: quirk.Revolute("hinge", A, B, [0, 0, 0], [0, 0, 1]),
-            'Revolute "hinge": too many positional arguments; it is made as Revolute(name',
+            'Revolute "hinge": too many positional arguments; expected Revolute(name',
         ),
         (
             lambda: quirk.Body("rod", 1.0, I, pos=[0, 0, 0]),
-            "Body \"rod\": got an unexpected keyword argument 'pos'; it is made as Body(name",
+            "Body \"rod\": got an unexpected keyword argument 'pos'; expected Body(name",
         ),
         (
             lambda: quirk.Spring("s", A, B, stiffness=1, length=2),

@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Self, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import rotation, validate
 from quirk.body import GROUND, INERTIA_TOLERANCE, Body
 from quirk.errors import InputError
 from quirk.frame import Frame
-from quirk.made import remembered
-from quirk.shapes import Box, Shape
+from quirk.made import remembered, with_keywords
+from quirk.shape import ColorLike
+from quirk.shapes import Box, Ellipsoid, Shape, lengths, solid_cylinder
 
 from ..joints import Planar
 from .plane import XY, Plane
 
 # Width of a bar over its length, unless it is given.
 SLENDER = 1 / 20
+
+
+class PlanarMotion(TypedDict, total=False):
+    """Keywords of `PlanarBody` that all its class methods take."""
+
+    plane: Plane
+    velocity: ArrayLike
+    angular_velocity: float
+    inertia_tolerance: float
+    frames: Mapping[str, Frame] | None
+
+
+class PlanarInitial(PlanarMotion, total=False):
+    """Keywords of `PlanarBody` that those class methods take which leave the pose open."""
+
+    position: ArrayLike
+    angle: float
 
 
 class PlanarBody(Body):
@@ -64,12 +83,12 @@ class PlanarBody(Body):
         self,
         name: str,
         mass: float,
-        inertia: Any,
+        inertia: ArrayLike,
         *,
         plane: Plane = XY,
-        position: Any = (0, 0),
+        position: ArrayLike = (0, 0),
         angle: float = 0.0,
-        velocity: Any = (0, 0),
+        velocity: ArrayLike = (0, 0),
         angular_velocity: float = 0.0,
         inertia_tolerance: float = INERTIA_TOLERANCE,
         shape: Shape | Sequence[Shape] | None = None,
@@ -101,16 +120,18 @@ class PlanarBody(Body):
 
     @classmethod
     @remembered
-    def bar(
+    @with_keywords(__init__, PlanarMotion)
+    def bar(  # type: ignore[override]
         cls,
         name: str,
-        start: Any,
-        end: Any,
+        start: ArrayLike,
+        end: ArrayLike,
         mass: float,
         *,
         width: float | None = None,
         thickness: float | None = None,
-        **initial: Any,
+        color: ColorLike | None = None,
+        **initial: Unpack[PlanarMotion],
     ) -> Self:
         """Return a uniform bar between two points of the plane, its x axis from start to end.
 
@@ -120,8 +141,7 @@ class PlanarBody(Body):
             In the plane, m; the centre of mass is in the middle.
         width, thickness : float, optional
             m, in the plane and along its normal; default: a twentieth of the length, and the width.
-        initial
-            As for `PlanarBody`, less position and angle.
+        color, plane, velocity, angular_velocity, inertia_tolerance, frames : as for `PlanarBody` and `Body.box`
         """
         owner = f'Body "{name}"'
         one, two = (validate.array(owner, key, xy, (2,)) for key, xy in (("start", start), ("end", end)))
@@ -131,7 +151,65 @@ class PlanarBody(Body):
         width = SLENDER * length if width is None else validate.positive(owner, "width", width)
         thickness = width if thickness is None else validate.positive(owner, "thickness", thickness)
         pose = {"position": 0.5 * (one + two), "angle": np.arctan2(*(two - one)[::-1])}
-        return cls._solid(name, mass, Box((length, width, thickness)), dict(**pose, **initial))
+        return cls._solid(name, mass, Box((length, width, thickness), color=color), {**pose, **initial})
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, PlanarInitial)
+    def box(  # type: ignore[override]
+        cls,
+        name: str,
+        mass: float,
+        size: ArrayLike,
+        *,
+        color: ColorLike | None = None,
+        **initial: Unpack[PlanarInitial],
+    ) -> Self:
+        """Return a solid box in the plane: as `Body.box`, with the pose and velocity of a `PlanarBody`."""
+        return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size), color=color), initial)
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, PlanarInitial)
+    def cylinder(  # type: ignore[override]
+        cls,
+        name: str,
+        mass: float,
+        radius: float,
+        length: float,
+        axis: ArrayLike = "z",
+        *,
+        color: ColorLike | None = None,
+        **initial: Unpack[PlanarInitial],
+    ) -> Self:
+        """Return a solid cylinder in the plane: as `Body.cylinder`, with the pose and velocity of a `PlanarBody`."""
+        return cls._solid(name, mass, solid_cylinder(f'Body "{name}"', radius, length, axis, color), initial)
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, PlanarInitial)
+    def sphere(  # type: ignore[override]
+        cls, name: str, mass: float, radius: float, *, color: ColorLike | None = None, **initial: Unpack[PlanarInitial]
+    ) -> Self:
+        """Return a solid ball in the plane: as `Body.sphere`, with the pose and velocity of a `PlanarBody`."""
+        radius = validate.positive(f'Body "{name}"', "radius", radius)
+        return cls._solid(name, mass, Ellipsoid((radius, radius, radius), color=color), initial)
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, PlanarInitial)
+    def ellipsoid(  # type: ignore[override]
+        cls,
+        name: str,
+        mass: float,
+        semi_axes: ArrayLike,
+        *,
+        color: ColorLike | None = None,
+        **initial: Unpack[PlanarInitial],
+    ) -> Self:
+        """Return a solid ellipsoid in the plane: as `Body.ellipsoid`, with the pose and velocity of a `PlanarBody`."""
+        shape = Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes), color=color)
+        return cls._solid(name, mass, shape, initial)
 
 
 def about_normal(angle: float) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import rotation, validate
 from quirk.body import Body, Ground
@@ -39,11 +40,11 @@ class PlanarConstraint(Joint):
         body_j: PlanarBody | Ground,
         active: bool,
         *,
-        point: Any = None,
-        point_i: Any = (0, 0),
-        point_j: Any = (0, 0),
-        vector_i: Any = (1, 0),
-        vector_j: Any = (1, 0),
+        point: ArrayLike | None = None,
+        point_i: ArrayLike | None = (0, 0),
+        point_j: ArrayLike | None = (0, 0),
+        vector_i: ArrayLike = (1, 0),
+        vector_j: ArrayLike = (1, 0),
     ) -> None:
         owner = checked_ends(f"planar.{type(self).__name__}", name, body_i, body_j)
         self.plane = common_plane(owner, {"body_i": body_i, "body_j": body_j})

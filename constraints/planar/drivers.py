@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Ground
@@ -168,9 +169,9 @@ class SlotDriver(PlanarConstraint):
         body_j: PlanarBody | Ground,
         motion: Motion,
         *,
-        point_i: Any = (0, 0),
-        vector_i: Any,
-        point_j: Any = (0, 0),
+        point_i: ArrayLike = (0, 0),
+        vector_i: ArrayLike,
+        point_j: ArrayLike = (0, 0),
         active: bool = True,
     ) -> None:
         super().__init__(name, body_i, body_j, active, point_i=point_i, vector_i=vector_i, point_j=point_j)
@@ -201,8 +202,8 @@ class DistanceDriver(PlanarConstraint):
         body_j: PlanarBody | Ground,
         motion: Motion,
         *,
-        point_i: Any = (0, 0),
-        point_j: Any = (0, 0),
+        point_i: ArrayLike = (0, 0),
+        point_j: ArrayLike = (0, 0),
         active: bool = True,
     ) -> None:
         super().__init__(name, body_i, body_j, active, point_i=point_i, point_j=point_j)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -154,9 +154,9 @@ class Rolling(PlanarConstraint):
         body_j: PlanarBody | Ground,
         *,
         radius: float,
-        point_i: Any = (0, 0),
-        vector_i: Any,
-        point_j: Any = (0, 0),
+        point_i: ArrayLike = (0, 0),
+        vector_i: ArrayLike,
+        point_j: ArrayLike = (0, 0),
         offset: float | None = None,
         active: bool = True,
     ) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Ground
@@ -61,9 +61,9 @@ class Revolute(PlanarConstraint):
         body_i: PlanarBody | Ground,
         body_j: PlanarBody | Ground,
         *,
-        point: Any = None,
-        point_i: Any = None,
-        point_j: Any = None,
+        point: ArrayLike | None = None,
+        point_i: ArrayLike | None = None,
+        point_j: ArrayLike | None = None,
         active: bool = True,
     ) -> None:
         super().__init__(name, body_i, body_j, active, point=point, point_i=point_i, point_j=point_j)
@@ -101,10 +101,10 @@ class Prismatic(PlanarConstraint):
         body_i: PlanarBody | Ground,
         body_j: PlanarBody | Ground,
         *,
-        vector_i: Any,
-        vector_j: Any = None,
-        point_i: Any = (0, 0),
-        point_j: Any = (0, 0),
+        vector_i: ArrayLike,
+        vector_j: ArrayLike | None = None,
+        point_i: ArrayLike = (0, 0),
+        point_j: ArrayLike = (0, 0),
         active: bool = True,
     ) -> None:
         owner = checked_ends("planar.Prismatic", name, body_i, body_j)
@@ -141,8 +141,8 @@ class DoubleRevolute(PlanarConstraint):
         body_i: PlanarBody | Ground,
         body_j: PlanarBody | Ground,
         *,
-        point_i: Any = (0, 0),
-        point_j: Any = (0, 0),
+        point_i: ArrayLike = (0, 0),
+        point_j: ArrayLike = (0, 0),
         length: float | None = None,
         active: bool = True,
     ) -> None:
@@ -178,12 +178,12 @@ class ParallelVectors(PlanarConstraint):
         body_i: PlanarBody | Ground,
         body_j: PlanarBody | Ground,
         *,
-        vector_i: Any,
-        vector_j: Any,
+        vector_i: ArrayLike,
+        vector_j: ArrayLike,
         active: bool = True,
     ) -> None:
         super().__init__(name, body_i, body_j, active, vector_i=vector_i, vector_j=vector_j)
-        scale = float(np.hypot(*vector_i) * np.hypot(*vector_j))
+        scale = float(np.hypot(*np.asarray(vector_i, float)) * np.hypot(*np.asarray(vector_j, float)))
         self.primitives = (Relation(parallel, ("parallel vectors",), (TORQUE,), (scale,), scale=scale),)
 
 
@@ -213,11 +213,11 @@ class PinInSlot(PlanarConstraint):
         body_i: PlanarBody | Ground,
         body_j: PlanarBody | Ground,
         *,
-        point_i: Any = (0, 0),
-        vector_i: Any,
-        point_j: Any = (0, 0),
+        point_i: ArrayLike = (0, 0),
+        vector_i: ArrayLike,
+        point_j: ArrayLike = (0, 0),
         active: bool = True,
     ) -> None:
         super().__init__(name, body_i, body_j, active, point_i=point_i, vector_i=vector_i, point_j=point_j)
-        scale = float(np.hypot(*vector_i))
+        scale = float(np.hypot(*np.asarray(vector_i, float)))
         self.primitives = (Relation(across_slot, ("across the slot",), (FORCE,), (scale,), scale=scale),)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import rotation, validate
 from quirk.errors import InputError
@@ -43,7 +42,9 @@ class Plane(Sealed):
         If a value is no point or direction, or x is along the normal.
     """
 
-    def __init__(self, origin: Any = (0, 0, 0), normal: Any = (0, 0, 1), x: Any = None) -> None:
+    def __init__(
+        self, origin: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1), x: ArrayLike | None = None
+    ) -> None:
         owner = "Plane"
         self.origin = validate.array(owner, "origin", origin, (3,))
         z = validate.direction(owner, "normal", normal)
@@ -54,11 +55,11 @@ class Plane(Sealed):
         self.orientation = rotation.from_matrix(self.axes)
         self.frame = Frame(self.origin, self.orientation)
 
-    def vector(self, xy: Any) -> np.ndarray:
+    def vector(self, xy: ArrayLike) -> np.ndarray:
         """Return the vector with components `xy` (2,) along the plane's axes: (3,), in N."""
         return self.axes[:, :2] @ validate.array(str(self), "xy", xy, (2,))
 
-    def point(self, xy: Any) -> np.ndarray:
+    def point(self, xy: ArrayLike) -> np.ndarray:
         """Return the point with coordinates `xy` (2,), m, in the plane: (3,), m, in N."""
         return self.origin + self.vector(xy)
 

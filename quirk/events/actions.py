@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body
@@ -81,6 +82,8 @@ class After:
 
 
 Action = Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
+# What an event takes as its action.
+ActionLike = str | Action | After | Callable[..., Any] | Sequence[Any] | None
 
 
 @remembered
@@ -142,7 +145,9 @@ def follow(name: str | Constraint, motion: Motion) -> Follow:
 
 
 @remembered
-def set_velocity(name: str | Body, velocity: Any = None, angular_velocity: Any = None) -> SetVelocity:
+def set_velocity(
+    name: str | Body, velocity: ArrayLike | None = None, angular_velocity: ArrayLike | None = None
+) -> SetVelocity:
     """Return the action that gives a body a velocity (3,) in N, m/s, or an angular velocity (3,) in body axes, rad/s.
 
     Where constraints do not allow it, all bodies then get the nearest velocities that they do allow.
@@ -157,7 +162,7 @@ def set_velocity(name: str | Body, velocity: Any = None, angular_velocity: Any =
 
 
 @remembered
-def after(count: int, action: Any) -> After:
+def after(count: int, action: ActionLike) -> After:
     """Return the action that does another one when its event happens in a run for so many times, and at each later one.
 
     ``quirk.after(10, "stop")`` ends a run at the tenth.

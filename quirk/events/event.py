@@ -10,7 +10,7 @@ from quirk.errors import InputError
 from quirk.expression import Expression
 from quirk.sealed import Sealed
 
-from .actions import checked_actions, functions_in
+from .actions import ActionLike, checked_actions, functions_in
 from .names import Reading, Separation, named, separation
 from .quantity import Gap, Quantity, asked_for
 from .watched import Watched
@@ -42,7 +42,13 @@ class Event(Sealed):
     """
 
     def __init__(
-        self, name: str, function: Any, *, direction: int = 0, action: Any = "record", level: float = 0.0
+        self,
+        name: str,
+        function: str | Separation | Expression | Callable[..., Any],
+        *,
+        direction: int = 0,
+        action: ActionLike = "record",
+        level: float = 0.0,
     ) -> None:
         self.name = validate.name("Event", name)
         if isinstance(direction, bool) or direction not in (-1, 0, 1):

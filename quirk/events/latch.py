@@ -87,7 +87,8 @@ class Latch(Event):
             if value is not None:
                 validate.positive(owner, argument, value)
         action = Engage((joint.name,), np.inf, validate.flag(owner, "keep_offset", keep_offset))
-        super().__init__(name, OutOfReach(joint.name, distance, angle, speed), direction=-1, action=action)
+        self._out_of_reach = OutOfReach(joint.name, distance, angle, speed)
+        super().__init__(name, self._out_of_reach, direction=-1, action=action)
         self.joint = joint
         self.companions: tuple[Event, ...] = ()
         if strength is not None:
@@ -99,7 +100,7 @@ class Latch(Event):
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity:
         """Return what is watched."""
-        return Quantity(self.name, f"{self}", self.function, 0.0, {self.joint.name: self.joint}, of_user=False)
+        return Quantity(self.name, f"{self}", self._out_of_reach, 0.0, {self.joint.name: self.joint}, of_user=False)
 
 
 def _larger(a: Any, b: Any) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.constraints import Constraint, Joint
@@ -142,7 +144,7 @@ class Separation:
 
 @remembered
 def distance_between(
-    body_i: Body | Ground, body_j: Body | Ground, point_i: Any = (0, 0, 0), point_j: Any = (0, 0, 0)
+    body_i: Body | Ground, body_j: Body | Ground, point_i: ArrayLike = (0, 0, 0), point_j: ArrayLike = (0, 0, 0)
 ) -> Separation:
     """Return the distance, m, of a point of body i and one of body j, as a quantity that events watch.
 

@@ -10,6 +10,7 @@ from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 
+from .actions import ActionLike
 from .event import Event
 from .names import distance_between
 
@@ -20,7 +21,7 @@ def sensors(
     others: Sequence[Body | tuple[Body, Any]] | None = None,
     *,
     radius: float,
-    action: Any = "record",
+    action: ActionLike = "record",
 ) -> list[Event]:
     """Return events for all pairs of bodies, where their distance falls below a radius: items for a `System`.
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.constraints import Joint
 from quirk.errors import InputError
 from quirk.jets import where
-from quirk.motion import as_motion
+from quirk.motion import MotionLike, as_motion
 from quirk.stand_ins import clip
 
 from .joint_actuation import Actuated, OfJoint, free_axis
+from .value import LoadLike
 
 
 class Actuator(Actuated):
@@ -33,7 +35,13 @@ class Actuator(Actuated):
     """
 
     def __init__(
-        self, name: str, joint: Joint, effort: Any, *, limits: Any = None, coordinate: str | None = None
+        self,
+        name: str,
+        joint: Joint,
+        effort: LoadLike,
+        *,
+        limits: ArrayLike | None = None,
+        coordinate: str | None = None,
     ) -> None:
         owner, axis, rotates = free_axis("Actuator", name, joint, coordinate)
         super().__init__(owner, name, joint, axis, rotates, effort)
@@ -85,13 +93,13 @@ class Controller(OfJoint):
         self,
         name: str,
         joint: Joint,
-        target: Any,
+        target: MotionLike,
         *,
         kp: float,
         ki: float = 0.0,
         kd: float = 0.0,
         integral: float = 0.0,
-        limits: Any = None,
+        limits: ArrayLike | None = None,
         coordinate: str | None = None,
     ) -> None:
         owner, axis, rotates = free_axis("Controller", name, joint, coordinate)

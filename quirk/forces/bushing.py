@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -54,12 +55,12 @@ class Bushing(ForceElement):
         body_i: Body | Ground,
         body_j: Body | Ground,
         *,
-        point: Any = None,
+        point: ArrayLike | None = None,
         frame_i: Frame | str | None = None,
         frame_j: Frame | str | None = None,
-        stiffness: Any,
-        damping: Any = (0, 0, 0, 0, 0, 0),
-        preload: Any = (0, 0, 0, 0, 0, 0),
+        stiffness: ArrayLike,
+        damping: ArrayLike = (0, 0, 0, 0, 0, 0),
+        preload: ArrayLike = (0, 0, 0, 0, 0, 0),
     ) -> None:
         owner = checked_ends("Bushing", name, body_i, body_j)
 

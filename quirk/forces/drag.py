@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body
@@ -14,7 +15,7 @@ from quirk.jets import where
 from .element import ForceElement
 from .on_body import checked_owner
 from .place import Place
-from .value import Value
+from .value import LoadLike, Value
 
 
 class Drag(ForceElement):
@@ -42,11 +43,11 @@ class Drag(ForceElement):
         self,
         name: str,
         body: Body,
-        area: Any,
+        area: ArrayLike,
         *,
-        density: Any = 1.225,
-        wind: Any = (0, 0, 0),
-        point: Any = (0, 0, 0),
+        density: LoadLike = 1.225,
+        wind: LoadLike = (0, 0, 0),
+        point: ArrayLike = (0, 0, 0),
     ) -> None:
         owner = checked_owner("Drag", name, body)
         given = validate.numbers(area)

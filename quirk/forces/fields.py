@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .element import ForceElement
 from .on_bodies import OnBodies, as_list
 from .on_body import CALL, FRAMES, SIZES, value_for
 from .place import Place
-from .value import Value, motions_of
+from .value import LoadLike, Value, motions_of
 
 
 class UniformField(OnBodies):
@@ -33,7 +33,7 @@ class UniformField(OnBodies):
 
     parameters = ("masses", "acceleration")
 
-    def __init__(self, name: str, bodies: Body | Iterable[Body] | None = None, *, acceleration: Any) -> None:
+    def __init__(self, name: str, bodies: Body | Iterable[Body] | None = None, *, acceleration: LoadLike) -> None:
         super().__init__(name, bodies)
         if isinstance(acceleration, list | tuple) and any(isinstance(x, str) for x in acceleration):
             acceleration = [as_motion(f"{self}", "acceleration", x) for x in acceleration]
@@ -114,8 +114,8 @@ class ForceField(OnBodies):
         name: str,
         bodies: Body | Iterable[Body] | None = None,
         *,
-        force: Any = None,
-        torque: Any = None,
+        force: LoadLike | None = None,
+        torque: LoadLike | None = None,
         frame: str = "inertial",
     ) -> None:
         owner = f'ForceField "{validate.name("ForceField", name)}"'
@@ -155,7 +155,9 @@ class PotentialField(OnBodies):
 
     aside = ("everywhere", "masses", "energy")
 
-    def __init__(self, name: str, bodies: Body | Iterable[Body] | None = None, *, energy: Any) -> None:
+    def __init__(
+        self, name: str, bodies: Body | Iterable[Body] | None = None, *, energy: str | Callable[..., Any]
+    ) -> None:
         owner = f'PotentialField "{validate.name("PotentialField", name)}"'
         self.energy = Value(owner, "energy", checked_energy(owner, energy), (), "f(t, r)", (3,))
         super().__init__(name, bodies)
@@ -187,7 +189,7 @@ class Potential(ForceElement):
 
     parameters = ("energy",)
 
-    def __init__(self, name: str, bodies: Body | Iterable[Body | Ground], energy: Any) -> None:
+    def __init__(self, name: str, bodies: Body | Iterable[Body | Ground], energy: str | Callable[..., Any]) -> None:
         owner = f'Potential "{validate.name("Potential", name)}"'
         listed = as_list(bodies)
         numbered = "".join(f", r_{k}, R_{k}" for k in range(1, len(listed) + 1))

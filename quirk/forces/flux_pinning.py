@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import rotation, validate
 from quirk.body import Body, Ground
@@ -58,11 +59,11 @@ class FluxPinning(ForceElement):
         name: str,
         body_i: Body | Ground,
         body_j: Body | Ground,
-        moment: Any,
+        moment: ArrayLike,
         *,
-        point_i: Any = (0, 0, 0),
-        normal: Any = "z",
-        point_j: Any = (0, 0, 0),
+        point_i: ArrayLike = (0, 0, 0),
+        normal: ArrayLike = "z",
+        point_j: ArrayLike = (0, 0, 0),
         cooled: Frame | None = None,
     ) -> None:
         owner = checked_ends("FluxPinning", name, body_i, body_j)

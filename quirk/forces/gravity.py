@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -25,7 +26,7 @@ class _Attraction(ForceElement):
     undefined = "the body is at the centre"
 
     def __init__(
-        self, name: str, body_i: Body | Ground, body_j: Body, *, mu: float | None = None, point: Any = (0, 0, 0)
+        self, name: str, body_i: Body | Ground, body_j: Body, *, mu: float | None = None, point: ArrayLike = (0, 0, 0)
     ) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
         if not isinstance(body_j, Body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -15,7 +16,7 @@ from quirk.frame import Frame
 
 from .element import ForceElement
 from .place import Place
-from .value import Value
+from .value import LoadLike, Value
 
 AXES = ("inertial", "i", "j")
 CALL = "f(t, displacement, velocity, rotation, angular_velocity)"
@@ -49,11 +50,11 @@ class Interaction(ForceElement):
         name: str,
         body_i: Body | Ground,
         body_j: Body | Ground,
-        point_i: Any = (0, 0, 0),
-        point_j: Any = (0, 0, 0),
+        point_i: ArrayLike = (0, 0, 0),
+        point_j: ArrayLike = (0, 0, 0),
         *,
-        force: Any = None,
-        torque: Any = None,
+        force: LoadLike | None = None,
+        torque: LoadLike | None = None,
         frame: str = "inertial",
     ) -> None:
         owner = checked_ends("Interaction", name, body_i, body_j)

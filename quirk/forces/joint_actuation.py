@@ -13,7 +13,7 @@ from quirk.motion import Motion
 
 from .element import ForceElement
 from .place import Place
-from .value import Value
+from .value import LoadLike, Value
 
 COORDINATES = ("rotation", "translation")
 
@@ -59,7 +59,7 @@ class Actuated(OfJoint):
 
     argument = "effort"
 
-    def __init__(self, owner: str, name: str, joint: Joint, axis: int, rotates: bool, effort: Any) -> None:
+    def __init__(self, owner: str, name: str, joint: Joint, axis: int, rotates: bool, effort: LoadLike) -> None:
         form = f"f(t, {'angle' if rotates else 'displacement'}, rate)"
         given = effort if isinstance(effort, Motion) else Value(owner, self.argument, effort, (), form, (0, 0))
         setattr(self, self.argument, given)
@@ -94,7 +94,7 @@ class JointTorque(Actuated):
 
     argument = "torque"
 
-    def __init__(self, name: str, joint: Joint, torque: Any) -> None:
+    def __init__(self, name: str, joint: Joint, torque: LoadLike) -> None:
         owner, axis = checked_joint("JointTorque", name, joint, "rotation")
         super().__init__(owner, name, joint, axis, True, torque)
 
@@ -112,7 +112,7 @@ class JointForce(Actuated):
 
     argument = "force"
 
-    def __init__(self, name: str, joint: Joint, force: Any) -> None:
+    def __init__(self, name: str, joint: Joint, force: LoadLike) -> None:
         owner, axis = checked_joint("JointForce", name, joint, "translation")
         super().__init__(owner, name, joint, axis, False, force)
 

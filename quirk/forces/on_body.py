@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body
@@ -13,7 +14,7 @@ from quirk.frame import Frame
 
 from .element import ForceElement
 from .place import Place
-from .value import Value, motions_of
+from .value import LoadLike, Value, motions_of
 
 FRAMES = ("inertial", "body")
 CALL = "f(t, position, orientation, velocity, angular_velocity)"
@@ -33,7 +34,7 @@ class _OnBody(ForceElement):
         self.motions = tuple(given)
         vars(self).update(given)
 
-    def of_motion(self, t: Any, place: Place) -> Any:
+    def of_motion(self, t: ArrayLike, place: Place) -> Any:
         """Return the load (3,) at a time and motion of the body, in the inertial frame."""
         if self.motions:
             given = np.array([getattr(self, name) for name in self.motions])
@@ -63,7 +64,9 @@ class Force(_OnBody):
     aside = ("point",)
     argument = "force"
 
-    def __init__(self, name: str, body: Body, force: Any, point: Any = (0, 0, 0), frame: str = "inertial") -> None:
+    def __init__(
+        self, name: str, body: Body, force: LoadLike, point: ArrayLike = (0, 0, 0), frame: str = "inertial"
+    ) -> None:
         owner = checked_owner("Force", name, body)
         self.take(owner, force)
         self.point = validate.array(owner, "point", point, (3,))
@@ -91,7 +94,7 @@ class Torque(_OnBody):
     parameters = ("torque",)
     argument = "torque"
 
-    def __init__(self, name: str, body: Body, torque: Any, frame: str = "body") -> None:
+    def __init__(self, name: str, body: Body, torque: LoadLike, frame: str = "body") -> None:
         owner = checked_owner("Torque", name, body)
         self.take(owner, torque)
         self.frame = validate.choice(owner, "frame", frame, FRAMES)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body
 from quirk.frame import Frame
-from quirk.motion import Motion, as_motion
+from quirk.motion import Motion, MotionLike, as_motion
 
 from .element import ForceElement
 from .on_body import CALL, SIZES, checked_owner, value_for
 from .place import Place
-from .value import Value
+from .value import LoadLike, Value
 
 
 class Thruster(ForceElement):
@@ -40,7 +41,14 @@ class Thruster(ForceElement):
     aside = ("point",)
 
     def __init__(
-        self, name: str, body: Body, thrust: float, direction: Any, *, throttle: Any = 1.0, point: Any = (0, 0, 0)
+        self,
+        name: str,
+        body: Body,
+        thrust: float,
+        direction: ArrayLike,
+        *,
+        throttle: LoadLike = 1.0,
+        point: ArrayLike = (0, 0, 0),
     ) -> None:
         owner = checked_owner("Thruster", name, body)
         self.thrust = validate.non_negative(owner, "thrust", thrust)
@@ -80,7 +88,7 @@ class ReactionWheel(ForceElement):
     parameters = ("inertia", "axis")
     motions = ("speed",)
 
-    def __init__(self, name: str, body: Body, axis: Any, inertia: float, speed: Any) -> None:
+    def __init__(self, name: str, body: Body, axis: ArrayLike, inertia: float, speed: MotionLike) -> None:
         owner = checked_owner("ReactionWheel", name, body)
         self.axis = validate.direction(owner, "axis", axis)
         self.inertia = validate.positive(owner, "inertia", inertia)

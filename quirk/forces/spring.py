@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.body import Body, Ground
@@ -14,11 +15,12 @@ from quirk.errors import InputError
 from quirk.expression import function_of
 from quirk.jets import where
 from quirk.stand_ins import maximum, minimum
+from quirk.validate import PointsLike
 
 from .curve import curve, integral, on_curve
 from .element import ForceElement
 from .place import Place
-from .value import Value
+from .value import LoadLike, Value
 
 SIDES = (None, "tension", "compression")
 
@@ -30,7 +32,13 @@ class _BetweenPoints(ForceElement):
     undefined = "its ends coincide"
 
     def __init__(
-        self, name: str, body_i: Body | Ground, body_j: Body | Ground, point_i: Any, point_j: Any, points: Any
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        point_i: ArrayLike | None,
+        point_j: ArrayLike | None,
+        points: PointsLike | None,
     ) -> None:
         owner = checked_ends(type(self).__name__, name, body_i, body_j)
         frame_i, frame_j = end_points(owner, body_i, body_j, point_i, point_j, points)
@@ -71,10 +79,10 @@ class Damper(_BetweenPoints):
         name: str,
         body_i: Body | Ground,
         body_j: Body | Ground,
-        point_i: Any = None,
-        point_j: Any = None,
+        point_i: ArrayLike | None = None,
+        point_j: ArrayLike | None = None,
         *,
-        points: Any = None,
+        points: PointsLike | None = None,
         damping: float,
     ) -> None:
         super().__init__(name, body_i, body_j, point_i, point_j, points)
@@ -119,14 +127,14 @@ class Spring(_BetweenPoints):
         name: str,
         body_i: Body | Ground,
         body_j: Body | Ground,
-        point_i: Any = None,
-        point_j: Any = None,
+        point_i: ArrayLike | None = None,
+        point_j: ArrayLike | None = None,
         *,
-        points: Any = None,
+        points: PointsLike | None = None,
         stiffness: float | None = None,
         damping: float = 0.0,
         rest_length: float | None = None,
-        law: Any = None,
+        law: LoadLike | None = None,
         one_sided: str | None = None,
     ) -> None:
         super().__init__(name, body_i, body_j, point_i, point_j, points)
@@ -145,11 +153,11 @@ class Spring(_BetweenPoints):
         if self.through_zero and one_sided == "compression":
             raise InputError(f"{owner}: with rest_length 0 it is never compressed; give it a rest_length")
         self.one_sided = None if self.through_zero else one_sided
-        law = function_of(owner, "law", law, ("length", "rate"))
-        self.law = Value(owner, "law", _over_time(law), (), "f(length, rate)", (0, 0)) if callable(law) else None
+        given = function_of(owner, "law", law, ("length", "rate"))
+        self.law = Value(owner, "law", _over_time(given), (), "f(length, rate)", (0, 0)) if callable(given) else None
         self.starts = self.pieces = None
-        if law is not None and self.law is None:
-            self.starts, tension = curve(owner, "law", law)
+        if given is not None and self.law is None:
+            self.starts, tension = curve(owner, "law", given)
             self.pieces = integral(self.starts, tension, self.rest_length)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:

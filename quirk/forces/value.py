@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.errors import InputError
@@ -17,6 +19,8 @@ from quirk.traceable import of_floats
 
 # What a call leaves: three numbers at most, and whether a function compiled by numba has failed.
 RETURNS, FAILED = 4, 3
+# What a `Value` is made of: numbers, a function, a motion, or the text of a function; and lists of these.
+LoadLike = ArrayLike | Motion | Sequence[Any] | Callable[..., Any]
 
 
 class Value:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .bodies import Bodies
 from .description import Link, Names, Weld
@@ -52,9 +53,9 @@ class Contents:
 def load_sdf(
     path: str | Path,
     *,
-    gravity: Any = None,
+    gravity: ArrayLike | None = None,
     limits: bool = True,
-    packages: Any = None,
+    packages: Mapping[str, str | Path] | None = None,
     inertia_tolerance: float | None = None,
 ) -> Imported:
     """Read an SDF file: a model, or a world of models.

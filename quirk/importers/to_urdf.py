@@ -142,7 +142,7 @@ class _Writer:
             from matplotlib.colors import to_rgba
 
             material = ElementTree.SubElement(visual, "material", name="")
-            ElementTree.SubElement(material, "color", rgba=_text(*to_rgba(shape.color)))
+            ElementTree.SubElement(material, "color", rgba=_text(*to_rgba(shape.color)))  # type: ignore[arg-type]
 
     def _joint(self, edge: Edge) -> ElementTree.Element:
         """Return the joint of a body, with the body's link in that of its parent at coordinates zero."""

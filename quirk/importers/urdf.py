@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from quirk import validate
 from quirk.constraints import Constraint, Coupling, Joint, Prismatic, Revolute
@@ -31,9 +33,9 @@ def load_urdf(
     path: str | Path,
     *,
     base: str = "fixed",
-    gravity: Any = (0, 0, 0),
+    gravity: ArrayLike = (0, 0, 0),
     limits: bool = True,
-    packages: Any = None,
+    packages: Mapping[str, str | Path] | None = None,
     inertia_tolerance: float | None = None,
 ) -> Imported:
     """Read a URDF file.

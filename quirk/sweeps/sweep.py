@@ -6,10 +6,11 @@ import contextlib
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import validate
 from ..errors import InputError
@@ -42,8 +43,8 @@ def sweep(
     parameters: Any,
     duration: float,
     *,
-    samples: Any = None,
-    quantities: Any = None,
+    samples: ArrayLike | None = None,
+    quantities: str | Iterable[str] | None = None,
     reduce: Callable[[Any], Any] | None = None,
     workers: int | None = None,
     client: Any = None,

@@ -242,4 +242,4 @@ def _marker(
 
 def _color(constraint: Constraint) -> tuple[float, float, float, float]:
     given = drawing_of(constraint).color
-    return DARK if given is None else to_rgba(given)
+    return DARK if given is None else to_rgba(given)  # type: ignore[arg-type]

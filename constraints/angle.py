@@ -31,6 +31,18 @@ def angles_123(i: MovingFrame, j: MovingFrame) -> tuple[Jet, Jet, Jet]:
     return (-R[1, 2]).arctan2(R[2, 2]), R[0, 2].arcsin(), (-R[0, 1]).arctan2(R[0, 0])
 
 
+def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
+    """Return the angle, rad, of a joint's one coordinate: one of the three 1-2-3 angles, or the twist about an axis."""
+    return angles_123(i, j)[axis] if of_three else twist(i, j, axis)
+
+
+def rates_123(x: np.ndarray, z: np.ndarray, spin: np.ndarray) -> tuple[Jet, Jet, Jet]:
+    """Return the rates of 1-2-3 angles from x of frame i, z of frame j and the relative angular velocity, each (3,)."""
+    y = np.cross(z, x)  # the axis between both, times the cosine of the second angle
+    first, third = np.cross(y, z), np.cross(x, y)
+    return first @ spin / (first @ x), y @ spin / np.sqrt(y @ y), third @ spin / (third @ z)
+
+
 def rotation_123(angles: Any) -> np.ndarray:
     """Return the rotation (3, 3) by three 1-2-3 angles, jets or numbers."""
     R: Any = np.eye(3, dtype=object)

@@ -141,6 +141,8 @@ class Joint(Constraint):
     # Whether it turns about x of frame i and y of frame j, or one of them: angles that nothing limits, where the
     # second of three stays below a right one.
     cross: bool = False
+    # Whether the angle of its coordinate is one of three 1-2-3 angles, all free, and not that about a common axis.
+    of_three: bool = False
 
     def __init__(
         self,

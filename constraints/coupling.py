@@ -15,14 +15,15 @@ from quirk.errors import InputError
 from quirk.frame import Frame
 from quirk.jets import Jet
 
-from .angle import twist
+from .angle import free_angle, rates_123
 from .constraint import Constraint, Joint
 from .gear import tooth
+from .primitives import X, Z
 from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
 from .unilateral import free_coordinate
 
-# Whether a coordinate is an angle, and the axis of its frames.
-Free = tuple[bool, int]
+# Whether a coordinate is an angle, the axis of its frames, and whether it is one of three 1-2-3 angles.
+Free = tuple[bool, int, bool]
 
 # Origin and axes of each frame of the leading joint, in the coordinates of the end that its body is.
 PLACE = 12
@@ -66,8 +67,8 @@ class Coupling(Constraint):
         for argument, joint in (("joint_i", joint_i), ("joint_j", joint_j)):
             if not isinstance(joint, Joint):
                 raise InputError(f"{owner}: {argument} must be a joint such as quirk.Revolute; got {joint!r}")
-        leads = free_coordinate(owner, joint_i, coordinate_i)
-        follows = free_coordinate(owner, joint_j, coordinate_j)
+        leads = (*free_coordinate(owner, joint_i, coordinate_i), joint_i.of_three)
+        follows = (*free_coordinate(owner, joint_j, coordinate_j), joint_j.of_three)
         if joint_i is joint_j and leads == follows:
             raise InputError(f"{owner}: a coordinate cannot follow itself; got {joint_i} twice")
         super().__init__(name, joint_j.body_i, joint_j.body_j, joint_j.frame_i, joint_j.frame_j, active)
@@ -132,12 +133,14 @@ def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence
 
 
 def _coordinate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
-    turns, axis = free
-    return twist(i, j, axis) if turns else i.rotation[:, axis] @ (j.position - i.position)
+    turns, axis, of_three = free
+    return free_angle(i, j, axis, of_three) if turns else i.rotation[:, axis] @ (j.position - i.position)
 
 
 def _rate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
-    turns, axis = free
+    turns, axis, of_three = free
+    if turns and of_three:
+        return rates_123(i.rotation[:, X], j.rotation[:, Z], j.spin - i.spin)[axis]
     if turns:
         return i.rotation[:, axis] @ (j.spin - i.spin)
     return i.rotation[:, axis] @ (j.velocity - i.velocity - np.cross(i.spin, j.position - i.position))

@@ -122,7 +122,8 @@ def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> R
     if kind == "translation":
         return Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(motion,))
     swings = joint.cross and axis in (X, Y)
-    function = (TURN if axis == joint.rotation_axis else SWING if swings else TILT)[axis]
+    turns = axis == joint.rotation_axis and not joint.of_three
+    function = (TURN if turns else SWING if swings else TILT)[axis]
     return Relation(function, (f"angle {LETTERS[axis]}",), (TORQUE,), motions=(motion,))
 
 

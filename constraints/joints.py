@@ -21,6 +21,7 @@ from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 # Cosine up to which typed axes of a cross count as perpendicular; the rest is left to the consistency check.
 PERPENDICULAR = 1e-6
 
+LETTERS = "xyz"
 _parallel_axes = (dot1(Z, X), dot1(Z, Y))
 
 
@@ -111,10 +112,35 @@ class PointOnPlane(Joint):
 
 
 class Free(Joint):
-    """No constraint, 0 rows: relative coordinates of two bodies under a name."""
+    """No constraint, 0 rows: relative coordinates of two bodies under a name.
+
+    Parameters
+    ----------
+    angle : "x", "y" or "z", optional
+        The 1-2-3 angle of frame j relative to frame i that springs, motors, limits and couplings act on. Three of
+        these, each with a name, are the hinges of a joint that turns about three axes. Other parameters as `Joint`.
+    """
 
     row_count = 0
     required = ()
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body | Ground,
+        body_j: Body | Ground,
+        *,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
+        frame_i: Frame | str | None = None,
+        frame_j: Frame | str | None = None,
+        angle: str | None = None,
+        active: bool = True,
+    ) -> None:
+        super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
+        self.angle = validate.choice(str(self), "angle", angle, (None, *LETTERS))
+        if angle is not None:
+            self.rotation_axis, self.of_three = LETTERS.index(angle), True
 
 
 class Universal(TwoAxisJoint):

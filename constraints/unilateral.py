@@ -17,7 +17,7 @@ from quirk.jets import Jet
 from quirk.traceable import on_jets
 from quirk.validate import PointsLike
 
-from .angle import twist
+from .angle import free_angle
 from .bounded import Parts
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .custom import LETTERS, UNITS, OfBodies
@@ -120,7 +120,7 @@ class Stop(Unilateral):
             raise InputError(f"{owner}: lower must be less than upper; got {lower!r} and {upper!r}")
         super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active=False)
         self.joint, self.turning = joint, axis if rotates else None
-        function = (ANGLES if rotates else SLIDES)[axis]
+        function = ((TILTS if joint.of_three else ANGLES) if rotates else SLIDES)[axis]
         labels = {-1.0: "upper limit", 1.0: "lower limit"}
         unit = TORQUE if rotates else FORCE
         self.gaps = tuple(Relation(function, (labels[sign],), (unit,), (sign, limit)) for sign, limit in given)
@@ -249,11 +249,11 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
     return named[0] == "rotation", axis
 
 
-def _angle(axis: int) -> Any:
+def _angle(axis: int, of_three: bool = False) -> Any:
     def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Relative angle less the limit, or the other way round; which turn it is, the limit tells."""
         i, j = frames
-        return [(twist(i, j, axis) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
+        return [(free_angle(i, j, axis, of_three) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
 
     return angle
 
@@ -268,6 +268,7 @@ def _slide(axis: int) -> Any:
 
 
 ANGLES, SLIDES = ([make(axis) for axis in range(3)] for make in (_angle, _slide))
+TILTS = [_angle(axis, True) for axis in range(3)]
 
 
 def slack(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:

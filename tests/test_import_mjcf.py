@@ -73,19 +73,29 @@ STACKS = {
         "0.5 -0.8", "1 2",
     ),
     "skew hinges that are not perpendicular": (
-        ['<joint name="a" axis="0 1 0.4" pos="0 0 0.08"/>', '<joint name="b" axis="1 0.3 0.5" pos="0 0.1 0.04"/>'], "0.5 -0.8", "1 2",
+        ['<joint name="a" axis="0 1 0.4" pos="0 0 0.08" stiffness="4" ref="20"/>', '<joint name="b" axis="1 0.3 0.5" pos="0 0.1 0.04" armature="0.1" damping="0.3" ref="-15"/>'], "0.5 -0.8", "1 2",
     ),
     "hinges that meet": (
         ['<joint name="a" axis="0 1 0" pos="0 0.3 0.1" damping="0.3"/>', '<joint name="b" axis="1 0 0" pos="0.2 0 0.1" ref="30"/>'],
         "0.5 -0.8", "1 2",
     ),
     "hinges that meet and are not perpendicular": (
-        ['<joint name="a" axis="0 1 0" pos="0 0.3 0.1"/>', '<joint name="b" axis="1 1 0" pos="0.2 0.2 0.1"/>'], "0.5 -0.8", "1 2",
+        ['<joint name="a" axis="0 1 0" pos="0 0.3 0.1" stiffness="2"/>', '<joint name="b" axis="1 1 0" pos="0.2 0.2 0.1" stiffness="1" springref="10"/>'], "0.5 -0.8", "1 2",
     ),
     "parallel hinges": (
         ['<joint name="a" axis="0 1 1" pos="0 0.3 0.1"/>', '<joint name="b" axis="0 1 1" pos="0.2 0.2 0.1"/>'], "0.5 -0.8", "1 2",
     ),
-    "three hinges": ([HINGE.format(n, a, "") for n, a in zip("abc", ("0 0 1", "1 1 0", "1 -1 0"), strict=False)], "0.4 0.3 -0.6", "1 2 -1"),
+    "three hinges": (
+        [HINGE.format("a", "0 0 1", 'ref="20" stiffness="4" damping="0.3" armature="0.05"'),
+         HINGE.format("b", "1 1 0", 'stiffness="3" springref="-20" damping="0.2" armature="0.03"'),
+         HINGE.format("c", "1 -1 0", 'ref="-15" stiffness="5" springref="9" damping="0.1" armature="0.02"')],
+        "0.4 0.3 -0.6", "1 2 -1",
+    ),
+    "a slide and three hinges": (
+        [SLIDE.format("s", "1 0 0", 'stiffness="9" armature="0.5"'), HINGE.format("a", "0 1 0", 'ref="-30" stiffness="4" damping="0.3"'),
+         HINGE.format("b", "0 0 1", 'stiffness="3" damping="0.2"'), HINGE.format("c", "1 0 0", 'stiffness="5" ref="25" armature="0.02"')],
+        "0.1 0.4 1.1 -0.6", "0.3 1 2 -1",
+    ),
     "ball": (['<joint type="ball" name="a" pos="0.1 0 0" stiffness="3" damping="0.2" springdamper="0 0"/>'], "0.8 0.2 0.5 0.1", "1 2 -1"),
     "free": (['<joint type="free" name="a" damping="0.4"/>'], "0.1 0.2 0.3 0.8 0.2 0.5 0.1", "1 0 2 1 2 -1"),
     "cylindrical": ([SLIDE.format("a", "0 1 1", 'damping="1"'), HINGE.format("b", "0 1 1", 'damping="0.2"')], "0.3 0.6", "1 2"),
@@ -97,7 +107,7 @@ STACKS = {
     ),
     "slide and hinge across": ([SLIDE.format("a", "0 0 1", 'damping="1"'), HINGE.format("b", "1 0 0", 'damping="0.2"')], "0.3 0.6", "1 2"),
     "slides and universal": (
-        [SLIDE.format("a", "0 0 1", ""), HINGE.format("b", "1 0 0", 'damping="0.2"'), HINGE.format("c", "0 1 0", 'damping="0.1"')],
+        [SLIDE.format("a", "0 0 1", ""), HINGE.format("b", "1 0 0", 'damping="0.2" ref="20"'), HINGE.format("c", "0 1 0", 'damping="0.1"')],
         "0.3 0.6 0.2", "1 2 3",
     ),
     "slides and ball": ([SLIDE.format("a", "0 1 0", 'damping="0.3"'), '<joint type="ball" name="b" pos="0.1 0 0"/>'], "0.2 0.8 0.2 0.5 0.1", "1 2 -1 1"),
@@ -282,7 +292,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     bodies = f"""
       <geom name="floor" type="plane" size="1 1 1"/><light pos="0 0 3"/><camera pos="0 0 1"/>
       <body name="one" gravcomp="1">{HINGE.format("a", "0 1 0", 'armature="0.1" frictionloss="0.2" range="-30 30"')}{GEOM}</body>
-      <body name="limp" pos="1 0 0">{"".join(HINGE.format(n, a, 'damping="1"') for n, a in zip("xyz", ("1 0 0", "0 1 0", "0 0 1"), strict=False))}{GEOM}</body>
+      <body name="limp" pos="1 0 0">{"".join(f'<joint name="{n}" axis="{a}" pos="{p}" damping="1"/>' for n, a, p in zip("xy", ("1 0 0", "1 0 0"), ("0 0 0", "0 1 0"), strict=True))}{GEOM}</body>
     """
     more = """
       <sensor><jointpos joint="a"/></sensor>
@@ -292,7 +302,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     listed = "\n".join(imported.left_out)
     for text in ("compensated gravity", "sensors: 1", "cameras: 1", "lights: 1",
                  'tendons of joints, over several sites or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
-                 'geom "floor"', "sticking of dry friction", 'damping of balls, and of hinges on one body that are three or not perpendicular: joint "x", joint "y"'):  # fmt: skip
+                 'geom "floor"', "sticking of dry friction", 'damping of balls, of parallel hinges on one body, and of a middle hinge of three with a ref: joint "x", joint "y"'):  # fmt: skip
         assert text in listed, text
     assert imported.system["a limits"].gaps[0].numbers[1] == pytest.approx(np.deg2rad(30))
     assert imported.system["a friction"].coulomb == 0.2

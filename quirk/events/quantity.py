@@ -121,10 +121,12 @@ class Quantity(ForceElement):
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """All on which the law depends: the frames of constraints, too, which are constants in it."""
+        """All on which the law depends: the frames and free coordinates of constraints, too, which are constants."""
         constraints = [part for part in self.parts.values() if not isinstance(part, Body | Ground)]
         frames = [frame for part in constraints for frame in (part.frame_i, part.frame_j)]
-        return *super().structure, *(frame_numbers(frame).tobytes() for frame in frames)
+        free = ("rotation_axis", "translation_axis", "of_three")
+        coordinates = [getattr(part, attribute, None) for part in constraints for attribute in free]
+        return *super().structure, *coordinates, *(frame_numbers(frame).tobytes() for frame in frames)
 
     def as_law(self, traced: bool) -> Quantity:
         """Return itself: of what a user wrote, `coordinate` takes a copy."""

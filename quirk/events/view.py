@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quirk.constraints import Constraint, Joint
-from quirk.constraints.angle import angles_123, twist
+from quirk.constraints.angle import angles_123, free_angle
 from quirk.constraints.relation import MovingFrame
 from quirk.errors import InputError
 from quirk.float_functions import traced_arguments, untraced
@@ -108,7 +108,8 @@ class JointNow:
 
         The quantity by name, such as "hinge.angle", counts turns and does not jump.
         """
-        return twist(self._i, self._j, self._axis("rotation"))
+        of_three = isinstance(self._constraint, Joint) and self._constraint.of_three
+        return free_angle(self._i, self._j, self._axis("rotation"), of_three)
 
     @property
     def travel(self) -> Any:

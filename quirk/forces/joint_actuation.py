@@ -7,7 +7,7 @@ from typing import Any
 
 from quirk import validate
 from quirk.constraints import Joint
-from quirk.constraints.angle import twist
+from quirk.constraints.angle import free_angle
 from quirk.errors import InputError
 from quirk.motion import Motion
 
@@ -26,6 +26,7 @@ class OfJoint(ForceElement):
     joint : Joint
     rotates : whether the coordinate is the angle about the joint's axis, else the displacement along it
     axis : number of that axis in joint frame i
+    of_three : whether the angle is one of three 1-2-3 angles
     """
 
     aside = ("joint",)
@@ -36,7 +37,7 @@ class OfJoint(ForceElement):
         return True
 
     def __init__(self, name: str, joint: Joint, axis: int, rotates: bool) -> None:
-        self.joint, self.axis, self.rotates = joint, axis, rotates
+        self.joint, self.axis, self.rotates, self.of_three = joint, axis, rotates, joint.of_three
         self.coordinates = ("angle",) if rotates else ("displacement",)
         self.drawing = "torque" if rotates else "force"
         self.turning = (0,) if rotates and self.reads_angle else ()
@@ -50,7 +51,7 @@ class OfJoint(ForceElement):
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
         """Return the angle, with all turns made, or the displacement, as `result[joint]` shows them."""
         if self.rotates:
-            return twist(i, j, self.axis)
+            return free_angle(i, j, self.axis, self.of_three)
         return i.rotation[:, self.axis] @ (j.position - i.position)
 
 

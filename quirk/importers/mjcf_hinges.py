@@ -24,12 +24,10 @@ class TwoHinges:
     ----------
     parts : constraints of four rows in all
     frames : poses in the parent and in the body at which joints that show the angles can be placed
-    perpendicular : whether the axes are, so that torques about them act on one angle alone
     """
 
     parts: list[Constraint]
     frames: tuple[Pose, Pose]
-    perpendicular: bool
 
 
 def two_hinges(stack: Stack, bodies: Bodies, names: Names) -> TwoHinges:
@@ -41,7 +39,6 @@ def two_hinges(stack: Stack, bodies: Bodies, names: Names) -> TwoHinges:
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     start = np.array(stack.model.m.jnt_pos[stack.hinges[0]], dtype=float)
-    perpendicular = abs(a @ b) <= ALIGNED
     name = names.part(stack.link, "joints")
     across = np.cross(a, b)
     if np.linalg.norm(across) <= ALIGNED:
@@ -50,7 +47,7 @@ def two_hinges(stack: Stack, bodies: Bodies, names: Names) -> TwoHinges:
         i, j = stack.home @ Pose(plane, start), Pose(plane, start + apart)
         joint = joints.make(Planar, name, bodies, (stack.parent, i), (stack.link, j))
         rod = _rod(names.part(stack.link, "rod"), stack, bodies, start, start + apart)
-        return TwoHinges([joint, rod], (i, j), False)
+        return TwoHinges([joint, rod], (i, j))
     # Where the axes are nearest to each other.
     along = np.linalg.lstsq(np.column_stack([a, -b]), stack.apart, rcond=None)[0]
     one, two = start + along[0] * a, start + stack.apart + along[1] * b
@@ -59,12 +56,12 @@ def two_hinges(stack: Stack, bodies: Bodies, names: Names) -> TwoHinges:
     if gap > ALIGNED * (1.0 + float(np.linalg.norm(stack.apart))):
         points = [(one + p * gap * a, two + q * gap * b) for p in (-1, 1) for q in (-1, 1)]
         rods = [_rod(names.part(stack.link, "rod"), stack, bodies, p, q) for p, q in points]
-        return TwoHinges(list(rods), (i, j), perpendicular)
-    if perpendicular:
+        return TwoHinges(list(rods), (i, j))
+    if abs(a @ b) <= ALIGNED:
         i, j = stack.frames(stack.frame_axes(), one)
-        return TwoHinges([joints.make(Universal, name, bodies, (stack.parent, i), (stack.link, j))], (i, j), True)
+        return TwoHinges([joints.make(Universal, name, bodies, (stack.parent, i), (stack.link, j))], (i, j))
     ball = joints.make(Spherical, name, bodies, (stack.parent, i), (stack.link, j))
-    return TwoHinges([ball, _rod(names.part(stack.link, "rod"), stack, bodies, one + a, one + b)], (i, j), False)
+    return TwoHinges([ball, _rod(names.part(stack.link, "rod"), stack, bodies, one + a, one + b)], (i, j))
 
 
 def _rod(name: str, stack: Stack, bodies: Bodies, outer: np.ndarray, inner: np.ndarray) -> Distance:

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from quirk.body import Body
-from quirk.constraints import Constraint, Free, Joint, Prismatic, Revolute
+from quirk.constraints import Constraint, Free, Joint
 from quirk.errors import InputError
 from quirk.forces import Bushing, Damping, ForceElement, Interaction
-from quirk.frame import axes_with_z
 
 from . import joints
 from .bodies import Bodies
 from .description import Names, at
 from .joints import Coordinate
 from .left_out import LeftOut
+from .mjcf_handles import handles
 from .mjcf_hinges import two_hinges
 from .mjcf_model import pose
 from .mjcf_stack import Stack
-from .pose import Pose, turned
+from .pose import Pose
 from .rotors import Rotor, rotor
 
 
@@ -56,8 +56,7 @@ def connect(stack: Stack, bodies: Bodies, names: Names, limits: bool, left_out: 
         if stack.two_hinges_alone:
             hinged = two_hinges(stack, bodies, names)
             made.parts += hinged.parts
-            if hinged.perpendicular:
-                _handles(stack, hinged.frames, bodies, names, made)
+            _add_handles(stack, hinged.frames, bodies, names, made)
         else:
             _connect_as_one(stack, bodies, names, made)
         for k in stack.numbers:
@@ -74,36 +73,15 @@ def _connect_as_one(stack: Stack, bodies: Bodies, names: Names, made: MadeJoints
     joint = joints.make(kind, name, bodies, (stack.parent, i), (stack.link, j), **arguments)
     made.parts.append(joint)
     if not single:
-        _handles(stack, (i, j), bodies, names, made)
+        _add_handles(stack, (i, j), bodies, names, made)
     elif not stack.balls:
         made.handle[stack.numbers[0]] = joint
 
 
-def _handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: Names, made: MadeJoints) -> None:
-    """Make joints without rows that show single coordinates of a joint that has several.
-
-    Of two hinges, the first angle is that of the parent as seen from the body, about the axis turned round.
-    """
-    i, j = frames
-    for k in stack.slides:
-        along = stack.home.axes @ axes_with_z(stack.axis(k))
-        name = names.take(stack.model.name("JOINT", k), "joint")
-        ends = (stack.parent, Pose(along, i.origin)), (stack.link, Pose(axes_with_z(stack.axis(k)), j.origin))
-        made.handle[k] = joints.make(Prismatic, name, bodies, *ends, active=False)
-    if len(stack.hinges) > 2:
-        return
-    for k in stack.hinges:
-        # Turned so that the angle is the last of the 1-2-3 angles, which results show.
-        across = next((stack.axis(other) for other in stack.hinges if other != k), None)
-        first = k == stack.hinges[0] and across is not None
-        about = axes_with_z(-stack.axis(k) if first else stack.axis(k), across)
-        outer = stack.parent, Pose(stack.home.axes @ about, i.origin)
-        inner = stack.link, Pose(about, j.origin)
-        one, two = (inner, outer) if first else (outer, inner)
-        two = two[0], two[1] @ Pose(turned(2, stack.reference(k)))
-        name = names.take(stack.model.name("JOINT", k), "joint")
-        made.handle[k] = joints.make(Revolute, name, bodies, one, two, active=False)
-    made.parts += [made.handle[k] for k in stack.numbers if k in made.handle]
+def _add_handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: Names, made: MadeJoints) -> None:
+    found = handles(stack, frames, bodies, names)
+    made.handle.update(found)
+    made.parts += [found[k] for k in stack.numbers if k in found]
 
 
 def _coordinate(stack: Stack, k: int, limits: bool) -> Coordinate:
@@ -150,7 +128,8 @@ def _act(
     ):
         if there:
             left_out.note(
-                f"{what} of balls, and of hinges on one body that are three or not perpendicular", f'joint "{name}"'
+                f"{what} of balls, of parallel hinges on one body, and of a middle hinge of three with a ref",
+                f'joint "{name}"',
             )
 
 

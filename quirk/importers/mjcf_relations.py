@@ -85,7 +85,7 @@ def _coupled(
     """Return a joint that follows a polynomial of another, or is held still."""
     m = model.m
     if any(k >= 0 and k not in made.handle for k in pair):
-        return "equalities of single angles of balls, and of hinges on one body that are three or not perpendicular"
+        return "equalities of parallel hinges on one body, and of a middle hinge of three with a ref"
     home = [float(m.qpos0[m.jnt_qposadr[k]]) if k >= 0 else 0.0 for k in pair]
     follower = made.handle[pair[0]]
     if pair[1] < 0:

@@ -134,7 +134,7 @@ class Stack:
         i, j = axes, axes
         if len(self.hinges) == 1:
             j = axes @ turned(2, self.reference(self.hinges[0]))
-        if len(self.hinges) >= 2:
+        if len(self.hinges) == 2 and not self.slides:  # which go along axes of frame i
             i = axes @ turned(0, -self.reference(self.hinges[0]))
         if len(self.hinges) == 2:
             j = axes @ turned(1, self.reference(self.hinges[1]))

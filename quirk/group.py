@@ -30,7 +30,7 @@ class CentreOfMass:
 
     def __init__(self, result: Result, rows: Sequence[int]) -> None:
         self._result, self._rows = result, list(rows)
-        self._share = result.model.mass[self._rows]
+        self._share = result._model.mass[self._rows]
         self.mass = float(self._share.sum())
         self._share = self._share / self.mass
 
@@ -50,7 +50,7 @@ class CentreOfMass:
     @cached_property
     def acceleration(self) -> np.ndarray:
         """Its acceleration (nt, 3) in N, m/s^2: the sum of all loads from outside over the mass."""
-        return self._mean(self._result.accelerations[0])
+        return self._mean(self._result._accelerations[0])
 
     def _mean(self, vectors: np.ndarray) -> np.ndarray:
         mean: np.ndarray = np.einsum("n,tni->ti", self._share, vectors[:, self._rows])
@@ -67,7 +67,7 @@ def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
     rows = rows_of(result.system, "momentum_of", bodies)
     centre = CentreOfMass(result, rows)
     point = centre.position if about is None else validate.array("momentum_of", "about", about, (3,))
-    state, model = result.state, result.model
+    state, model = result.state, result._model
     momenta = model.mass[rows, None] * state.velocity[:, rows]
     arms = state.position[:, rows] - np.reshape(point, (-1, 1, 3))
     R = rotation.matrix(state.orientation[:, rows])

@@ -48,10 +48,10 @@ class Instants(Result):
         return at(self.run, t, side)
 
     @property
-    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+    def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
         driven = isinstance(self.run, KinematicResult)
-        return self.acceleration_derivative(1) if driven else super().accelerations
+        return self._acceleration_derivative(1) if driven else super()._accelerations
 
     @property
     def work(self) -> dict[str, np.ndarray]:
@@ -186,7 +186,7 @@ def work_between(instants: Instants, rows: np.ndarray) -> tuple[dict[str, np.nda
     for name, done in run.power.work.items():
         if name in integrated:
             work[name] = integrated[name]
-        elif name in run.model.carried.work:
+        elif name in run._model.carried.work:
             # Where nothing is integrated, work is found by splines.
             work[name] = integrals(run.time, run.power.of[name][:, None], DEGREE, instants.time)[:, 0]
         elif name == IMPACTS:
@@ -200,5 +200,5 @@ def work_between(instants: Instants, rows: np.ndarray) -> tuple[dict[str, np.nda
 def _energies(run: Result, instants: Instants, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Energy stored in a force, J, at all times of a run and at a few; none in constraints."""
     none = np.zeros_like(run.time), np.zeros_like(instants.time)
-    kept, now = (result.exerted.get(name) for result in (run, instants))
+    kept, now = (result._exerted.get(name) for result in (run, instants))
     return (none[0] if kept is None else kept.energy), (none[1] if now is None else now.energy)

@@ -124,7 +124,7 @@ class _Problem:
     ) -> None:
         self.given, self.found, self.weight, self.replaced = system, found, weight, replaced
         self.system, self.motion = probing, motion.segments[0]
-        self.needed = inertia_loads(self.motion.model, self.motion.state, *motion.accelerations)
+        self.needed = inertia_loads(self.motion.model, self.motion.state, *motion._accelerations)
         self.reach = Reach(probing.plant, self.motion.time, self.motion.flat)
         self.elements = [one.element for one in found]
 

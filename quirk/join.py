@@ -66,10 +66,10 @@ def join(first: Result, *others: Result) -> Result:
                 raise InputError(f"{which} is of another system: {said(found)}")
             taken = [_of(segment, first.system, result) for segment in taken]
         _check_time(which, end, result)
-        _check_state(which, end.state_at(), result.state_at(0), first.model.length)
+        _check_state(which, end.state_at(), result.state_at(0), first._model.length)
         segments += _from(taken, float(end.time[-1]))
         end = result
-    if any(result.sensitivities is not None or result.judged is not None for result in results):
+    if any(result._sensitivities is not None or result._judged is not None for result in results):
         warnings.warn(
             "join: the joined result has no sensitivities and no gradient, as those of each run are by its own start: "
             "read them from the single results",

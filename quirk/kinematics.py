@@ -39,7 +39,7 @@ class KinematicResult(Result):
     """The motion that constraints and drivers prescribe; the same views as those of a simulated one."""
 
     @cached_property
-    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+    def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
         found = [segment.derivatives for segment in self.segments]
         return joined([d.linear[:, 0] for d in found]), joined([d.angular[:, 0] for d in found])
@@ -50,7 +50,7 @@ class KinematicResult(Result):
         return {}
 
     @property
-    def course(self) -> str:
+    def _course(self) -> str:
         """How the analysis went, in a line."""
         cost = self.statistics
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"

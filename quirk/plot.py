@@ -311,7 +311,7 @@ class Plotter:
 
     def _names(self, names: Any) -> list[Any]:
         if names is None:
-            return [constraint.name for constraint in self.result.loaded]
+            return [constraint.name for constraint in self.result._loaded]
         return [names] if isinstance(names, str) else list(names)
 
     def _view(self, name: str, kind: type | tuple[type, ...], method: str, what: str) -> Any:

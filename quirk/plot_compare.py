@@ -47,8 +47,8 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
 def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[str]]:
     """Names of bodies and of joints that both have."""
     if names is None:
-        theirs = {body.name for body in other.system.bodies} | {joint.name for joint in other.loaded}
-        ours = [body.name for body in result.system.bodies] + [joint.name for joint in result.loaded]
+        theirs = {body.name for body in other.system.bodies} | {joint.name for joint in other._loaded}
+        ours = [body.name for body in result.system.bodies] + [joint.name for joint in result._loaded]
         chosen = [name for name in ours if name in theirs]
     else:
         chosen = [names] if isinstance(names, str) else list(names)

@@ -26,7 +26,7 @@ def draw_derivatives(
     fastest = np.abs(along.velocity).max(axis=0)
     moving = np.flatnonzero(fastest > UNMOVED * fastest.max()) if fastest.any() else range(len(fastest))
     # Motions given without their third or fourth derivatives leave those of the point unknown.
-    known = ORDERS[: highest_order(result.model) + 2]
+    known = ORDERS[: highest_order(result._model) + 2]
     axes = sheet.axes(len(known), 1, sharex=True)
     sheet.title(f"{shown(body)}, point {coordinates(local)} m" if local.any() else shown(body))
     sheet.figure.align_ylabels(list(axes))

@@ -27,8 +27,8 @@ def draw_overview(sheet: Sheet, result: Result) -> None:
     moved = np.linalg.norm(result.state.position - result.state.position[0], axis=2)
     draw_largest(axes[2], result.time, {body.name: moved[:, b] for b, body in enumerate(result.system.bodies)})
     finish(axes[2], "displacement of the centres of mass", "m")
-    loads = result.joint_loads
-    forces = {c.name: np.linalg.norm(loads[c.name][:, 0], axis=1) for c in result.loaded if c.name in loads}
+    loads = result._joint_loads
+    forces = {c.name: np.linalg.norm(loads[c.name][:, 0], axis=1) for c in result._loaded if c.name in loads}
     draw_largest(axes[3], result.time, forces)
     finish(axes[3], "joint forces", "N")
 
@@ -111,7 +111,7 @@ def draw_energy(ax: Axes, result: Result) -> None:
 def draw_energies(sheet: Sheet, result: Result) -> None:
     """Draw kinetic energy by body, and potential energy by what stores it."""
     above, below = sheet.axes(2, 1, sharex=True)
-    state, model = result.state, result.model
+    state, model = result.state, result._model
     spin = state.angular_velocity
     kinetic = 0.5 * model.mass * (state.velocity**2).sum(axis=2)
     kinetic = kinetic + 0.5 * np.einsum("tni,nij,tnj->tn", spin, model.inertia, spin)

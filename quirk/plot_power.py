@@ -35,7 +35,7 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
     energies, rest = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     energy, power = result.energy, result.power
     work = power.work
-    constraints = [work[name] for name in result.constraint_power]
+    constraints = [work[name] for name in result._constraint_power]
     put_in = np.sum([np.zeros_like(result.time), *constraints], axis=0)
     for label, values in (
         ("kinetic", energy.kinetic - energy.kinetic[0]),

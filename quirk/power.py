@@ -98,7 +98,7 @@ class Power(Mapping[str, np.ndarray]):
 
 def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
     """Return the power of everything in a run; `done` tells its work and the uncertainty, in place of what is usual."""
-    model, state, exerted = result.model, result.state, result.exerted
+    model, state, exerted = result._model, result.state, result._exerted
     nt, n = len(result.time), len(model.mass)
     spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity in N; the ground comes last
     spin[:, :n, :3] = state.velocity
@@ -107,7 +107,7 @@ def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], flo
     placed = {element.name: rows for segment in result.segments for element, rows in segment.model.forces}
     for name, rows in placed.items():
         of[name] = np.einsum("tfc,tfc->t", exerted[name].loads[:, :, 0], spin[:, list(rows)])
-    of.update(result.constraint_power)
+    of.update(result._constraint_power)
     # What has held bodies all the time has done nothing.
     of |= {name: np.zeros(nt) for name in (*result.work, *model.carried.work) if name not in of}
     stored = {name: exerted[name].energy for name in placed}
@@ -124,14 +124,14 @@ def work_of(
     result: Result, power: dict[str, np.ndarray], stored: dict[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], float]:
     """Return the work (nt,), J, of everything in a run, and how uncertain the sum of it is."""
-    weight = gravity_energy(result.model, result.state)
+    weight = gravity_energy(result._model, result.state)
     work = {name: np.zeros_like(result.time) for name in power}
     # What is stored may also jump, as where a spring is switched off; that is no work.
     for name, energy in {GRAVITY: weight, **stored}.items():
         work[name] = energy[0] - energy + jumps(result.time, energy)
-    if result.work or not result.model.carried.work:
+    if result.work or not result._model.carried.work:
         return {**work, **{name: done - done[0] for name, done in result.work.items()}}, 0.0
-    splined = list(result.model.carried.work)
+    splined = list(result._model.carried.work)
     powers = np.stack([power[name] for name in splined], axis=1)
     found, coarser = (integrals(result.time, powers, degree) for degree in (DEGREE, DEGREE - 2))
     work.update(zip(splined, found.T, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ from .gaps import Gaps
 from .happenings import Happening, Happenings
 from .integrators import Statistics
 from .power import Power, power_of
+from .renamed import Renamed
 from .segment import Segment, joined, joined_by_name
 from .state import Kinematics, State
 from .view_of_forces import ForceView, FrictionView
@@ -45,6 +46,26 @@ if TYPE_CHECKING:
     from .viewer.handle import View
 
 
+# Internals that had names without an underscore.
+INTERNAL = (
+    "acceleration_derivative",
+    "accelerations",
+    "angles",
+    "constraint_power",
+    "contact_loads",
+    "course",
+    "elements",
+    "exerted",
+    "joint_loads",
+    "judged",
+    "kinematics",
+    "load_derivatives",
+    "loaded",
+    "model",
+    "segment_at",
+    "sensitivities",
+    "verdict",
+)
 # What a force has stored and given back, over the work that it has done, adds up to no more than this if its energy
 # depends on where the bodies are alone.
 UNCHANGED = 1e-4
@@ -96,7 +117,7 @@ class Residual:
         return f"<Residual: up to {self.position.max():.1e} in position, {self.velocity.max():.1e} in velocity>"
 
 
-class Result:
+class Result(Renamed):
     """A motion of a system.
 
     Attributes
@@ -107,9 +128,9 @@ class Result:
     status : "completed", "stopped" by an event, "interrupted" or "failed"
     events : what happened along it, in the order of time: see `Happening`
     options : the arguments of each of the runs that it is made of
-    sensitivities : derivatives by parameters, or None
-    judged : a number that the run is judged by with its gradient, or None
     """
+
+    _earlier_names: ClassVar = {name: f"_{name}" for name in INTERNAL}
 
     def __init__(
         self,
@@ -125,8 +146,8 @@ class Result:
         self.statistics = statistics
         self.status = status
         self._mobilities: dict[int, Mobility] = {}
-        self.sensitivities: Sensitivities | None = None
-        self.judged: Gradient | None = None
+        self._sensitivities: Sensitivities | None = None
+        self._judged: Gradient | None = None
 
     @cached_property
     def time(self) -> np.ndarray:
@@ -144,28 +165,28 @@ class Result:
     @property
     def sensitivity(self) -> Sensitivities:
         """Derivatives of the run by parameters, by those that `simulate` was given; see `quirk.sensitivity.found`."""
-        if self.sensitivities is None and self.judged is not None:
+        if self._sensitivities is None and self._judged is not None:
             raise InputError(
                 "Result: sensitivity: a run with objective= has the gradient of the objective alone, .gradient: leave "
                 "objective= out for sensitivities"
             )
-        if self.sensitivities is None:
+        if self._sensitivities is None:
             raise InputError(
                 'Result: sensitivity: the run has none: name parameters, simulate(..., sensitivities=[("rod", "mass")])'
             )
-        return self.sensitivities
+        return self._sensitivities
 
     @property
     def gradient(self) -> Gradient:
         """The objective that `simulate` was given, with its derivatives by parameters."""
-        if self.judged is None:
+        if self._judged is None:
             raise InputError(
                 "Result: gradient: the run has none: simulate(..., objective=quirk.Objective(...), sensitivities=[...])"
             )
-        return self.judged
+        return self._judged
 
     @property
-    def model(self) -> Model:
+    def _model(self) -> Model:
         """The arrays of the system as it was simulated, at the end of the run."""
         return self.segments[-1].model
 
@@ -174,7 +195,7 @@ class Result:
         """Number of independent constraint rows met along the motion, at its end."""
         return self.segments[-1].rank
 
-    def segment_at(self, row: int) -> tuple[Segment, int]:
+    def _segment_at(self, row: int) -> tuple[Segment, int]:
         """Return the segment that one of the times belongs to, and which of its times it is."""
         row += len(self.time) if row < 0 else 0
         for segment in self.segments:
@@ -279,7 +300,7 @@ class Result:
         """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the number of one of its {len(self.time)} times; got {row!r}")
-        segment, own = self.segment_at(int(row))
+        segment, own = self._segment_at(int(row))
         return segment.state_at(own)
 
     def active(self, name: str) -> np.ndarray:
@@ -289,18 +310,18 @@ class Result:
         return joined([np.full(len(s.time), name in s.model.joint_rows) for s in self.segments])
 
     @property
-    def loaded(self) -> list[Constraint]:
+    def _loaded(self) -> list[Constraint]:
         """Constraints that were switched on at some time, and have rows to exert a load with."""
         found = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
         return [constraint for constraint in self.system.constraints if constraint.name in found]
 
     @property
-    def elements(self) -> dict[str, ForceElement]:
+    def _elements(self) -> dict[str, ForceElement]:
         """All force elements that acted along the run, by name."""
         return {element.name: element for segment in self.segments for element, _ in segment.model.forces}
 
     @cached_property
-    def angles(self) -> np.ndarray:
+    def _angles(self) -> np.ndarray:
         """Angles (nt, K, 3), rad, of all joints, with all turns made; views show them by name."""
         return self._joined("angles")
 
@@ -308,9 +329,9 @@ class Result:
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
         potential_of = {"gravity": self._joined("weight")}
-        for name, element in self.elements.items():
+        for name, element in self._elements.items():
             if element.stores:
-                potential_of[name] = self.exerted[name].energy
+                potential_of[name] = self._exerted[name].energy
         return Energy(self._joined("kinetic"), np.sum(list(potential_of.values()), axis=0), potential_of)
 
     @cached_property
@@ -332,7 +353,7 @@ class Result:
         return found
 
     @cached_property
-    def constraint_power(self) -> dict[str, np.ndarray]:
+    def _constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,), W, of each constraint by name."""
         return self._by_name([segment.constraint_power for segment in self.segments])
 
@@ -340,7 +361,7 @@ class Result:
     def conservative(self) -> bool:
         """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
         driven = any(placed.relation.motions for segment in self.segments for placed in segment.model.relations)
-        elements = self.elements.values()
+        elements = self._elements.values()
         if (
             driven
             or any(event.impulse or event.energy_loss for event in self.events)
@@ -350,8 +371,8 @@ class Result:
         # Energies that a user wrote, or of motions and internal variables, may change though no body moves.
         work = self.work
         for element in elements:
-            if element.name in self.model.carried.work:
-                stored, done = self.exerted[element.name].energy, work.get(element.name)
+            if element.name in self._model.carried.work:
+                stored, done = self._exerted[element.name].energy, work.get(element.name)
                 if done is None:
                     return False
                 gained = np.abs(stored - stored[0] + (done - done[0])).max()
@@ -362,7 +383,9 @@ class Result:
     @cached_property
     def momentum(self) -> Momentum:
         """Linear and angular momentum of all bodies over time, about the origin of N."""
-        return Momentum(energy.linear_momentum(self.model, self.state), energy.angular_momentum(self.model, self.state))
+        return Momentum(
+            energy.linear_momentum(self._model, self.state), energy.angular_momentum(self._model, self.state)
+        )
 
     def momentum_of(
         self, bodies: str | Body | Iterable[str | Body] | None = None, about: ArrayLike | None = None
@@ -402,18 +425,18 @@ class Result:
         return Residual(worst[:, 0], worst[:, 1])
 
     @cached_property
-    def kinematics(self) -> list[Kinematics]:
+    def _kinematics(self) -> list[Kinematics]:
         """What follows from the state at each time."""
         return [kin for segment in self.segments for kin in segment.kinematics]
 
     @property
-    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+    def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
         motions = [segment.dynamics for segment in self.segments]
         return joined([motion.linear for motion in motions]), joined([motion.angular for motion in motions])
 
     @property
-    def course(self) -> str:
+    def _course(self) -> str:
         """How the run went, in a line."""
         cost = self.statistics
         return (
@@ -422,16 +445,16 @@ class Result:
         )
 
     @cached_property
-    def joint_loads(self) -> dict[str, np.ndarray]:
+    def _joint_loads(self) -> dict[str, np.ndarray]:
         """Force and torque (nt, 2, 3) in N of each constraint by name; zero while it is not active."""
-        shared = self.contact_loads
+        shared = self._contact_loads
         return self._by_name([
             segment.joint_loads | (contacts.loads if contacts is not None else {})
             for segment, contacts in zip(self.segments, shared, strict=True)
         ])  # fmt: skip
 
     @cached_property
-    def contact_loads(self) -> list[ContactLoads | None]:
+    def _contact_loads(self) -> list[ContactLoads | None]:
         """How contacts share loads along each segment; None in a system without any."""
         if not any(isinstance(one, Unilateral) for one in self.system.constraints):
             return [None for _ in self.segments]
@@ -447,12 +470,12 @@ class Result:
         ])  # fmt: skip
 
     @cached_property
-    def load_derivatives(self) -> dict[str, np.ndarray]:
+    def _load_derivatives(self) -> dict[str, np.ndarray]:
         """Force and torque (nt, 2, K, 3) in N of each constraint by name, with derivatives up to the second."""
         return self._by_name([segment.load_derivatives for segment in self.segments])
 
     @cached_property
-    def exerted(self) -> dict[str, Exerted]:
+    def _exerted(self) -> dict[str, Exerted]:
         """Loads, energies and coordinates of each force element by name, at all times."""
         found = [segment.dynamics.forces for segment in self.segments]
         parts = {
@@ -461,7 +484,7 @@ class Result:
         }
         return {name: Exerted(**{part: of[name] for part, of in parts.items()}) for name in parts["loads"]}
 
-    def acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
+    def _acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         """Derivative `order` - 1 of the accelerations, linear in N and angular in body axes, (nt, n, 3) each."""
         for segment in self.segments:
             require_order(segment.model, order)
@@ -478,15 +501,15 @@ class Result:
         from .mobility import mobility
 
         if row not in self._mobilities:
-            segment, _ = self.segment_at(row)
+            segment, _ = self._segment_at(row)
             self._mobilities[row] = mobility(segment.plant.solver(), self.state_at(row), float(self.time[row]))
         return self._mobilities[row]
 
     @cached_property
-    def verdict(self) -> Verdict:
+    def _verdict(self) -> Verdict:
         """Which rows are independent in the middle of the run, and how far each is from following from others."""
         row = len(self.time) // 2
-        segment, _ = self.segment_at(row)
+        segment, _ = self._segment_at(row)
         return segment.plant.solver().verdict(self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:

@@ -80,9 +80,9 @@ def computed(
         if varied:
             assert isinstance(run, HybridRun) and run.trail is not None
             if objective is None:
-                completed.sensitivities = sensitivities_of(completed, run.trail.stretches, phases, varied)
+                completed._sensitivities = sensitivities_of(completed, run.trail.stretches, phases, varied)
             else:
-                completed.judged = gradient_of(completed, run.trail.stretches, phases, varied, objective)
+                completed._judged = gradient_of(completed, run.trail.stretches, phases, varied, objective)
         return completed
     except KeyboardInterrupt:
         if within_a_call():

@@ -86,12 +86,12 @@ def _frictions(result: Result) -> list[str]:
 
 def _loads(result: Result) -> list[str]:
     """Lines with the largest loads of joints, of the most important if there are many."""
-    loads = result.joint_loads
+    loads = result._joint_loads
     none = np.zeros((1, 2, 3))
-    largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result.loaded}
+    largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result._loaded}
     # What keeps bodies in their plane is worth a line where it has to.
     companions = {part.name for body in result.system.bodies for part in body.companions}
-    loads_shown = loads_rounded_off(np.stack(list(largest.values()))[:, :, None], result.model.length)[:, :, 0]
+    loads_shown = loads_rounded_off(np.stack(list(largest.values()))[:, :, None], result._model.length)[:, :, 0]
     largest = dict(zip(largest, loads_shown, strict=True))
     least = IDLE * max(max(pair) for pair in largest.values())
     shown = {name: pair for name, pair in largest.items() if name not in companions or max(pair) > least}
@@ -132,10 +132,10 @@ def summary(result: Result) -> str:
     system, energy = result.system, result.energy
     lines = [
         f"{_count(len(system.bodies), 'body', 'bodies')}, "
-        f"{_count(len(result.model.joint_rows), 'constraint', 'constraints')} "
-        f"({result.model.rows} rows, {result.rank} independent); "
+        f"{_count(len(result._model.joint_rows), 'constraint', 'constraints')} "
+        f"({result._model.rows} rows, {result.rank} independent); "
         f"degrees of freedom: {6 * len(system.bodies) - result.rank}",
-        result.course,
+        result._course,
         f"energy drift           {energy.drift:.1e} of the largest kinetic energy, {energy.kinetic.max():.6g} J"
         if result.conservative
         else f"energy                 {energy.total[0]:.6g} J at the start, {energy.total[-1]:.6g} J at the end",
@@ -144,9 +144,9 @@ def summary(result: Result) -> str:
         f"{result.residual.velocity.max():.1e} at velocity level",
     ]
     lines += [*_segments(result), *_frictions(result), *_events(result)]
-    if result.loaded:
+    if result._loaded:
         lines += _loads(result)
-        if result.rank < result.model.rows <= MOST_ROWS and result.mobility.shared:
+        if result.rank < result._model.rows <= MOST_ROWS and result.mobility.shared:
             lines.append(f"not unique, shared by least squares: {_listed(result.mobility.shared)}")
     if result.statistics.methods:
         changes = [f"{name} at t = {t:.6g} s" for t, name in result.statistics.methods]
@@ -155,10 +155,10 @@ def summary(result: Result) -> str:
     if called:
         listed = [f"{who}: {calls} calls, {spent:.2g} s" for who, (calls, spent) in called.items()]
         lines.append(f"functions that ran in Python, not as machine code: {_said(listed)}")
-    near = nearly_dependent(result.model, result.verdict)
+    near = nearly_dependent(result._model, result._verdict)
     if near:
         lines.append(said_nearly(near))
-    if any(isinstance(force, Actuated | Controller) for force in system.forces) and result.model.rows <= MOST_ROWS:
+    if any(isinstance(force, Actuated | Controller) for force in system.forces) and result._model.rows <= MOST_ROWS:
         held = result.mobility.held_motors
         lines += [f"motors that move nothing, constraints hold their coordinates: {_listed(held)}"] if held else []
     return "\n".join(lines)

@@ -52,7 +52,7 @@ class ForceView:
     @property
     def exerted(self) -> Exerted:
         """All that the law gives: loads about centres of mass, energy, coordinates; zero while it does not act."""
-        found: Exerted | None = self._result.exerted.get(self.of.name)
+        found: Exerted | None = self._result._exerted.get(self.of.name)
         if found is not None:
             return found
         nt, ends = len(self._result.time), len(self.of.ends)
@@ -170,7 +170,7 @@ class FrictionView(ForceView):
     @property
     def sticking(self) -> np.ndarray:
         """Whether it sticks (nt,), bool: nothing slips, be it that it holds bodies or that others do."""
-        pairs = zip(self._result.segments, self._result.contact_loads, strict=True)
+        pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
         return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
 
     def _sticks_in(self, segment: Segment, contacts: ContactLoads | None) -> np.ndarray:
@@ -205,7 +205,7 @@ class FrictionView(ForceView):
     def _held(self) -> np.ndarray:
         """Force and torque (nt, 2, 3) on body j at the origin of its frame, in N, while it sticks."""
         none = np.zeros((len(self._result.time), 2, 3))
-        return self._result.joint_loads.get(self.of.name, none)
+        return self._result._joint_loads.get(self.of.name, none)
 
     def _point(self, end: int) -> np.ndarray:
         """Origin of the frame of an end (nt, 3) in N, m."""

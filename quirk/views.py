@@ -97,32 +97,32 @@ class BodyView:
     @property
     def acceleration(self) -> np.ndarray:
         """Acceleration of the centre of mass (nt, 3) in N, m/s^2."""
-        return self._result.accelerations[0][:, self._row]
+        return self._result._accelerations[0][:, self._row]
 
     @property
     def angular_acceleration(self) -> np.ndarray:
         """Rate of the angular velocity (nt, 3), body axes, rad/s^2."""
-        return self._result.accelerations[1][:, self._row]
+        return self._result._accelerations[1][:, self._row]
 
     @property
     def jerk(self) -> np.ndarray:
         """Rate of the acceleration of the centre of mass (nt, 3) in N, m/s^3."""
-        return self._result.acceleration_derivative(2)[0][:, self._row]
+        return self._result._acceleration_derivative(2)[0][:, self._row]
 
     @property
     def angular_jerk(self) -> np.ndarray:
         """Rate of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^3."""
-        return self._result.acceleration_derivative(2)[1][:, self._row]
+        return self._result._acceleration_derivative(2)[1][:, self._row]
 
     @property
     def snap(self) -> np.ndarray:
         """Second derivative of the acceleration of the centre of mass (nt, 3) in N, m/s^4."""
-        return self._result.acceleration_derivative(3)[0][:, self._row]
+        return self._result._acceleration_derivative(3)[0][:, self._row]
 
     @property
     def angular_snap(self) -> np.ndarray:
         """Second derivative of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^4."""
-        return self._result.acceleration_derivative(3)[1][:, self._row]
+        return self._result._acceleration_derivative(3)[1][:, self._row]
 
     def tower(self, order: int) -> MotionTower:
         """Return the poses at all times with `order` derivatives, up to 4."""
@@ -131,7 +131,7 @@ class BodyView:
             linear.append(self.acceleration)
             angular.append(self.angular_acceleration)
         for k in range(2, order):
-            derivatives = self._result.acceleration_derivative(k)
+            derivatives = self._result._acceleration_derivative(k)
             linear.append(derivatives[0][:, self._row])
             angular.append(derivatives[1][:, self._row])
         position, omega = (np.stack(parts, axis=1) for parts in (linear[: order + 1], angular[: max(order, 1)]))
@@ -269,7 +269,7 @@ class JointView:
         All turns count that the run has made, however far apart its outputs are: of the first and third angle, and of
         both of a cross. A run starts in (-pi, pi], from the angles of its initial state, or where drivers start.
         """
-        return self._result.angles[:, self._result.model.joints.number[self.constraint.name]]
+        return self._result._angles[:, self._result._model.joints.number[self.constraint.name]]
 
     @property
     def rotation_rate(self) -> np.ndarray:
@@ -342,17 +342,17 @@ class JointView:
 
     def _load(self, which: int, frame: str) -> np.ndarray:
         axes = self._axes(frame)
-        if self.constraint.name not in self._result.joint_loads:
+        if self.constraint.name not in self._result._joint_loads:
             return np.zeros((len(self._result.time), 3))
-        load = self._result.joint_loads[self.constraint.name][:, which]
+        load = self._result._joint_loads[self.constraint.name][:, which]
         return load if axes is None else np.einsum("tji,tj->ti", axes[0], load)
 
     def _load_rate(self, which: int, frame: str) -> np.ndarray:
         axes = self._axes(frame)
-        if self.constraint.name not in self._result.joint_loads:
+        if self.constraint.name not in self._result._joint_loads:
             return np.zeros((len(self._result.time), 3))
-        require_order(self._result.model, 2)
-        load = self._result.load_derivatives[self.constraint.name][:, which]
+        require_order(self._result._model, 2)
+        load = self._result._load_derivatives[self.constraint.name][:, which]
         if axes is None:
             return load[:, 1]
         # R^T F changes with the axes, too.

@@ -52,8 +52,8 @@ def same(one, other):
         np.testing.assert_array_equal(x.turns.whole, y.turns.whole)
         assert (x.active, x.switched, x.rank) == (y.active, y.switched, y.rank)
     assert [str(event) for event in one.events] == [str(event) for event in other.events]
-    for name, load in one.joint_loads.items():
-        np.testing.assert_array_equal(load, other.joint_loads[name])
+    for name, load in one._joint_loads.items():
+        np.testing.assert_array_equal(load, other._joint_loads[name])
     for count in ("steps", "rejected", "evaluations"):
         assert getattr(one.statistics, count) == getattr(other.statistics, count)
 

@@ -167,7 +167,7 @@ def test_leg_forces_of_a_gough_platform():
     state, at = result.state_at(4), result.time[4]
     loads = result.system.joint_loads(state, at, solver="dense")
     agree(result["head 3"].force()[4], loads["head 3"].force)
-    agree(result.system.acceleration(state, at, solver="dense").linear, result.accelerations[0][4], 1e-9)
+    agree(result.system.acceleration(state, at, solver="dense").linear, result._accelerations[0][4], 1e-9)
 
 
 def serial(count=7):
@@ -336,7 +336,7 @@ def test_more_actuators_than_freedoms_share_by_weights():
     # Pins carry other loads, and the bodies move alike.
     assert np.abs(runs[0]["J2"].force() - runs[1]["J2"].force()).max() > 0.1
     for run in runs:
-        agree(run.segments[0].dynamics.linear, run.accelerations[0])
+        agree(run.segments[0].dynamics.linear, run._accelerations[0])
     by_name = quirk.inverse_dynamics(system, TIMES, names, weights=dict(zip(names, weights[1], strict=True)))
     agree(by_name.effort["J3"], efforts[1][:, 2], 1e-14)
     default = quirk.inverse_dynamics(system, TIMES, names)
@@ -385,7 +385,7 @@ def test_springs_dampers_and_friction_are_overcome():
 
     times = TIMES + 0.01
     result = quirk.inverse_dynamics(five_bar(extra=extra), times, ["motor", "other"])
-    agree(result.segments[0].dynamics.linear, result.accelerations[0])
+    agree(result.segments[0].dynamics.linear, result._accelerations[0])
     agree(result["motor"].along(), result.effort["motor"], 1e-14)
     bare = quirk.inverse_dynamics(five_bar(), times, ["J0", "J4"])
     assert np.abs(result.effort["motor"] - bare.effort["J0"]).max() > 1.0
@@ -466,7 +466,7 @@ def test_forces_torques_and_thrusters_on_a_body():
         return [quirk.Thruster(f"jet {k}", ship, 3.0, d, point=p) for k, (p, d) in enumerate(places)]
 
     result = quirk.inverse_dynamics(flyer(jets), TIMES, [f"jet {k}" for k in range(9)])
-    agree(result.segments[0].dynamics.linear, result.accelerations[0], 1e-12)
+    agree(result.segments[0].dynamics.linear, result._accelerations[0], 1e-12)
     wrench = np.array([
         np.concatenate([part.direction, np.cross(part.point, part.direction)])
         for part in (result.system[f"jet {k}"] for k in range(9))

@@ -43,7 +43,7 @@ def test_a_hundred_latchings_and_releases():
         np.testing.assert_allclose(momentum - momentum[0], 0, atol=1e-12 * np.abs(momentum).max())
     assert result.energy.total[-1] < result.energy.total[0]
     # The energy lost is M (v- - v+).(v- - v+) / 2, from both sides of each event.
-    model = result.model
+    model = result._model
     for event in result.events:
         rows = np.flatnonzero(result.time == event.time)
         before, after = (result.state_at(int(row)) for row in rows[[0, -1]])

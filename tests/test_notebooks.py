@@ -128,7 +128,7 @@ def test_of_large_results_nothing_is_computed(monkeypatch):
     monkeypatch.setattr(results, "MOST_STATES", 219)
     assert not results.small(result)
     monkeypatch.setattr(quirk.Result, "energy", property(lambda self: pytest.fail("energies were computed")))
-    monkeypatch.setattr(quirk.Result, "joint_loads", property(lambda self: pytest.fail("loads were computed")))
+    monkeypatch.setattr(quirk.Result, "_joint_loads", property(lambda self: pytest.fail("loads were computed")))
     pages = [parsed(shown)[1] for shown in (result, result["b7"], result["h7"], result["s7"], result.events)]
     assert "not computed for a result of this size" in pages[0]
     assert "not computed for a result of this size" in pages[2]

@@ -58,7 +58,7 @@ def test_joints_are_drawn_while_they_are_switched_on(cut):
 
 
 def test_loads_of_what_was_released_are_told(cut):
-    assert [constraint.name for constraint in cut.loaded] == ["hinge", "hold"]
+    assert [constraint.name for constraint in cut._loaded] == ["hinge", "hold"]
     assert "hold " in cut.summary()
     assert cut["hold"].unique.force == "unique"
 

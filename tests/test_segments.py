@@ -61,17 +61,17 @@ def test_motion_reads_across_segments(parts, whole):
 
 def test_loads_and_powers_read_across_segments(parts, whole):
     first, second = parts
-    np.testing.assert_array_equal(whole.joint_loads["latch"][:11, 0], first["latch"].force())
-    assert not whole.joint_loads["latch"][11:].any()
+    np.testing.assert_array_equal(whole._joint_loads["latch"][:11, 0], first["latch"].force())
+    assert not whole._joint_loads["latch"][11:].any()
     np.testing.assert_array_equal(whole["spring"].force()[11:], second["spring"].force())
     np.testing.assert_array_equal(whole.power["spring"], np.append(first.power["spring"], second.power["spring"]))
     np.testing.assert_array_equal(whole.energy.total, np.append(first.energy.total, second.energy.total))
-    linear, _ = whole.accelerations
-    np.testing.assert_array_equal(linear[11:], second.accelerations[0])
-    np.testing.assert_array_equal(whole.acceleration_derivative(2)[0][:11], first.acceleration_derivative(2)[0])
+    linear, _ = whole._accelerations
+    np.testing.assert_array_equal(linear[11:], second._accelerations[0])
+    np.testing.assert_array_equal(whole._acceleration_derivative(2)[0][:11], first._acceleration_derivative(2)[0])
     assert whole.residual.position.max() < 1e-12
     assert whole.health().rank.tolist() == [10] * 11 + [5] * 11
-    np.testing.assert_array_equal(whole.load_derivatives["latch"][11:], 0)
+    np.testing.assert_array_equal(whole._load_derivatives["latch"][11:], 0)
 
 
 def test_work_adds_up_over_segments(parts, whole):

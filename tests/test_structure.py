@@ -18,6 +18,7 @@ FLOORS = [
     {
         "errors",
         "made",
+        "renamed",
         "sealed",
         "validate",
         "output",

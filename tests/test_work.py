@@ -77,7 +77,7 @@ def test_work_is_right_where_loads_vary_faster_than_the_motion(make, width, meth
     # Between the ends of its steps the states of RadauIIA9, and so the work, are those of a lower order.
     rows = slice(-1, None) if method == "RadauIIA9" else slice(None)
     missing = np.abs(result.power.balance[rows]).max() / at_play(result)
-    print(make.__name__, width, method, missing, result.course)
+    print(make.__name__, width, method, missing, result._course)
     assert missing < (100 if method == "RK45" else 5) * rtol
 
 
@@ -110,7 +110,7 @@ def test_work_on_bodies_at_rest_takes_no_steps(method):
     push = quirk.Force("push", beam, [3e6, -2e6, "1e6*cos(20*t)"], point=[0.1, 0.2, 0])
     system = quirk.System([beam, hinge, stay, push], gravity=[0, -9.81, 0])
     result = quirk.simulate(system, 1.0, output=0.1, method=method, rtol=1e-9)
-    print(result.course)
+    print(result._course)
     assert result.statistics.steps < 60
 
 

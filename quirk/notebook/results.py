@@ -36,7 +36,7 @@ def of_result(result: Result) -> str:
         "times": f"{len(result.time)} from {result.time[0]:g} to {result.time[-1]:g} s",
         "method": ", ".join(dict.fromkeys(str(each.get("method", "kinematics")) for each in options)) or "unknown",
         "steps": f"{cost.steps}, {cost.rejected} rejected, {cost.evaluations} evaluations, in {cost.wall_time:.2g} s",
-        "independent rows": f"{result.rank} of {result.model.rows}, at the end",
+        "independent rows": f"{result.rank} of {result._model.rows}, at the end",
     }
     if len(result.segments) > 1:
         entries["segments"] = len(result.segments)

@@ -39,14 +39,14 @@ def motion(table: Table, chosen: Chosen) -> None:
 
 def accelerations(table: Table, chosen: Chosen) -> None:
     """Add accelerations of bodies."""
-    linear, angular = chosen.result.accelerations
+    linear, angular = chosen.result._accelerations
     _derivative(table, chosen, ("acceleration", "angular_acceleration"), (linear, angular), ("m/s^2", "rad/s^2"))
 
 
 def derivatives(table: Table, chosen: Chosen) -> None:
     """Add jerk and snap of bodies."""
     for order, name, power in ((2, "jerk", 3), (3, "snap", 4)):
-        found = chosen.result.acceleration_derivative(order)
+        found = chosen.result._acceleration_derivative(order)
         _derivative(table, chosen, (name, f"angular_{name}"), found, (f"m/s^{power}", f"rad/s^{power}"))
 
 

@@ -78,7 +78,7 @@ def load_sensitivities(table: Table, chosen: Chosen) -> None:
 
 def _found(table: Table, chosen: Chosen) -> tuple[Sensitivities | None, list[str]]:
     """The derivatives of a result, or None, and what their numbers are called."""
-    found = chosen.result.sensitivities
+    found = chosen.result._sensitivities
     if found is None:
         return None, []
     table.labels["parameter"] = [name for one in found.all_parameters for name in _names(one)]
@@ -105,25 +105,25 @@ def _event_times(found: Sensitivities) -> np.ndarray:
 
 def add_to_run(table: Table, result: Result) -> None:
     """Add what files need beyond the variables above."""
-    found = result.sensitivities
+    found = result._sensitivities
     if found is not None:
         first = STATE_SIZE * len(result.system.bodies)
         values = np.moveaxis(found.states[..., first:], 1, -1)
         table.add("carried_by", "row number parameter", values, "derivatives of what is carried by parameters")
-    if result.judged is not None:
-        values = np.concatenate([result.judged[key].ravel() for key in result.judged])
+    if result._judged is not None:
+        values = np.concatenate([result._judged[key].ravel() for key in result._judged])
         table.add("gradient", "parameter", values, "derivatives of the objective by parameters")
 
 
 def told_of(result: Result) -> dict[str, Any]:
     """What is told of derivatives as JSON: parameters with shapes and what they change, and the objective."""
     told: dict[str, Any] = {}
-    if result.sensitivities is not None:
-        every = result.sensitivities.all_parameters
+    if result._sensitivities is not None:
+        every = result._sensitivities.all_parameters
         told["parameters"] = [{"key": one.key, "shape": one.shape, "numbers": _numbers(one)} for one in every]
-    if result.judged is not None:
-        keys = [{"key": key, "shape": result.judged[key].shape} for key in result.judged]
-        told["objective"] = {"value": result.judged.value, "parameters": keys}
+    if result._judged is not None:
+        keys = [{"key": key, "shape": result._judged[key].shape} for key in result._judged]
+        told["objective"] = {"value": result._judged.value, "parameters": keys}
     return told
 
 
@@ -135,12 +135,12 @@ def _numbers(parameter: Parameter) -> list[list[Any]]:
 def add_to_result(result: Result, root: Any, run: Any, told: Mapping[str, Any], array: Any) -> None:
     """Give a result the derivatives that a file has; `array` reads and checks."""
     if "parameters" in told:
-        result.sensitivities = _sensitivities(result, root, run, told["parameters"], array)
+        result._sensitivities = _sensitivities(result, root, run, told["parameters"], array)
     if "objective" in told:
         given = told["objective"]
         parameters = [Parameter(_key(one["key"]), tuple(one["shape"]), ()) for one in given["parameters"]]
         values = array(run, "gradient", (sum(one.size for one in parameters),))
-        result.judged = Gradient(float(given["value"]), parameters, values)
+        result._judged = Gradient(float(given["value"]), parameters, values)
 
 
 def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -> Sensitivities:

@@ -71,7 +71,7 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     target = validate.output_file(owner, path, (".nc",))
     check_names(owner, result)
     asked = [quantities] if isinstance(quantities, str) else quantities
-    needed = NEEDED if result.sensitivities is None else (*NEEDED, "sensitivities")
+    needed = NEEDED if result._sensitivities is None else (*NEEDED, "sensitivities")
     table = table_of(owner, result, None if asked is None else [*needed, *asked])
     told = _told(result)
     text, trouble = _model(result, told)
@@ -89,7 +89,7 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
 
 def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Table:
     """What is needed beyond the states of bodies to make a result again."""
-    table, segments, model = Table(), result.segments, result.model
+    table, segments, model = Table(), result.segments, result._model
     numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
     table.add("carried", "row number", numbers, "internal variables of forces, and work in J, beside the motion")
     quadrants = np.concatenate([segment.turns.quadrants for segment in segments]).astype(np.int32)

@@ -81,9 +81,9 @@ def of_result(
     result: Result, times: np.ndarray, arrows: Any = (), trails: Sequence[tuple[str, np.ndarray]] = ()
 ) -> Contents:
     """Return what is shown of a result at some times; `arrows` names loads and `trails` points of bodies."""
-    names = checked_arrows(result.system, result.elements, arrows)
+    names = checked_arrows(result.system, result._elements, arrows)
     paths = [_trail(result, name, local, times) for name, local in trails]
-    made = _made(result.system, Poses.of_result(result, times), list(result.elements.values()), paths)
+    made = _made(result.system, Poses.of_result(result, times), list(result._elements.values()), paths)
     made.parts.extend(arrow_parts(result, names, made.extent.size))
     return made
 

@@ -79,7 +79,7 @@ def arrow_parts(result: Result, names: Sequence[str], size: float) -> list[Part]
         unit = scale if kind == "force" else scale * size
         if _largest(vectors) <= ROUND_OFF * unit:
             continue
-        part: Any = result.elements.get(name) or result.system[name]
+        part: Any = result._elements.get(name) or result.system[name]
         body, frame = part.ends[1 if isinstance(part, Constraint) else -1]
         longest = LONGEST * size
         look = Look(arrow(SHAFT, HEAD, HEAD_LENGTH, 1 if kind == "force" else 2), FORCE if kind == "force" else TORQUE)

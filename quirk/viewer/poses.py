@@ -48,7 +48,7 @@ class Poses:
                     found.add(constraint.name)
             acting.append(found)
         names = {c.name for c in result.system.constraints} | {force.name for force in result.system.forces}
-        names |= set(result.elements)
+        names |= set(result._elements)
         acts = {name: np.array([name in found for found in acting])[number] for name in names}
         return cls(times, {k: r for k, (r, _) in pairs.items()}, {k: q for k, (_, q) in pairs.items()}, acts)
 

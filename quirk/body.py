@@ -428,23 +428,30 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
     if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
         raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
     tensor = 0.5 * tensor + 0.5 * tensor.T  # whose sum could overflow
+    fault = inertia_fault(tensor, tolerance)
+    if fault is not None:
+        raise InputError(f"{owner}: {fault}")
+    return tensor
+
+
+def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> str | None:
+    """Return why no rigid body has a symmetric tensor (3, 3) about its centre of mass as its inertia, or None."""
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
-    if moments[0] <= LEAST_MOMENT * scale:
-        raise InputError(
-            f"{owner}: inertia must be positive definite; its principal moments are ({listed}): "
+    if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():
+        return (
+            f"inertia must be positive definite; its principal moments are ({listed}): "
             "give a thin rod the small moment about its own axis that it really has"
         )
     excess = 1 - (moments[0] + moments[1]) / moments[2]
-    if excess > max(tolerance, INERTIA_TOLERANCE):
-        cure = (
-            f"; or, if these are rounded numbers, allow for the {excess:.2g} of the largest that is too much "
-            "by inertia_tolerance"
-        )
-        cure = cure if excess <= LARGEST_TOLERANCE else ""
-        raise InputError(
-            f"{owner}: inertia violates the triangle inequality ({listed}): "
-            "no rigid body has a principal moment larger than the sum of the other two; "
-            f"check that the tensor is about the centre of mass{cure}"
-        )
-    return tensor
+    if excess <= max(tolerance, INERTIA_TOLERANCE):
+        return None
+    cure = (
+        f"; or, if these are rounded numbers, allow for the {excess:.2g} of the largest that is too much "
+        "by inertia_tolerance"
+    )
+    return (
+        f"inertia violates the triangle inequality ({listed}): "
+        "no rigid body has a principal moment larger than the sum of the other two; "
+        f"check that the tensor is about the centre of mass{cure if excess <= LARGEST_TOLERANCE else ''}"
+    )

@@ -54,5 +54,5 @@ def _description(path: Path, **options: Any) -> System:
 # What reads files whose names end so.
 READERS: dict[str, Callable[..., System]] = {
     ".toml": _model_file,
-    **dict.fromkeys((".urdf", ".sdf", ".world", ".xml", ".mjcf"), _description),
+    **dict.fromkeys((".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf"), _description),
 }

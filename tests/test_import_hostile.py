@@ -145,7 +145,7 @@ def test_entities_are_refused(tmp_path, text, suffix):
         (b'<?xml version="1.0" encoding="shift_jis"?><robot/>', "is not well-formed XML"),
         (b"<svg/>", "a file starts with <robot>, <sdf> or <mujoco>; got <svg>"),
         (b"<robot>" + b"<a>" * 100000, "nested more than 200 deep"),
-        (b"<robot><xacro:macro/></robot>", "has no <link>"),
+        (b"<robot><xacro:macro/></robot>", "is a xacro file"),
     ],
 )
 def test_what_is_no_description_is_refused(tmp_path, data, message):

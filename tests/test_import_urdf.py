@@ -229,18 +229,48 @@ def test_meshes_are_found_or_listed(tmp_path):
         ([link("a"), link("b"), joint("j", "revolute", "a", "b", '<limit lower="1" upper="0"/>')], "<limit>: lower must not be above"),
         ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<dynamics damping="-1"/>')], "viscous must not be negative"),
         ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<mimic joint="j"/>')], "mimic each other in a circle"),
-        ([link("a", inertia=(1, 1, 9))], 'line 1, <link name="a">: Body "a": inertia violates the triangle inequality'),
+        ([link("a"), link("b", inertia=(1, 1, 9)), joint("j", "continuous", "a", "b")], 'line 1, <link name="b">: Body "b": inertia violates the triangle inequality'),
         ([link("a", mass="1e999")], r'the attribute value="..." must be 1 number up to 1e\+75; got \'1e999\''),
         ([link("a", mass="1 2")], "must be 1 number"),
         ([link("a", mass=-1)], "mass must not be negative"),
         ([link("a", more="<visual><geometry><torus/></geometry></visual>")], "must be a box, cylinder, sphere, capsule or mesh"),
         ([link("a", more='<visual><geometry><sphere radius="-1"/></geometry></visual>')], "line 1, <sphere>.*positive; got -1"),
         ([], "has no <link>"),
+        (['<xacro:include filename="arm.xacro"/>'], "is a xacro file"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named_with_their_line(tmp_path, parts, message):
     with pytest.raises(quirk.InputError, match=message):
         importers.load_urdf(written(tmp_path, *parts))
+
+
+def test_impossible_inertias_are_named_together_or_repaired(tmp_path):
+    """Those of links on the ground play no part."""
+    rod, thick, dot = (0.0, 0.02, 0.02), (0.1, 0.1, 0.9), (0.0, 0.0, 0.0)
+    parts = [
+        link("base", inertia=thick), link("a", inertia=rod), link("b", inertia=thick), link("c"), link("d", inertia=dot),
+        joint("i", "continuous", "base", "a"), joint("j", "continuous", "a", "b"), joint("k", "fixed", "b", "c"),
+        joint("l", "continuous", "a", "d"),
+    ]  # fmt: skip
+    path = written(tmp_path, *parts)
+    with pytest.raises(quirk.InputError, match='(?s)3 links cannot.*repair_inertia=True.*link name="a".*"b".*"d"'):
+        importers.load_urdf(path)
+    fingers = [link("e", mass=None), link("f", mass=None)]
+    joints = [joint("m", "prismatic", "c", "e"), joint("n", "revolute", "e", "f", '<limit lower="1" upper="2"/>')]
+    imported = importers.load_urdf(written(tmp_path, *parts, *fingers, *joints), repair_inertia=True)
+    assert imported.links["f"] == "b" and any('joint "m", joint "n"' in line for line in imported.left_out)
+    line = next(line for line in imported.left_out if line.startswith("inertia that no body can have, replaced"))
+    assert 'link "a" (0, 0.02, 0.02) ->' in line and 'link "d"' in line and 'link "base"' not in line
+    assert any("plays no part" in line and 'link "base"' in line for line in imported.left_out)
+    a, d = np.linalg.eigvalsh(imported.system["a"].inertia), np.linalg.eigvalsh(imported.system["d"].inertia)
+    assert np.allclose(a, [4e-5, 0.02 + 2e-5, 0.02 + 2e-5], rtol=1e-9)
+    assert d[0] == pytest.approx(0.4 * (3 / (4000 * np.pi)) ** (2 / 3))
+
+
+def test_mimic_of_a_fixed_joint_is_listed(tmp_path):
+    parts = [link("a"), link("b"), link("c"), joint("j", "continuous", "a", "b")]
+    path = written(tmp_path, *parts, joint("k", "fixed", "b", "c", '<mimic joint="j" multiplier="2"/>'))
+    assert importers.load_urdf(path).left_out == ('mimic of joints one of which is fixed: joint "k"',)
 
 
 def test_options_are_checked(tmp_path):

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from quirk.body import GROUND, Body, Ground
+from quirk.body import GROUND, INERTIA_TOLERANCE, Body, Ground, inertia_fault
 from quirk.constraints import Fixed
 from quirk.errors import InputError
 from quirk.frame import Frame
 
 from .description import Link, Names, Weld, at
+from .inertia import repaired, said
+from .left_out import LeftOut
 from .pose import Pose
 
 
@@ -27,7 +29,10 @@ class Bodies:
     links : list of Link
     welds : list of Weld
     names : Names
+    left_out : LeftOut
     inertia_tolerance : as for `Body`
+    repair : whether an inertia that no body can have is replaced by the nearest that one can; of what is fixed to the
+        ground, where it plays no part, it always is
 
     Attributes
     ----------
@@ -37,16 +42,25 @@ class Bodies:
     """
 
     def __init__(
-        self, links: Sequence[Link], welds: Iterable[Weld], names: Names, inertia_tolerance: float | None = None
+        self,
+        links: Sequence[Link],
+        welds: Iterable[Weld],
+        names: Names,
+        left_out: LeftOut,
+        inertia_tolerance: float | None = None,
+        repair: bool = False,
     ) -> None:
         self.parts: list[Body | Fixed] = []
         self.of_link: dict[str, Body | Ground] = {}
         self.on_ground: list[Link] = []
         self._poses: dict[str, Pose] = {}
-        self._names = names
+        self._names, self._left_out, self._repair = names, left_out, repair
         self._tolerance = {} if inertia_tolerance is None else {"inertia_tolerance": inertia_tolerance}
+        self._faults: list[str] = []
+        self._repairable = False
         for members, grounded in welded(links, welds):
             self._add(members, grounded)
+        self._raise_faults()
 
     def place(self, link: str | None) -> tuple[Body | Ground, Pose]:
         """Return the body that a link is part of, and the pose of the link in it; None is the ground."""
@@ -63,18 +77,48 @@ class Bodies:
             return
         first = members[0]
         if mass <= 0:
-            raise InputError(
+            self._faults.append(
                 f"{first.where}: it moves, so it must have a mass: give it an inertial with mass and inertia, or fix "
                 "it to a link that has one"
             )
-        body = self._body(members, mass)
+            return
+        body = self._body(members, mass, grounded)
+        if body is None:
+            return
         self.parts.append(body)
         if grounded:
             name = self._names.part(body.name, "on the ground")
             self.parts.append(Fixed(name, GROUND, body))
 
-    def _body(self, members: list[Link], mass: float) -> Body:
-        """Return one body of all members; it takes name and axes of the first that has a mass."""
+    def _raise_faults(self) -> None:
+        """Raise InputError with all links that cannot be bodies."""
+        if not self._faults:
+            return
+        cure = "; repair_inertia=True takes the nearest possible inertia" if self._repairable else ""
+        if len(self._faults) == 1:
+            raise InputError(self._faults[0] + cure)
+        listed = "".join(f"\n- {fault}" for fault in self._faults)
+        raise InputError(f"{len(self._faults)} links cannot be bodies as they are{cure}:{listed}")
+
+    def _possible(self, inertia: np.ndarray, mass: float, link: Link, grounded: bool) -> np.ndarray | None:
+        """Return an inertia that a body can have; None, with the fault noted, if it has none that may be changed."""
+        fault = inertia_fault(inertia, self._tolerance.get("inertia_tolerance", INERTIA_TOLERANCE))
+        if fault is None:
+            return inertia
+        if not (grounded or self._repair):
+            self._faults.append(f'{link.where}: Body "{link.name}": {fault}')
+            self._repairable = True
+            return None
+        made = repaired(inertia, mass)
+        where = " of what is fixed to the ground, where it plays no part" if grounded else ""
+        self._left_out.note(
+            f"inertia that no body can have{where}, replaced by the nearest possible one",
+            f'link "{link.name}" {said(inertia)} -> {said(made)} kg m^2',
+        )
+        return made
+
+    def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
+        """Return one body of all members, or None if it cannot be; it takes name and axes of the first with a mass."""
         first = next(link for link in members if link.mass > 0)
         centre = sum((link.mass / mass) * link.pose.point(link.centre) for link in members)
         in_space = Pose(first.pose.axes, np.asarray(centre, dtype=float))
@@ -86,6 +130,9 @@ class Bodies:
             shifted = link.mass * (d @ d * np.eye(3) - np.outer(d, d))
             inertia += pose.axes @ link.inertia @ pose.axes.T + shifted
             momentum += link.mass * link.velocity
+        possible = self._possible(0.5 * (inertia + inertia.T), mass, first, grounded)
+        if possible is None:
+            return None
         frames: dict[str, Frame] = {link.name: self._poses[link.name].frame for link in members}
         for link in members:
             for name, inner in link.frames.items():
@@ -97,7 +144,7 @@ class Bodies:
             body = Body(
                 self._names.take(first.name, "link"),
                 mass,
-                inertia,
+                possible,
                 position=in_space.origin,
                 orientation=in_space.quaternion,
                 velocity=momentum / mass,

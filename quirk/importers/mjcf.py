@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk import validate
 from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh
 
 from .bodies import Bodies
@@ -31,6 +32,7 @@ def load_mjcf(
     keyframe: int | str | None = None,
     limits: bool = True,
     inertia_tolerance: float | None = None,
+    repair_inertia: bool = False,
 ) -> Imported:
     """Read an MJCF file through MuJoCo, which compiles it: `pip install "quirk-dynamics[mjcf]"`.
 
@@ -43,6 +45,9 @@ def load_mjcf(
         Whether limits of joints become `Stop`.
     inertia_tolerance : float, optional
         As for `Body`.
+    repair_inertia : bool
+        Whether an inertia that no body can have is replaced by the nearest possible one, which is listed; see
+        `quirk.importers.inertia.repaired`.
 
     Raises
     ------
@@ -52,10 +57,11 @@ def load_mjcf(
     owner = "load_mjcf"
     file, with_limits = checked_path(owner, path), checked_limits(owner, limits)
     model = Model(file, keyframe)
+    repair = validate.flag(owner, "repair_inertia", repair_inertia)
     left_out, names = LeftOut(), Names()
     links, welds, stacks = _tree(model)
     _add_shapes(model, links, left_out)
-    bodies = Bodies(links, welds, names, inertia_tolerance)
+    bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
     made = MadeJoints()
     for stack in stacks:
         connect(stack, bodies, names, with_limits, left_out, made)

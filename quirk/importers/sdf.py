@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quirk import validate
+
 from .bodies import Bodies
 from .description import Link, Names, Weld
 from .geometry import MeshFiles
@@ -57,6 +59,7 @@ def load_sdf(
     limits: bool = True,
     packages: Mapping[str, str | Path] | None = None,
     inertia_tolerance: float | None = None,
+    repair_inertia: bool = False,
 ) -> Imported:
     """Read an SDF file: a model, or a world of models.
 
@@ -71,6 +74,9 @@ def load_sdf(
         Folders by name, for meshes at model://name/... and package://name/...
     inertia_tolerance : float, optional
         As for `Body`.
+    repair_inertia : bool
+        Whether an inertia that no body can have is replaced by the nearest possible one, which is listed; see
+        `quirk.importers.inertia.repaired`.
 
     Raises
     ------
@@ -83,6 +89,7 @@ def load_sdf(
     root = parse(file)
     if root.tag != "sdf":
         raise root.error("an SDF file starts with <sdf>")
+    repair = validate.flag(owner, "repair_inertia", repair_inertia)
     left_out, names = LeftOut(), Names()
     contents = Contents(_version(root))
     worlds = root.all("world")
@@ -102,7 +109,7 @@ def load_sdf(
         raise root.error("has no link")
     made = SdfJoints(contents, short, with_limits, names, left_out)
     welds = [*made.welds(), *_static(contents, short)]
-    bodies = Bodies(links, welds, names, inertia_tolerance)
+    bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
     others = list(made.connected(bodies))
     left_out.note_unread(root, REASONS)
     return finished(file.name, bodies, others, field_of_world if gravity is None else gravity, names, left_out)

@@ -17,6 +17,7 @@ from .bodies import Bodies
 from .description import Link, Names, Weld, at
 from .geometry import MeshFiles
 from .imported import Imported, checked_limits, checked_packages, checked_path, finished
+from .joints import Coordinate
 from .left_out import LeftOut
 from .markup import Element, parse, shortened
 from .pose import Pose
@@ -37,6 +38,7 @@ def load_urdf(
     limits: bool = True,
     packages: Mapping[str, str | Path] | None = None,
     inertia_tolerance: float | None = None,
+    repair_inertia: bool = False,
 ) -> Imported:
     """Read a URDF file.
 
@@ -53,6 +55,9 @@ def load_urdf(
         Folders by name of package, for meshes at package://name/...
     inertia_tolerance : float, optional
         As for `Body`: what rounded moments may miss.
+    repair_inertia : bool
+        Whether an inertia that no body can have is replaced by the nearest possible one, and joints are fixed beyond
+        which nothing has a mass, which is listed; see `quirk.importers.inertia.repaired`.
 
     Raises
     ------
@@ -63,7 +68,8 @@ def load_urdf(
     file = checked_path(owner, path)
     validate.choice(owner, "base", base, ("fixed", "free"))
     with_limits, folders = checked_limits(owner, limits), checked_packages(owner, packages)
-    return read(parse(file), file, base, gravity, with_limits, folders, inertia_tolerance)
+    repair = validate.flag(owner, "repair_inertia", repair_inertia)
+    return read(parse(file), file, base, gravity, with_limits, folders, inertia_tolerance, repair)
 
 
 def read(
@@ -74,28 +80,48 @@ def read(
     limits: bool,
     packages: dict[str, Path],
     inertia_tolerance: float | None,
+    repair: bool,
 ) -> Imported:
     """Return what a parsed URDF file describes."""
     if root.tag != "robot":
         raise root.error("a URDF file starts with <robot>")
+    if any(element.tag.startswith("xacro:") for element in root.walk()):
+        raise root.error("is a xacro file, a program that writes a URDF: run xacro on it, and read what that writes")
     for name in root.attributes:
         root.get(name)  # its name, and addresses of what was used to write it
     left_out, names = LeftOut(), Names()
     meshes = MeshFiles(file, packages, left_out)
     links = read_links(root, meshes)
     listed = read_joints(root, links, left_out)
+    if repair:
+        _fix_massless(links, listed, left_out)
     _set_starts(listed, limits, left_out)
     ordered, tree = _placed(root, links, listed)
     welds = [Weld(joint.parent, joint.child) for joint in tree if KINDS[joint.kind] is None]
     if base == "fixed":
         welds.append(Weld(None, ordered[0].name))
-    bodies = Bodies(ordered, welds, names, inertia_tolerance)
+    bodies = Bodies(ordered, welds, names, left_out, inertia_tolerance, repair)
     others = list(_connected(tree, bodies, names, limits, left_out))
     for joint in listed.values():
         if KINDS[joint.kind] in (Revolute, Prismatic) and (not limits or joint.kind == "continuous"):
             _ignore_limits(joint, limits, left_out)
     left_out.note_unread(root, REASONS)
     return finished(file.name, bodies, others, gravity, names, left_out)
+
+
+def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out: LeftOut) -> None:
+    """Fix joints beyond which nothing has a mass, so that what they carry becomes part of the link before them."""
+    above = {joint.child: joint.parent for joint in listed.values()}
+    heavy: set[str] = set()
+    for link in links.values():
+        at: str | None = link.name if link.mass > 0 else None
+        while at is not None and at not in heavy:
+            heavy.add(at)
+            at = above.get(at)
+    for joint in listed.values():
+        if joint.child not in heavy and KINDS[joint.kind] is not None:
+            left_out.note("motion of links without mass, which are fixed to the link before them", joint.element.owner)
+            joint.kind, joint.coordinate = "fixed", Coordinate()
 
 
 def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -> None:
@@ -113,7 +139,12 @@ def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -
         leader = mimic.attribute("joint")
         if leader not in listed:
             raise mimic.error(f"there is no joint {shortened(leader)!r}")
-        if any(KINDS[one.kind] not in (Revolute, Prismatic) for one in (joint, listed[leader])):
+        pair = [KINDS[one.kind] for one in (joint, listed[leader])]
+        if None in pair:
+            left_out.note("mimic of joints one of which is fixed", joint.element.owner)
+            mimic.ignore_all()
+            continue
+        if any(kind not in (Revolute, Prismatic) for kind in pair):
             raise mimic.error("both joints must be revolute, continuous or prismatic")
         followers[joint.name] = leader, mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
     for name in followers:
@@ -181,8 +212,8 @@ def _connected(
             yield from joints.elements(made[joint.name], coordinate, which, names, left_out, joint.element, called)
     for joint in tree:
         mimic = joint.element.one("mimic")
-        if mimic is None:
-            continue
+        if mimic is None or joint.name not in made or mimic.attribute("joint") not in made:
+            continue  # noted where it is of a fixed joint
         pair = made[mimic.attribute("joint")], made[joint.name]
         line = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
         with at(mimic):

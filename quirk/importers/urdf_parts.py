@@ -76,10 +76,11 @@ def read_links(root: Element, meshes: MeshFiles) -> dict[str, Link]:
 
 
 def _read_inertial(link: Link, inertial: Element, left_out: LeftOut) -> None:
-    mass, tensor = inertial.needed("mass").number("value"), inertial.needed("inertia")
+    mass, tensor = inertial.needed("mass").number("value"), inertial.one("inertia")
     if mass < 0:
         raise inertial.error(f"mass must not be negative; got {mass:g}")
-    xx, xy, xz, yy, yz, zz = (tensor.number(key, 0.0) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    xx, xy, xz, yy, yz, zz = (0.0 if tensor is None else tensor.number(key, 0.0) for key in keys)
     if mass <= 0:
         left_out.note("inertial without mass", inertial.owner)
         inertial.ignore_all()

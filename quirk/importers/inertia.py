@@ -1,0 +1,34 @@
+"""Inertias that no rigid body can have, and the nearest that one can."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Least second moment of mass of a repaired body along any axis, as a part of the largest.
+FLATTEST = 1e-3
+# kg/m^3, of the ball that stands for a mass without moments.
+DENSITY = 1000.0
+
+
+def repaired(inertia: np.ndarray, mass: float) -> np.ndarray:
+    """Return the inertia (3, 3) of a body that is nearest to a symmetric tensor (3, 3), kg m^2.
+
+    The second moments of mass, integrals of x^2, y^2 and z^2 along principal axes, are half the trace less the moments
+    of inertia. Those below `FLATTEST` of the largest are raised to that. Where none is positive, the inertia is that of
+    a ball of water with the given mass, kg.
+    """
+    moments, axes = np.linalg.eigh(inertia)
+    squares = 0.5 * moments.sum() - moments
+    if squares.max() <= 0:
+        radius = (0.75 * mass / (np.pi * DENSITY)) ** (1 / 3)
+        return 0.4 * mass * radius**2 * np.eye(3)
+    squares = np.maximum(squares, FLATTEST * squares.max())
+    made: np.ndarray = axes @ np.diag(squares.sum() - squares) @ axes.T
+    return 0.5 * (made + made.T)
+
+
+def said(inertia: np.ndarray) -> str:
+    """Return the principal moments of an inertia (3, 3) as text."""
+    moments = np.linalg.eigvalsh(inertia)
+    moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0  # round-off
+    return "(" + ", ".join(f"{moment:.4g}" for moment in moments) + ")"

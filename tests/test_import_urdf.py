@@ -253,7 +253,7 @@ def test_impossible_inertias_are_named_together_or_repaired(tmp_path):
         joint("l", "continuous", "a", "d"),
     ]  # fmt: skip
     path = written(tmp_path, *parts)
-    with pytest.raises(quirk.InputError, match='(?s)3 links cannot.*repair_inertia=True.*link name="a".*"b".*"d"'):
+    with pytest.raises(quirk.InputError, match=r'(?s)3 links cannot.*repair_inertia=True.*link name="a".*"b".*"d"'):
         importers.load_urdf(path)
     fingers = [link("e", mass=None), link("f", mass=None)]
     joints = [joint("m", "prismatic", "c", "e"), joint("n", "revolute", "e", "f", '<limit lower="1" upper="2"/>')]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import validate
 from .body import Body
@@ -36,48 +38,11 @@ def animate(
     fps: int = 25,
     speed: float = 1.0,
     view: tuple[float, float] | None = None,
-    trails: tuple[tuple[str, Any], ...] = (),
+    trails: Sequence[tuple[str, ArrayLike]] = (),
     size: float = 5.0,
     follow: str | None = None,
 ) -> Path:
-    """Write an animation of a result.
-
-    Bodies have their shapes, wheels, gears, pinions and sheaves what their constraints know of them. Planes on which
-    bodies roll, or which they touch, fill the picture; rectangles, disks and bowls are drawn as they are.
-
-    Parameters
-    ----------
-    path : ".gif" or ".mp4"
-        MP4 needs the program ffmpeg.
-    fps : int
-        Pictures per second.
-    speed : float
-        2 shows the motion twice as fast as it is.
-    view : (elevation, azimuth), degrees
-        From where it is seen, as matplotlib's `view_init` counts them. The vertical is the coordinate axis
-        along which gravity acts: with z up, azimuth 0 looks from +x and -90 from -y; with y up, azimuth 0
-        looks from +z. Default: one that shows most of the motion. Lengths are the same near and far.
-    trails : ((body name, point (3,) in body coordinates), ...)
-        Points that leave a trail.
-    size : float
-        Width and height, inches (at 100 dots each).
-    follow : str, optional
-        The name of a body that stays in the middle, with what is joined to it in sight; or "ground" for a picture that
-        stands still. Default: the latter, and the centre of mass of all bodies where these would take less than a tenth
-        of the picture, unless there are trails.
-
-    Returns
-    -------
-    Path
-        Where it was written.
-
-    Raises
-    ------
-    InputError
-        If nothing can be written there, ffmpeg is missing, there is nothing to animate, or too much.
-    QuirkError
-        If ffmpeg fails.
-    """
+    """Write an animation of a result; see `Result.animate`."""
     file = validate.output_file("animate", path, (".gif", ".mp4"))
     gif = file.suffix.lower() == ".gif"
     if not gif and shutil.which("ffmpeg") is None:

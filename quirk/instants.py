@@ -72,32 +72,7 @@ class Instants(Result):
 
 
 def at(run: Result, t: Any, side: str = "after") -> Instants:
-    """Return a run at any times between its first and its last.
-
-    Between two outputs, bodies follow the polynomials of degree 9 through positions, velocities, accelerations, jerk
-    and snap at both, moved onto the constraints; of lower degree where jerk or snap are not known. Accelerations, loads
-    and all else follow from the equation of motion there. At times that the run has kept its states are shown as they
-    are.
-
-    Parameters
-    ----------
-    run : Result
-    t : float or (nt,)
-        s, increasing.
-    side : "after" or "before"
-        Which state is meant at the time of an event, where there are two.
-
-    Returns
-    -------
-    Instants
-        A `Result` of which the only times are these.
-
-    Raises
-    ------
-    InputError
-        If a time is outside of the run, or outputs around it are too far apart to say where bodies are within a
-        hundredth of the size of the system.
-    """
+    """Return a run at any times between its first and its last; see `Result.at`."""
     owner = "Result.at"
     validate.choice(owner, "side", side, SIDES)
     numbers = validate.numbers(t)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from .happenings import Happening, Happenings
 from .integrators import Statistics
 from .power import Power, power_of
 from .renamed import Renamed
+from .result_output import ResultOutput
 from .segment import Segment, joined, joined_by_name
 from .state import Kinematics, State
 from .view_of_forces import ForceView, FrictionView
@@ -37,13 +37,10 @@ from .views import BodyView, JointView, PlanarBodyView
 if TYPE_CHECKING:
     from .group import CentreOfMass
     from .health import Health
-    from .instants import Instants
     from .mobility import Mobility
-    from .plot import Plotter
     from .sensitivity.adjoint import Gradient
     from .sensitivity.found import Sensitivities
     from .system import System
-    from .viewer.handle import View
 
 
 # Internals that had names without an underscore.
@@ -117,7 +114,7 @@ class Residual:
         return f"<Residual: up to {self.position.max():.1e} in position, {self.velocity.max():.1e} in velocity>"
 
 
-class Result(Renamed):
+class Result(ResultOutput, Renamed):
     """A motion of a system.
 
     Attributes
@@ -517,99 +514,3 @@ class Result(Renamed):
         from .health import health
 
         return health(self)
-
-    @property
-    def plot(self) -> Plotter:
-        """Pictures of this result: `result.plot()` for an overview, `result.plot.energy()` and so on."""
-        from .plot import Plotter
-
-        return Plotter(self)
-
-    def animate(self, path: str | Path, **options: Any) -> Path:
-        """Write a GIF or MP4 of the motion; see `quirk.animate.animate`."""
-        from .animate import animate
-
-        return animate(self, path, **options)
-
-    def to_html(self, path: str | Path, **options: Any) -> Path:
-        """Write the motion as one HTML file that browsers play without a network; see `quirk.viewer.html.to_html`."""
-        from .viewer.html import to_html
-
-        return to_html(self, path, **options)
-
-    def view(self, **options: Any) -> View:
-        """Show the motion in the browser while Python runs on; see `quirk.viewer.player.view`."""
-        from .viewer.player import view
-
-        return view(self, **options)
-
-    def summary(self) -> str:
-        """Return a few lines that say what happened and how well."""
-        from .summary import summary
-
-        return summary(self)
-
-    def to_xarray(
-        self,
-        quantities: str | Iterable[str] | None = None,
-        only: str | Iterable[str] | None = None,
-        frame: str = "inertial",
-    ) -> Any:
-        """Return all of it as an `xarray.Dataset`; see `quirk.resultfile.dataset.to_xarray`."""
-        from .resultfile.dataset import to_xarray
-
-        return to_xarray(self, quantities, only, frame)
-
-    def to_pandas(
-        self,
-        quantities: str | Iterable[str] | None = None,
-        only: str | Iterable[str] | None = None,
-        frame: str = "inertial",
-    ) -> Any:
-        """Return a `pandas.DataFrame` with columns such as "rod.position.x [m]"; see `quirk.resultfile.columns`."""
-        from .resultfile.columns import to_pandas
-
-        return to_pandas(self, quantities, only, frame)
-
-    def to_csv(
-        self,
-        path: str | Path,
-        quantities: str | Iterable[str] | None = None,
-        only: str | Iterable[str] | None = None,
-        frame: str = "inertial",
-    ) -> Path:
-        """Write the same as a CSV file; see `quirk.resultfile.columns.to_csv`."""
-        from .resultfile.columns import to_csv
-
-        return to_csv(self, path, quantities, only, frame)
-
-    def to_npz(
-        self,
-        path: str | Path,
-        quantities: str | Iterable[str] | None = None,
-        only: str | Iterable[str] | None = None,
-        frame: str = "inertial",
-    ) -> Path:
-        """Write arrays such as "rod.position [m]" as an NPZ file; see `quirk.resultfile.columns.to_npz`."""
-        from .resultfile.columns import to_npz
-
-        return to_npz(self, path, quantities, only, frame)
-
-    def at(self, t: ArrayLike, side: str = "after") -> Instants:
-        """Return the run at times (nt,), s, between its outputs, or at one; see `quirk.instants.at`."""
-        from .instants import at
-
-        return at(self, t, side)
-
-    def save(self, path: str | Path, quantities: str | Iterable[str] | None = None) -> Path:
-        """Write a netCDF file that `Result.load` and xarray open; see `quirk.resultfile.write.save`."""
-        from .resultfile.write import save
-
-        return save(self, path, quantities)
-
-    @staticmethod
-    def load(path: str | Path, system: System | None = None) -> Result:
-        """Return the result that a file holds; see `quirk.resultfile.read.load`."""
-        from .resultfile.read import load
-
-        return load(path, system)

@@ -472,11 +472,31 @@ class System:
         self._initial = found
         return self.initial_state()
 
-    def view(self, **options: Any) -> Mechanism:
-        """Show it in the browser, with sliders that drag it with loops closed; see `quirk.viewer.sliders.view`."""
+    def view(self, *, labels: bool = False, host: str = "127.0.0.1", port: int = 0, block: bool = False) -> Mechanism:
+        """Show the initial poses in the browser, with a slider for each coordinate of a joint with an axis.
+
+        A slider drags the mechanism with all loops closed; where it cannot follow, the slider stops. Drivers are off.
+        The system itself stays as it is.
+
+        Parameters
+        ----------
+        labels : bool
+            Whether names of bodies, joints and springs are written beside them.
+        host, port, block : as for `Result.view`
+
+        Returns
+        -------
+        Mechanism
+            `.state` is where it was dragged to, for ``simulate(initial_state=...)`` or `assemble`.
+
+        Raises
+        ------
+        InputError
+            If viser is not installed, or nothing can be served there.
+        """
         from .viewer.sliders import view
 
-        return view(self, **options)
+        return view(self, labels=labels, host=host, port=port, block=block)
 
     def groups(self, forces: bool = False) -> list[list[str]]:
         """Return lists of the names of bodies that active constraints join to each other, directly or through others.

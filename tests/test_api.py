@@ -1,15 +1,17 @@
 """The public names; and that the layout works from anywhere."""
 
 import ast
+import inspect
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import quirk
-from quirk import constraints, events, forces
+from quirk import constraints, events, forces, planar
 
 NAMES = [
     "Actuator",
@@ -183,3 +185,50 @@ def test_what_type_checkers_read_has_the_same_names():
     assert sorted([*listed, *constraints.__all__, *events.__all__, *forces.__all__]) == sorted(NAMES)
     imported = {(alias.asname or alias.name) for node in stub.body if hasattr(node, "names") for alias in node.names}
     assert set(listed) <= imported
+
+
+def test_arguments_are_written_out():
+    """Keywords are handed on unseen only where they are of many functions: of readers of files, and of simulate."""
+    hidden = set()
+    for name in quirk.__all__:
+        public = getattr(quirk, name)
+        members = [m for m in dir(public) if not m.startswith("_")] if inspect.isclass(public) else []
+        if not inspect.isclass(public) or not issubclass(public, BaseException | Warning):
+            for label, function in [(name, public), *((f"{name}.{m}", getattr(public, m)) for m in members)]:
+                kinds = {p.kind for p in inspect.signature(function).parameters.values()} if callable(function) else {}
+                hidden |= {label} if inspect.Parameter.VAR_KEYWORD in kinds else set()
+    assert hidden == {"load", "sweep"}
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        (quirk.Result.animate, "animate:animate"),
+        (quirk.Result.view, "viewer.player:view"),
+        (quirk.Result.to_html, "viewer.html:to_html"),
+        (quirk.Result.to_xarray, "resultfile.dataset:to_xarray"),
+        (quirk.Result.to_pandas, "resultfile.columns:to_pandas"),
+        (quirk.Result.to_csv, "resultfile.columns:to_csv"),
+        (quirk.Result.to_npz, "resultfile.columns:to_npz"),
+        (quirk.Result.at, "instants:at"),
+        (quirk.Result.save, "resultfile.write:save"),
+        (quirk.System.view, "viewer.sliders:view"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_methods_have_the_arguments_of_what_they_call(method, target):
+    module, name = target.split(":")
+    own, called = (
+        [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()][1:]
+        for function in (method, getattr(import_module(f"quirk.{module}"), name))
+    )
+    assert own == called
+
+
+def test_keywords_of_class_methods_are_those_of_the_constructor():
+    for kind in (quirk.Body, planar.PlanarBody):
+        known = inspect.signature(kind).parameters
+        for name in ("box", "cylinder", "bar", "sphere", "ellipsoid"):
+            taken = inspect.signature(getattr(kind, name)).parameters
+            assert all(taken[key] == known[key] for key in known.keys() & taken.keys() - {"name", "mass"})
+            assert {"velocity", "frames", "inertia_tolerance"} <= taken.keys() and "shape" not in taken

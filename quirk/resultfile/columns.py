@@ -38,18 +38,7 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def to_pandas(result: Result, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
-    """Return a result as a `pandas.DataFrame`, with a column for each component and the times as its index.
-
-    Columns are called "rod.position.x [m]", "hinge.force.z [N]" or "total_energy [J]". Arguments are as those of
-    `to_xarray`.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or two columns would have the same name.
-    MissingLibraryError
-        If pandas is not installed.
-    """
+    """Return a result as a `pandas.DataFrame`; see `Result.to_pandas`."""
     pandas = library("pandas", "Result.to_pandas")
     table = table_of("Result.to_pandas", result, quantities, only, frame)
     found = _by_name("Result.to_pandas", _components(table))
@@ -59,11 +48,7 @@ def to_pandas(result: Result, quantities: Any = None, only: Any = None, frame: s
 
 
 def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
-    """Write the table of `to_pandas` as a CSV file, and return its path; numbers are written with all their digits.
-
-    Names of columns that spreadsheets would take for formulas, as they begin with one of ``= + - @``, a tab or a line
-    break, have an apostrophe before them.
-    """
+    """Write the table of `to_pandas` as a CSV file; see `Result.to_csv`."""
     target = validate.output_file("Result.to_csv", path, (".csv",))
     check_names("Result.to_csv", result)
     table = to_pandas(result, quantities, only, frame).rename(columns=_as_text)
@@ -80,17 +65,7 @@ def _as_text(name: str) -> str:
 
 
 def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Path:
-    """Write a result as an NPZ file for `numpy.load`, and return its path.
-
-    Arrays are called "rod.position [m]", "hinge.force [N]" or "total_energy [J]"; their rows are times, and their
-    columns the axes x, y, z, or w, x, y, z of quaternions. Those of events have a row for each event or impulse.
-    Arguments are as those of `to_xarray`.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or two arrays would have the same name.
-    """
+    """Write a result as an NPZ file; see `Result.to_npz`."""
     target = validate.output_file("Result.to_npz", path, (".npz",))
     check_names("Result.to_npz", result)
     table = table_of("Result.to_npz", result, quantities, only, frame)

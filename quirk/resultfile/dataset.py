@@ -39,29 +39,7 @@ def library(name: str, needed_by: str, extra: str = "io") -> Any:
 
 
 def to_xarray(result: Result, quantities: Any = None, only: Any = None, frame: str = "inertial") -> Any:
-    """Return a result as an `xarray.Dataset`.
-
-    Parameters
-    ----------
-    quantities : name or list of names, optional
-        Groups of variables: "motion", "activity", "events", "joints", "accelerations", "loads", "forces", "energy",
-        "power", "momentum", "residuals", "sensitivities", "load_sensitivities", "derivatives"; default: all but the
-        last two: derivatives of accelerations and joint loads by parameters (in the inertial frame), and jerk and
-        snap. What is not asked for is not computed; "motion", "activity", "events", "joints", "momentum" and
-        "sensitivities" take next to no time.
-        Of a run that has failed, groups that cannot be computed are left out unless asked for, and attributes say why.
-    only : name or list of names, optional
-        Bodies, constraints and forces that are wanted; default: all.
-    frame : "inertial", "i", "j", "joint i" or "joint j"
-        In which joint loads are given.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, "derivatives" are not known of a part, or the run has no sensitivities.
-    MissingLibraryError
-        If xarray is not installed.
-    """
+    """Return a result as an `xarray.Dataset`; see `Result.to_xarray`."""
     return dataset_of(table_of("Result.to_xarray", result, quantities, only, frame), attributes_of(result))
 
 

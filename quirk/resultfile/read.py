@@ -39,28 +39,7 @@ WITHOUT = "; xarray.open_dataset opens it as it is"
 
 
 def load(path: str | Path, system: System | None = None) -> Result:
-    """Return the result that `Result.save` has written to a file.
-
-    Parameters
-    ----------
-    path : str or Path
-    system : System, optional
-        Needed where parts of the system, such as functions in Python, could not be written: as the script of the run
-        makes it. It is compared with what was saved: names, masses, inertias, gravity, frames, rows and numbers.
-
-    Returns
-    -------
-    Result
-        With the same segments, states, events, statistics and options; all that follows from them is computed when it
-        is asked for, to the same last digit. Simulations can go on from it.
-
-    Raises
-    ------
-    InputError
-        If the file is not there, is no such file, is damaged, or its system is not known.
-    MissingLibraryError
-        If xarray or netCDF4 are not installed.
-    """
+    """Return the result that `save` has written to a file; see `Result.load`."""
     place = _checked_path(path)
     xarray = library("xarray", OWNER)
     library("netCDF4", OWNER)

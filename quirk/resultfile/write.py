@@ -41,28 +41,7 @@ NEEDED = ("motion", "events")
 
 
 def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
-    """Write a result as a netCDF file, and return its path.
-
-    The file holds the variables of `to_xarray`, and in its group "run" all that `quirk.Result.load` needs to make the
-    same result again. It is written to another name and moved to its place at the end.
-
-    Parameters
-    ----------
-    path : str or Path
-        Ends in ".nc".
-    quantities : name or list of names, optional
-        Groups of variables, as for `to_xarray`; those that are left out follow from the others when the file is read
-        with QuIRK. States and events are always written, and their sensitivities.
-
-    A `SaveWarning` names the parts of the system that cannot be written, such as functions in Python.
-
-    Raises
-    ------
-    InputError
-        If the path or an argument cannot be used.
-    MissingLibraryError
-        If xarray or netCDF4 are not installed.
-    """
+    """Write a result as a netCDF file; see `Result.save`."""
     owner = "Result.save"
     if isinstance(result, Instants):
         raise InputError(f"{owner}: this is a run at a few times: save the run, or write at(...).to_xarray()")

@@ -38,37 +38,7 @@ def to_html(
     labels: bool = False,
     dark: bool = False,
 ) -> Path:
-    """Write a motion as one HTML file that any browser plays, with nothing loaded from anywhere.
-
-    Parameters
-    ----------
-    path : ".html" or ".htm"
-    fps : float
-        Pictures per second of watching, at most 120.
-    speed : float
-        2 shows the motion twice as fast as it is, 0.01 a hundred times slower.
-    follow : str, optional
-        Name of a body that stays where it is, while all else moves about it; or "ground" for a picture that stands
-        still. Default: this, unless all bodies together go so far that they would be small; then these are followed.
-    arrows : names of constraints and forces, or "all"
-        Whose force and torque on body j, or on their last body, are drawn at the joint point.
-    trails : names of bodies, or pairs (body name, point (3,) in body coordinates)
-        Points that leave a trail; of a body alone, its centre of mass.
-    labels : bool
-        Whether names of bodies, joints and springs are written beside them.
-    dark : bool
-        Whether the page around the picture is dark.
-
-    Returns
-    -------
-    Path
-        Where it was written.
-
-    Raises
-    ------
-    InputError
-        If viser is not installed, nothing can be written there, a name is unknown, or there would be too many pictures.
-    """
+    """Write a motion as one HTML file; see `Result.to_html`."""
     file = validate.output_file("to_html", path, (".html", ".htm"))
     fps, speed = checked_rates("to_html", fps, speed)
     labels, dark = validate.flag("to_html", "labels", labels), validate.flag("to_html", "dark", dark)

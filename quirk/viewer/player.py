@@ -37,27 +37,7 @@ def view(
     port: int = 0,
     block: bool = False,
 ) -> View:
-    """Show a motion in the browser, with a slider for the time; it goes on while Python does.
-
-    Parameters
-    ----------
-    fps, speed, follow, arrows, trails, labels : as for `quirk.viewer.html.to_html`
-    host, port : str and int
-        Who may look: "127.0.0.1", the default, is this machine alone, and "0.0.0.0" everyone who reaches it. Port 0 is
-        any that is free.
-    block : bool
-        Whether to wait until the view is closed or Ctrl-C is pressed: for scripts, whose views end with them.
-
-    Returns
-    -------
-    View
-        With `url`, `close()` and `wait()`; in a notebook it shows itself.
-
-    Raises
-    ------
-    InputError
-        If viser is not installed, a name is unknown, or there would be too many pictures.
-    """
+    """Show a motion in the browser; see `Result.view`."""
     fps, speed = checked_rates("view", fps, speed)
     labels, block = validate.flag("view", "labels", labels), validate.flag("view", "block", block)
     follow = checked_follow("view", result, follow)

@@ -61,23 +61,7 @@ def view(
     port: int = 0,
     block: bool = False,
 ) -> Mechanism:
-    """Show a system in the browser as its bodies start, with a slider for each coordinate of a joint with an axis.
-
-    A slider drags the mechanism with all loops closed; where it cannot follow, the slider stops. Drivers are off. The
-    system itself stays as it is: `.state` of what is returned is where it was dragged to, for
-    `simulate(initial_state=...)` or `system.assemble(...)`.
-
-    Parameters
-    ----------
-    labels : bool
-        Whether names of bodies, joints and springs are written beside them.
-    host, port, block : as for `quirk.viewer.player.view`
-
-    Raises
-    ------
-    InputError
-        If viser is not installed, or nothing can be served there.
-    """
+    """Show a system in the browser, with sliders that drag it; see `System.view`."""
     labels, block = validate.flag("view", "labels", labels), validate.flag("view", "block", block)
     server = server_at(host, port)
     try:

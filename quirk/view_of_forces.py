@@ -13,6 +13,8 @@ from .dynamics.applied import Exerted
 from .errors import InputError
 from .forces import Controller, Friction
 from .forces.joint_actuation import Actuated
+from .forces.spring import BetweenPoints
+from .forces.stored_loads import stored_loads
 
 if TYPE_CHECKING:
     from .contact_loads import ContactLoads
@@ -88,8 +90,48 @@ class ForceView:
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Force, newton, or torque, newton metre, on a coordinate (nt,), without that of a potential."""
+        """Force, N, or torque, N m, (nt,) that the law gives along a coordinate, without that of stored energy."""
         return self.exerted.coordinates[:, self._number(name), 2]
+
+    def load(self, name: str | None = None) -> np.ndarray:
+        """Force, N, or torque, N m, (nt,) along a coordinate, of all that the element exerts.
+
+        Positive where it increases the coordinate: along its length, a spring under tension has a negative load.
+
+        Raises
+        ------
+        InputError
+            If the element does not act along its coordinates alone; `force` and `torque` then show what it exerts.
+        """
+        number = self._number(name)
+        if isinstance(self.of, BetweenPoints):
+            line = self._point(1) - self._point(0)
+            length = np.linalg.norm(line, axis=1)
+            return np.einsum("ti,ti->t", self.force(), line) / np.where(length > 0, length, 1.0)
+        if not self.loads_coordinates:
+            raise InputError(f"{self.of}: it does not act along its coordinates alone; take its force() and torque()")
+        return self.along(name) + self._stored_loads()[:, number]
+
+    @property
+    def loads_coordinates(self) -> bool:
+        """Whether all that the element exerts are loads along its coordinates, see `load`."""
+        return isinstance(self.of, BetweenPoints) or not (
+            self.of.has("potential") or self.of.has("load") or self.of.has("shown")
+        )
+
+    def _stored_loads(self) -> np.ndarray:
+        """Loads (nt, C) of the energy stored in the coordinates."""
+        if not self.of.has("stored"):
+            return np.zeros((len(self._result.time), len(self.of.coordinates)))
+        x, found, first = self.exerted.coordinates[:, :, 0], [], 0
+        for segment in self._result.segments:
+            rows = range(first, first := first + len(segment.time))
+            element = next((one for one, _ in segment.model.forces if one.name == self.of.name), None)
+            for row in rows:
+                internal = {name: self.internal(name)[row] for name in self.of.internal}
+                t = float(self._result.time[row])
+                found.append(np.zeros(x.shape[1]) if element is None else stored_loads(element, t, x[row], internal))
+        return np.array(found)
 
     @property
     def effort(self) -> np.ndarray:
@@ -133,6 +175,14 @@ class ForceView:
     def _arm(self, end: int) -> np.ndarray:
         """Origin of the frame of an end from the centre of mass of its body (nt, 3) in N, m."""
         return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
+
+    def _point(self, end: int) -> np.ndarray:
+        """Origin of the frame of an end (nt, 3) in N, m."""
+        body, frame = self.of.ends[end]
+        if not isinstance(body, Body):
+            return np.broadcast_to(frame.origin, (len(self._result.time), 3))
+        found: np.ndarray = self._result[body.name].path(frame.origin).position
+        return found
 
     def _rotations(self, end: int) -> np.ndarray:
         return np.concatenate([R for _, R in self._acting(end)])
@@ -206,14 +256,6 @@ class FrictionView(ForceView):
         """Force and torque (nt, 2, 3) on body j at the origin of its frame, in N, while it sticks."""
         none = np.zeros((len(self._result.time), 2, 3))
         return self._result._joint_loads.get(self.of.name, none)
-
-    def _point(self, end: int) -> np.ndarray:
-        """Origin of the frame of an end (nt, 3) in N, m."""
-        body, frame = self.of.ends[end]
-        if not isinstance(body, Body):
-            return np.broadcast_to(frame.origin, (len(self._result.time), 3))
-        found: np.ndarray = self._result[body.name].path(frame.origin).position
-        return found
 
 
 def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:

@@ -187,3 +187,28 @@ def test_names_that_spreadsheets_would_compute(name, tmp_path):
     columns = [f"{name}.position.{axis} [m]" for axis in "xyz"]
     assert set(columns) <= {cell.removeprefix("'") for cell in cells} | set(cells)
     assert set(columns) <= set(result.to_pandas("motion").columns)
+
+
+def test_loads_along_coordinates_are_complete():
+    """Those of springs include stored forces; what does not act along its coordinates alone has no such column."""
+    arm = Body.box("arm", 1.0, [1.0, 0.1, 0.1], position=[0.5, 0, 0])
+    block = Body.box("block", 1.0, [0.1, 0.1, 0.1], position=[0, 0, 1])
+    hinge = quirk.Revolute("hinge", GROUND, arm, point=[0, 0, 0], axis="y")
+    rail = quirk.Prismatic("rail", GROUND, block, axis="z")
+    items = [
+        arm, block, hinge, rail,
+        quirk.TorsionSpring("coil", hinge, stiffness=10.0, damping=1.0, rest_angle=0.2),
+        quirk.Spring("tire", GROUND, block, points=[[0, 0, 0], [0, 0, 1]], stiffness=100.0, damping=3.0),
+        quirk.Friction("rub", rail, coefficient=0.1),
+    ]  # fmt: skip
+    result = quirk.simulate(quirk.System(items, gravity=[0, 0, -9.81]), 0.2, output=0.1)
+    frame = result.to_pandas("forces")
+    for name, stiffness, rest, damping in (("coil.angle", 10.0, 0.2, 1.0), ("tire.length", 100.0, 1.0, 3.0)):
+        unit, along = ("rad", "N m") if name == "coil.angle" else ("m", "N")
+        value, rate = frame[f"{name}.value [{unit}]"], frame[f"{name}.rate [{unit}/s]"]
+        np.testing.assert_allclose(
+            frame[f"{name}.load [{along}]"], stiffness * (rest - value) - damping * rate, atol=1e-12
+        )
+    assert not [column for column in frame if column.startswith("rub.") and "load" in column]
+    with pytest.raises(InputError, match='Friction "rub": it does not act along its coordinates alone; take its force'):
+        result["rub"].load("ahead")

@@ -25,7 +25,7 @@ from .value import LoadLike, Value
 SIDES = (None, "tension", "compression")
 
 
-class _BetweenPoints(ForceElement):
+class BetweenPoints(ForceElement):
     """Base of elements along the line from a point of body i to a point of body j."""
 
     coordinates = ("length",)
@@ -56,7 +56,7 @@ class _BetweenPoints(ForceElement):
         return np.sqrt(d @ d)
 
 
-class Damper(_BetweenPoints):
+class Damper(BetweenPoints):
     """A massless damper between two points: tension c dL/dt along its line.
 
     Where both points meet the line is that along which they part.
@@ -93,7 +93,7 @@ class Damper(_BetweenPoints):
         return _damped(i, j, self.damping)
 
 
-class Spring(_BetweenPoints):
+class Spring(BetweenPoints):
     """A massless spring with a parallel damper: tension k (L - L0) + c dL/dt along its line.
 
     Parameters

@@ -91,7 +91,9 @@ def _parts(table: Table, variables: Iterable[Variable]) -> Iterator[tuple[str, s
             short = variable.name.removeprefix(PARTS[dim])
             for number, label in enumerate(table.labels[dim]):
                 units = variable.units_of[number] if variable.units_of else variable.units
-                yield f"{label}.{short}", f"{by}{_bracket(units)}", np.take(variable.values, number, axis=axis)
+                values = np.take(variable.values, number, axis=axis)
+                if not (variable.partial and np.isnan(values).all()):
+                    yield f"{label}.{short}", f"{by}{_bracket(units)}", values
 
 
 def _one_by_one(table: Table, variable: Variable) -> Iterator[tuple[Variable, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quirk.forces import ForceElement
-from quirk.view_of_forces import UNITS, FrictionView, unit_of_coordinate
+from quirk.view_of_forces import UNITS, ForceView, FrictionView, unit_of_coordinate
 from quirk.views import JointView
 
 from .chosen import Chosen
@@ -179,13 +179,18 @@ def _add_coordinates(table: Table, chosen: Chosen) -> None:
     methods: tuple[tuple[str, Callable[..., Any], str, str], ...] = (
         ("value", lambda view, c: view.coordinate(c), "coordinate of the force element", "m"),
         ("rate", lambda view, c: view.rate(c), "rate of the coordinate", "m/s"),
-        ("load", lambda view, c: view.along(c), "force or torque along the coordinate, without potentials", "N"),
+        ("load", _load, "force or torque along the coordinate; none where the element acts otherwise, too", "N"),
     )
     for name, read, long_name, of_length in methods:
         found = _stacked(chosen, [read(chosen.result[force.name], c) for force, c in places])
         given = tuple(UNITS[unit].get(of_length, "") for unit in units)
         said = given[0] if len(set(given)) == 1 else "follows from force_coordinate_unit"
-        table.add(f"force_coordinate_{name}", "time force_coordinate", found, long_name, said, units_of=given)
+        table.add(f"force_coordinate_{name}", "time force_coordinate", found, long_name, said, units_of=given,
+                  partial=name == "load")  # fmt: skip
+
+
+def _load(view: ForceView, coordinate: str) -> np.ndarray:
+    return view.load(coordinate) if view.loads_coordinates else np.full(len(view.rate(coordinate)), np.nan)
 
 
 def _add_internal(table: Table, chosen: Chosen) -> None:

@@ -27,6 +27,7 @@ class Variable:
     units : as "m/s"; "1" without any, and "" of text and truth values
     frame : whose axes its components are along, "" where that means nothing
     units_of : of each place along its second dimension, where these differ
+    partial : whether places along its second dimension may have no number at any time; tables leave these out
     """
 
     name: str
@@ -36,6 +37,7 @@ class Variable:
     units: str = ""
     frame: str = ""
     units_of: tuple[str, ...] = ()
+    partial: bool = False
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -70,9 +72,10 @@ class Table:
         units: str = "",
         frame: str = "",
         units_of: tuple[str, ...] = (),
+        partial: bool = False,
     ) -> None:
         """Add a variable; `dims` are separated by spaces."""
-        found = Variable(name, tuple(dims.split()), np.asarray(values), long_name, units, frame, units_of)
+        found = Variable(name, tuple(dims.split()), np.asarray(values), long_name, units, frame, units_of, partial)
         self.variables[name] = found
         for dim in found.dims:
             if dim in AXES:

@@ -1,0 +1,55 @@
+"""Loads that a stored energy exerts along the coordinates of a force element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from quirk.constraints.relation import LANES
+from quirk.jets import Jet
+
+from .calls import NumberCall
+from .element import ForceElement
+from .value import Value
+
+
+def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mapping[str, float]) -> np.ndarray:
+    """Return minus the derivatives (C,) of the stored energy by the coordinates, N or N m.
+
+    Parameters
+    ----------
+    element : ForceElement
+        With a method `stored`.
+    t : s
+    x : (C,) coordinates, m or rad
+    internal : internal variables by name
+    """
+    groups = -(-len(x) // LANES)
+    layout = element.layout(0)
+    values: dict[str, Any] = {name: Jet([number], [None] * groups) for name, number in internal.items()}
+    for name in element.motions:
+        values[name] = Jet([float(element.motion(name).derivatives(t, 0)[0])], [None] * groups)
+    for name in element.parameters:
+        given = getattr(element, name)
+        if isinstance(given, Value):
+            values[name] = NumberCall(given, layout) if given.constant is None else _constant(given.constant)
+    law = element.with_values(values).as_law(False)
+    coordinates = [Jet([float(number)], _unit(c, groups)) for c, number in enumerate(x)]
+    energy = law.stored(Jet([t, 1.0], [None] * groups), coordinates[0] if len(x) == 1 else coordinates)
+    if not isinstance(energy, Jet):
+        return np.zeros(len(x))
+    lanes = [np.zeros(LANES) if terms is None else np.asarray(terms[0], dtype=float) for terms in energy.gradient]
+    return -np.concatenate(lanes)[: len(x)]
+
+
+def _unit(place: int, groups: int) -> list[Any]:
+    """The gradient of a coordinate by all coordinates."""
+    gradient: list[Any] = [None] * groups
+    gradient[place // LANES] = [np.eye(LANES)[place % LANES]]
+    return gradient
+
+
+def _constant(number: np.ndarray) -> Any:
+    return lambda *arguments: number

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk import importers
+from quirk import importers, rotation
 
 DATA = Path(__file__).parent / "data" / "import"
 INERTIAL = (
@@ -78,7 +78,10 @@ def test_a_closed_loop_moves_as_when_it_is_written_by_hand():
             one, two = (getattr(run[name], quantity) for run in runs)
             assert np.abs(one - two).max() < 1e-9 * np.abs(two).max(), quantity
     assert np.ptp(runs[0]["drive"].rotation[:, 2]) > 0.2
-    assert imported.left_out == ('no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis: link "base"',)
+    assert imported.left_out == (
+        'no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis: link "base"',
+        'parent frames that are not where the child\'s frame is, in which the joint stands: joint "pivot" (0.7018 m apart)',
+    )
     assert [len(mine[name].shapes) for name in names] == [1, 3, 1]
     assert mine["crank"].shape.color == (0.2, 0.3, 0.8, 1.0)
 
@@ -186,8 +189,66 @@ def test_worlds_with_several_models_and_static_ones(tmp_path):
     assert np.allclose(system.gravity, [0, 0, -9.8])
     assert {body.name for body in system.bodies} == {"table::top", "ball::body"}
     assert system.mobility().degrees_of_freedom == 6
-    for text in ("<light>", "<physics> (settings of other programs)", "<include> (other files are not read)"):
+    for text in (
+        "<light>",
+        "<physics> (settings of other programs)",
+        "include of 'model://ground_plane', which is not found",
+    ):
         assert text in str(caught[0].message)
+
+
+def test_models_are_included_with_name_pose_and_placement_or_merged(tmp_path):
+    """An arm on a base, as an include, by its folder, and merged into the model around it; both stand as told."""
+    (tmp_path / "models" / "arm").mkdir(parents=True)
+    arm = (
+        link("low", "0 0 1 0 0 0") + link("high", "0 0 2 0 0 0")
+        + '<frame name="tip" attached_to="high"><pose>0 0 0.5 0 0 0</pose></frame>'
+        + joint("hinge", "revolute", "low", "high", "1 0 0")
+    )  # fmt: skip
+    (tmp_path / "models" / "arm" / "arm.sdf").write_text(f'<sdf version="1.9"><model name="arm">{arm}</model></sdf>')
+    (tmp_path / "models" / "arm" / "model.config").write_text('<model><sdf version="1.9">arm.sdf</sdf></model>')
+    how = '<uri>model://arm</uri><pose relative_to="shelf">1 0 0 0 0 0</pose><placement_frame>tip</placement_frame>'
+    shelf = '<frame name="shelf"><pose>0 5 0 0 0 1.5707963267948966</pose></frame>'
+    for merge, prefix in (("false", "left::"), ("true", "")):
+        include = f'<include merge="{merge}"><name>left</name>{how}</include>'
+        path = written(tmp_path, link("base"), shelf, include, joint("mount", "fixed", "base", f"{prefix}low"))
+        imported = importers.read(path, packages=[tmp_path / "models"])
+        assert imported.links[f"{prefix}low"] == "base" and f"{prefix}hinge" in imported.system
+        high = imported.system[f"{prefix}high"]
+        tip = high.position + rotation.matrix(high.orientation) @ high.frame("tip").origin
+        assert np.allclose(tip, [0, 6, 0])
+    with pytest.raises(quirk.InputError, match="'m::left::low'"):
+        importers.read(written(tmp_path, link("base"), include, joint("mount", "fixed", "base", "left::low")))
+    path.write_text('<sdf version="1.9"><world name="w"><include><uri>model://arm</uri></include></world></sdf>')
+    with pytest.raises(quirk.InputError, match="has no link; include of 'model://arm', which is not found"):
+        importers.read(path)
+    path.write_text('<sdf version="1.9"><model name="m"><include><uri>model.sdf</uri></include></model></sdf>')
+    with pytest.raises(quirk.InputError, match="includes itself"):
+        importers.read(path)
+
+
+@pytest.mark.parametrize(
+    ("geometry", "mass", "inertia"),
+    [
+        ("<box><size>1 2 3</size></box>", 6, (6.5, 5, 2.5)),
+        ("<sphere><radius>0.5</radius></sphere>", np.pi / 6, (np.pi / 60,) * 3),
+        ("<cylinder><radius>1</radius><length>2</length></cylinder>", 2 * np.pi, (7 / 6 * np.pi, 7 / 6 * np.pi, np.pi)),
+        ("<capsule><radius>1</radius><length>2</length></capsule>", 10 / 3 * np.pi, (
+            (7 / 6 + 8 / 15 + 4 / 3 * 1.75) * np.pi,) * 2 + ((1 + 8 / 15) * np.pi,)),
+    ],
+)  # fmt: skip
+def test_inertia_of_collisions(tmp_path, geometry, mass, inertia):
+    """Of density 1 and 3, apart from each other, and scaled to a mass."""
+    first = f'<collision name="c"><density>1</density><geometry>{geometry}</geometry></collision>'
+    second = f'<collision name="d"><pose>4 0 0 0 0 0</pose><geometry>{geometry}</geometry></collision>'
+    for more, body_mass in (("", 4 * mass), (f"<mass>{mass}</mass>", mass)):
+        inertial = f'<inertial auto="true"><density>3</density>{more}</inertial>'
+        path = written(tmp_path, link("a", inertial=inertial, more=first + second))
+        body = importers.load_sdf(path).system["a"]
+        assert body.mass == pytest.approx(body_mass)
+        far = np.array([0, 1, 1]) * 12 * mass  # of both masses about their centre, 3 m and 1 m away
+        expected = body_mass / (4 * mass) * (4 * np.array(inertia) + far)
+        assert np.allclose(body.inertia, np.diag(expected), rtol=1e-9)
 
 
 def test_axes_of_old_versions_are_those_of_the_model(tmp_path):
@@ -211,7 +272,7 @@ def test_axes_of_old_versions_are_those_of_the_model(tmp_path):
         ([link("a"), joint("j", "revolute", "a", "a")], "the same link"),
         ([link("a"), joint("j", "universal", "world", "a", "1 0 0", "<axis2><xyz>1 0 1</xyz></axis2>")], "must be perpendicular"),
         ([link("a", inertial="<inertial><mass>-1</mass></inertial>")], "mass must be positive"),
-        ([link("a", inertial='<inertial auto="true"/>')], "are not computed from collisions"),
+        ([link("a", inertial='<inertial auto="true"/>')], "takes mass and inertia from collisions, of which the link has none"),
         ([link("a"), joint("j", "revolute", "world", "a", of_axis='<mimic joint="k"/>')], "there is no revolute.* joint 'k'"),
         ([link("a"), '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>', joint("j", "ball", "f", "a")], "attached to each other in a circle"),
     ],

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.shapes import Box, Cylinder, Ellipsoid, Shape
 
+from .addresses import Addresses
 from .description import at
 from .left_out import LeftOut
 from .markup import Element, shortened
@@ -54,23 +54,22 @@ def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
 
 
 class MeshFiles:
-    """Where the files are that a description names.
+    """Mesh files that a description names.
 
     Parameters
     ----------
-    file : the description, whose folder paths are relative to
-    packages : folders by name of package, for package:// and model://
+    addresses : Addresses
     left_out : LeftOut, for those that are not there
     """
 
-    def __init__(self, file: Path, packages: Mapping[str, Path], left_out: LeftOut) -> None:
-        self.folder, self.packages, self.left_out = file.parent, packages, left_out
+    def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
+        self.addresses, self.left_out = addresses, left_out
 
     def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
         """Return the mesh of a file, or nothing where it cannot be read, which is noted."""
         from quirk.shapes import Mesh
 
-        path = self.find(name)
+        path = self.addresses.find(name, element.root.folder)
         if path is None:
             self.left_out.note(f"mesh file {shortened(name)!r}, which is not there", element.owner)
             return []
@@ -80,27 +79,6 @@ class MeshFiles:
             self.left_out.note(f"mesh file {shortened(name)!r}, which cannot be read ({error})", element.owner)
             return []
         return [placed(element, functools.partial(replace, mesh), pose, color)]
-
-    def find(self, name: str) -> Path | None:
-        """Return the file that a name or an address such as package://robot/arm.stl means, if it is there."""
-        scheme, _, rest = name.strip().rpartition("://")
-        if scheme not in ("", "file", "package", "model"):
-            return None
-        package, _, inside = rest.partition("/")
-        if scheme in ("package", "model"):
-            # Without a folder given for the package, it is this file's or one around it.
-            tries = [self.packages[package] / inside] if package in self.packages else []
-            tries += [folder / rest for folder in (self.folder, *self.folder.resolve().parents[:3])]
-            tries += [folder / inside for folder in (self.folder, *self.folder.resolve().parents[:2])]
-        else:
-            tries = [self.folder / rest]
-        for path in tries:
-            try:
-                if path.is_file():
-                    return path
-            except (OSError, ValueError):
-                continue
-        return None
 
 
 def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:

@@ -64,19 +64,6 @@ def checked_path(owner: str, value: Any) -> Path:
     return Path(value)
 
 
-def checked_packages(owner: str, value: Any) -> dict[str, Path]:
-    """Return folders of packages by name."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping) or not all(
-        isinstance(k, str) and isinstance(v, str | Path) for k, v in value.items()
-    ):
-        raise InputError(
-            f'{owner}: packages must map names of packages to folders, {{"arm": "/robots/arm"}}; got {value!r}'
-        )
-    return {name: Path(folder) for name, folder in value.items()}
-
-
 def checked_limits(owner: str, value: Any) -> bool:
     """Return whether limits are brought over."""
     return validate.flag(owner, "limits", value)

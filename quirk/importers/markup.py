@@ -31,6 +31,8 @@ class Element:
     text : str
     line : int
     parent : Element or None
+    folder : Path
+        Of the file; only of a root element.
     """
 
     def __init__(self, file: str, tag: str, attributes: dict[str, str], line: int, parent: Element | None) -> None:
@@ -40,6 +42,8 @@ class Element:
         self._read: set[str] = set()
         self.was_read = parent is None
 
+    folder: Path
+
     def __str__(self) -> str:
         name = self.attributes.get("name")
         named = f' name="{shortened(name)}"' if name is not None else ""
@@ -48,6 +52,18 @@ class Element:
     def error(self, message: str) -> InputError:
         """Return an error that names the element and its line."""
         return InputError(f"{self}: {message}")
+
+    def add(self, child: Element) -> None:
+        """Put an element behind the other children."""
+        self.children.append(child)
+
+    @property
+    def root(self) -> Element:
+        """The outermost element of the file that this one was written in."""
+        element = self
+        while element.parent is not None:
+            element = element.parent
+        return element
 
     def all(self, tag: str) -> list[Element]:
         """Return the children of that tag."""
@@ -190,6 +206,7 @@ def parse(path: Path) -> Element:
             raise
         raise InputError(f"{path.name}: is not well-formed XML: {error}") from None
     assert reader.root is not None
+    reader.root.folder = path.parent
     return reader.root
 
 

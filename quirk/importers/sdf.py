@@ -7,24 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from quirk import validate
 
+from .addresses import checked_packages
 from .bodies import Bodies
 from .description import Link, Names, Weld
 from .geometry import MeshFiles
-from .imported import Imported, checked_limits, checked_packages, checked_path, finished
+from .imported import Imported, checked_limits, checked_path, finished
 from .left_out import LeftOut
 from .markup import Element, parse, shortened
-from .sdf_frames import Frames, NamedFrame, read_pose, relative_to
+from .sdf_frames import MODEL, Frames, NamedFrame, full_name, relative_to, version_of
+from .sdf_includes import Includes
+from .sdf_inertia import read_inertial
 from .sdf_joints import TYPES, SdfJoints
 from .sdf_shapes import visual_shapes
 
 REASONS = {
     "collision": "contacts are not brought over",
-    "include": "other files are not read",
     "plugin": "programs are not run",
     "physics": "settings of other programs",
 }
@@ -42,10 +43,8 @@ class Contents:
     links : elements of links
     joints : of each joint its element and the scope that its names are in
     static : full names of models that stand still
-    version : (major, minor) of SDF
     """
 
-    version: tuple[int, int]
     frames: Frames = field(default_factory=Frames)
     links: dict[str, Element] = field(default_factory=dict)
     joints: dict[str, tuple[Element, str]] = field(default_factory=dict)
@@ -70,8 +69,8 @@ def load_sdf(
         In N, m/s^2; default: that of the world, and none for a model by itself.
     limits : bool
         Whether limits of joints become `Stop`.
-    packages : dict, optional
-        Folders by name, for meshes at model://name/... and package://name/...
+    packages : dict or list, optional
+        For includes and meshes at model://name/... and package://name/...: folders by name, or folders that hold them.
     inertia_tolerance : float, optional
         As for `Body`.
     repair_inertia : bool
@@ -91,7 +90,9 @@ def load_sdf(
         raise root.error("an SDF file starts with <sdf>")
     repair = validate.flag(owner, "repair_inertia", repair_inertia)
     left_out, names = LeftOut(), Names()
-    contents = Contents(_version(root))
+    Includes(folders, left_out).expand(root, file)
+    version_of(root)
+    contents = Contents()
     worlds = root.all("world")
     if len(worlds) > 1:
         raise worlds[1].error(f"the file has {len(worlds)} worlds; keep one")
@@ -102,25 +103,19 @@ def load_sdf(
     _collect(contents, top, "", bool(worlds))
     contents.frames.shift_models()
     short = _short_names(contents, len(top.all("model")))
-    meshes = MeshFiles(file, folders, left_out)
+    meshes = MeshFiles(folders, left_out)
     links = [_link(contents, name, short[name], meshes) for name in contents.links]
     _add_frames(contents, dict(zip(contents.links, links, strict=True)))
     if not links:
-        raise root.error("has no link")
+        includes = "".join(f"; {line}" for line in left_out.lines if line.startswith("include"))
+        raise root.error(f"has no link{includes}")
     made = SdfJoints(contents, short, with_limits, names, left_out)
     welds = [*made.welds(), *_static(contents, short)]
     bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
     others = list(made.connected(bodies))
+    made.note_apart()
     left_out.note_unread(root, REASONS)
     return finished(file.name, bodies, others, field_of_world if gravity is None else gravity, names, left_out)
-
-
-def _version(root: Element) -> tuple[int, int]:
-    text = root.get("version") or "1.11"
-    parts = text.strip().split(".")
-    if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
-        raise root.error(f'version must be like "1.9"; got {shortened(text)!r}')
-    return int(parts[0]), int(parts[1])
 
 
 def _gravity(world: Element) -> Any:
@@ -150,10 +145,10 @@ def _collect(contents: Contents, outer: Element, scope: str, of_world: bool) -> 
             name = prefix + model.attribute("name")
             pose, to = relative_to(model)
             canonical = _canonical(model, name)
-            frame = NamedFrame(model, None, around if to is None else _name(prefix, to), pose, canonical)
+            frame = NamedFrame(model, None, around if to is None else full_name(prefix, to), pose, canonical)
             contents.frames.add(name, frame)
             placement = model.get("placement_frame")
-            if placement:
+            if placement and placement != MODEL:
                 contents.frames.placement[name] = f"{name}::{placement}"
             if flag(model.one("static"), False):
                 contents.static.append(name)
@@ -184,38 +179,33 @@ def _canonical(model: Element, name: str) -> str | None:
     return None
 
 
-def _name(scope: str, name: str) -> str | None:
-    """Return the full name of what a scope calls so; None for the world."""
-    if name == "world":
-        return None
-    if name == "__model__":
-        return scope.removesuffix("::") or None
-    return scope + name
-
-
 def _collect_parts(contents: Contents, model: Element, scope: str) -> None:
     """Add links, frames and joints of one model."""
     own, frames = scope.removesuffix("::") or None, contents.frames
     for link in model.all("link"):
         name = scope + link.attribute("name")
         pose, to = relative_to(link)
-        frames.add(name, NamedFrame(link, name, own if to is None else _name(scope, to), pose, None))
+        frames.add(name, NamedFrame(link, name, own if to is None else full_name(scope, to), pose, None))
         contents.links[name] = link
     for frame in model.all("frame"):
-        name = scope + frame.attribute("name")
+        # Files that another program has flattened declare the frames of the models that they had.
+        name = scope + frame.attribute("name").removesuffix(f"::{MODEL}")
         pose, to = relative_to(frame)
         told = frame.get("attached_to")
-        attached = _name(scope, told) if told else own
-        frames.add(name, NamedFrame(frame, None, attached if to is None else _name(scope, to), pose, attached))
+        attached = full_name(scope, told) if told else own
+        placement = frame.get("placement_frame")  # of a model that was merged into this one
+        if placement:
+            frames.placement[name] = scope + placement
+        frames.add(name, NamedFrame(frame, None, attached if to is None else full_name(scope, to), pose, attached))
     for joint in model.all("joint"):
         name, kind = scope + joint.attribute("name"), joint.attribute("type")
         if kind not in TYPES:
             raise joint.error(f"type must be one of {', '.join(TYPES)}; got {shortened(kind)!r}")
-        child = _name(scope, joint.needed("child").word())
+        child = full_name(scope, joint.needed("child").word())
         if child is None:
             raise joint.error("its child must not be the world")
         pose, to = relative_to(joint)
-        frames.add(name, NamedFrame(joint, None, child if to is None else _name(scope, to), pose, child))
+        frames.add(name, NamedFrame(joint, None, child if to is None else full_name(scope, to), pose, child))
         contents.joints[name] = joint, scope
 
 
@@ -228,7 +218,7 @@ def _short_names(contents: Contents, models: int) -> dict[str, str]:
 def _link(contents: Contents, name: str, short: str, meshes: MeshFiles) -> Link:
     element = contents.links[name]
     link = Link(short, str(element), contents.frames.pose(name))
-    _read_inertial(link, element, meshes.left_out)
+    read_inertial(link, element, meshes)
     for visual in element.all("visual"):
         visual.get("name")
         link.shapes += visual_shapes(visual, meshes)
@@ -244,25 +234,6 @@ def _add_frames(contents: Contents, links: dict[str, Link]) -> None:
         link = frames.link(name) if frame.element.tag == "frame" else None
         if link is not None:
             links[link].frames[frame.element.attribute("name")] = links[link].pose.inverse @ frames.pose(name)
-
-
-def _read_inertial(link: Link, element: Element, left_out: LeftOut) -> None:
-    inertial = element.one("inertial")
-    if inertial is None:
-        left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
-        link.mass, link.inertia = 1.0, np.eye(3)
-        return
-    if inertial.get("auto") in ("true", "1"):
-        raise inertial.error('mass and inertia are not computed from collisions (auto="true"); give them')
-    pose = read_pose(inertial.one("pose"))
-    mass, tensor = inertial.child_number("mass", 1.0), inertial.one("inertia")
-    if mass <= 0:
-        raise inertial.error(f"mass must be positive; got {mass:g}")
-    keys = {"ixx": 1.0, "ixy": 0.0, "ixz": 0.0, "iyy": 1.0, "iyz": 0.0, "izz": 1.0}
-    values = keys if tensor is None else {key: tensor.child_number(key, value) for key, value in keys.items()}
-    xx, xy, xz, yy, yz, zz = values.values()
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    link.mass, link.centre, link.inertia = mass, pose.origin, pose.axes @ inertia @ pose.axes.T
 
 
 def _static(contents: Contents, short: dict[str, str]) -> Iterator[Weld]:

@@ -16,6 +16,22 @@ WORLD = "world"
 MODEL = "__model__"
 
 
+def version_of(root: Element) -> tuple[int, int]:
+    """Return major and minor version of SDF that a root element says."""
+    text = root.get("version") or "1.11"
+    parts = text.strip().split(".")
+    if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
+        raise root.error(f'version must be like "1.9"; got {shortened(text)!r}')
+    return int(parts[0]), int(parts[1])
+
+
+def full_name(scope: str, name: str) -> str | None:
+    """Return the full name of what a scope calls so; None for the world."""
+    if name in (WORLD, MODEL):
+        return None if name == WORLD else scope.removesuffix("::") or None
+    return scope + name.removesuffix(f"::{MODEL}")
+
+
 @dataclass
 class NamedFrame:
     """A frame as the file has it.
@@ -58,12 +74,10 @@ class Frames:
 
     def full(self, element: Element, scope: str, name: str) -> str | None:
         """Return the full name of a frame that an element of a model names; None for the world."""
-        if name == WORLD:
+        found = full_name(scope, name)
+        if found is None and name == WORLD:
             return None
-        if name == MODEL and scope:
-            return scope.removesuffix("::")
-        found = scope + name
-        if found not in self.named:
+        if found is None or found not in self.named:
             raise element.error(f"there is no link, joint, frame or model {shortened(name)!r} in its model")
         return found
 

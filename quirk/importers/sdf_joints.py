@@ -21,6 +21,7 @@ from .description import Names, Weld, at
 from .joints import Coordinate
 from .left_out import LeftOut
 from .markup import Element, shortened
+from .sdf_frames import version_of
 
 if TYPE_CHECKING:
     from .sdf import Contents
@@ -33,6 +34,9 @@ TYPES = {
 SIMPLE: dict[str, type[Joint]] = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "screw": Screw}
 # Limits beyond this, rad or m, are how older files write that there is none.
 NO_LIMIT = 1e15
+
+# Distance, as a part of how far out it is, and difference of axes up to which two frames are in one place.
+APART = 1e-6
 
 Made = Iterator[Constraint | ForceElement]
 
@@ -98,6 +102,22 @@ class SdfJoints:
             raise element.error("its parent and its child are, or are attached to, the same link")
         return ends[0], ends[1]
 
+    def note_apart(self) -> None:
+        """Note joints whose parent is named by a frame that is not where the joint stands."""
+        frames = self.contents.frames
+        for name, (element, scope) in self.contents.joints.items():
+            parent = frames.full(element, scope, element.needed("parent").word())
+            if parent is None or frames.named[parent].link is not None or frames.named[parent].element.tag == "model":
+                continue
+            one, two = frames.pose(parent), frames.pose(name)
+            far = float(np.linalg.norm(one.origin - two.origin))
+            turned = float(np.linalg.norm(one.axes - two.axes))
+            if max(far / (1.0 + float(np.linalg.norm(two.origin))), turned) > APART:
+                self.left_out.note(
+                    "parent frames that are not where the child's frame is, in which the joint stands",
+                    f"{element.owner} ({far:.4g} m apart)",
+                )
+
     def _bodies(self, name: str, bodies: Bodies) -> list[Any]:
         return [bodies.place(self._short(link))[0] for link in self._ends(name)]
 
@@ -105,12 +125,15 @@ class SdfJoints:
         """Return the unit axis (3,) of a joint in N."""
         scope = self.contents.joints[name][1]
         frames = self.contents.frames
-        axis = element.needed(tag)
+        axis = element.one(tag)
+        if axis is None:
+            self.left_out.note(f"no <{tag}>, for which SDF sets z", element.owner)
+            return frames.pose(name).axes[:, 2]
         xyz = axis.one("xyz")
         vector = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.numbers(3)
         told = None if xyz is None else xyz.get("expressed_in")
         of_model = axis.one("use_parent_model_frame")
-        old = self.contents.version < (1, 5)
+        old = version_of(element.root) < (1, 5)
         if of_model is not None:
             old = of_model.text.strip().lower() in ("true", "1")
         frame: str | None = name
@@ -124,7 +147,9 @@ class SdfJoints:
 
     def _coordinate(self, element: Element, tag: str) -> Coordinate:
         """Return what there is about one axis."""
-        axis, coordinate = element.needed(tag), Coordinate()
+        axis, coordinate = element.one(tag), Coordinate()
+        if axis is None:
+            return coordinate
         limit, dynamics = axis.one("limit"), axis.one("dynamics")
         if limit is not None:
             lower, upper = (limit.child_number(key, x, True) for key, x in (("lower", -math.inf), ("upper", math.inf)))

@@ -16,7 +16,10 @@ from .sdf_frames import read_pose
 
 def visual_shapes(visual: Element, meshes: MeshFiles) -> list[Placed]:
     """Return the shapes of a visual; those that bodies do not have stay unread, and so are noted."""
-    pose, geometry, color = read_pose(visual.one("pose")), visual.needed("geometry"), _color(visual)
+    pose, geometry, color = read_pose(visual.one("pose")), visual.one("geometry"), _color(visual)
+    if geometry is None:
+        meshes.left_out.note("visuals without a geometry", visual.owner)
+        return []
     mesh = geometry.one("mesh")
     if mesh is not None:
         scale = mesh.one("scale")

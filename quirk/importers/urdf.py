@@ -13,10 +13,11 @@ from quirk.constraints import Constraint, Coupling, Joint, Prismatic, Revolute
 from quirk.forces import ForceElement
 
 from . import joints
+from .addresses import Addresses, checked_packages
 from .bodies import Bodies
 from .description import Link, Names, Weld, at
 from .geometry import MeshFiles
-from .imported import Imported, checked_limits, checked_packages, checked_path, finished
+from .imported import Imported, checked_limits, checked_path, finished
 from .joints import Coordinate
 from .left_out import LeftOut
 from .markup import Element, parse, shortened
@@ -51,8 +52,8 @@ def load_urdf(
         In N, m/s^2; URDF has none.
     limits : bool
         Whether limits of joints become `Stop`.
-    packages : dict, optional
-        Folders by name of package, for meshes at package://name/...
+    packages : dict or list, optional
+        For meshes at package://name/...: folders by name of package, or folders that hold packages.
     inertia_tolerance : float, optional
         As for `Body`: what rounded moments may miss.
     repair_inertia : bool
@@ -78,7 +79,7 @@ def read(
     base: str,
     gravity: Any,
     limits: bool,
-    packages: dict[str, Path],
+    packages: Addresses,
     inertia_tolerance: float | None,
     repair: bool,
 ) -> Imported:
@@ -90,7 +91,7 @@ def read(
     for name in root.attributes:
         root.get(name)  # its name, and addresses of what was used to write it
     left_out, names = LeftOut(), Names()
-    meshes = MeshFiles(file, packages, left_out)
+    meshes = MeshFiles(packages, left_out)
     links = read_links(root, meshes)
     listed = read_joints(root, links, left_out)
     if repair:

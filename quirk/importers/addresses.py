@@ -1,0 +1,64 @@
+"""Where the files are that descriptions name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quirk.errors import InputError
+
+SCHEMES = ("", "file", "package", "model")
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Finds what names such as meshes/arm.stl, package://robot/arm.stl and model://robot mean.
+
+    Attributes
+    ----------
+    packages : folders by name of package
+    folders : folders that packages are looked for in
+    """
+
+    packages: Mapping[str, Path] = field(default_factory=dict)
+    folders: tuple[Path, ...] = ()
+
+    def find(self, name: str, folder: Path, there: Callable[[Path], bool] = Path.is_file) -> Path | None:
+        """Return the path of a name in a file of a folder, if it is there; None if not."""
+        scheme, _, rest = name.strip().rpartition("://")
+        if scheme not in SCHEMES:
+            return None
+        for path in self._tries(rest, folder, scheme in ("package", "model")):
+            try:
+                if there(path):
+                    return path
+            except (OSError, ValueError):
+                continue
+        return None
+
+    def _tries(self, rest: str, folder: Path, of_package: bool) -> Iterator[Path]:
+        package, _, inside = rest.partition("/")
+        if of_package and package in self.packages:
+            yield self.packages[package] / inside
+        yield from (outer / rest for outer in (folder, *self.folders))
+        if of_package:
+            # Without a folder given for the package, it is this file's or one around it.
+            around = folder.resolve().parents
+            yield from (outer / rest for outer in around[:3])
+            yield from (outer / inside for outer in (folder, *around[:2]) if inside)
+
+
+def checked_packages(owner: str, value: Any) -> Addresses:
+    """Return where packages are, from folders by name or a list of folders that hold them."""
+    if value is None:
+        return Addresses()
+    if isinstance(value, Mapping) and all(isinstance(k, str) and isinstance(v, str | Path) for k, v in value.items()):
+        return Addresses({name: Path(folder) for name, folder in value.items()})
+    if isinstance(value, list | tuple) and all(isinstance(folder, str | Path) for folder in value):
+        return Addresses(folders=tuple(map(Path, value)))
+    raise InputError(
+        f'{owner}: packages must map names of packages to folders, {{"arm": "/robots/arm"}}, or list folders that hold '
+        f'packages, ["/robots"]; got {value!r}'
+    )

@@ -1,0 +1,138 @@
+"""Models that SDF files include from other files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .addresses import Addresses
+from .left_out import LeftOut
+from .markup import Element, parse, shortened
+from .sdf_frames import MODEL
+
+# Elements of all included files together; a model that includes two of another grows fast.
+MOST_ELEMENTS = 100_000
+SUFFIXES = (".sdf", ".world", ".xml", ".urdf")
+
+
+class Includes:
+    """Puts the models of other files in the place of <include> elements.
+
+    Parameters
+    ----------
+    addresses : Addresses
+    left_out : LeftOut
+        Gets those that are not found.
+    """
+
+    def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
+        self._addresses, self._left_out = addresses, left_out
+        self._room = MOST_ELEMENTS
+
+    def expand(self, root: Element, path: Path) -> None:
+        """Replace all includes of a file, given its root element and path, and those of what it includes."""
+        self._expand(root, (path.resolve(),))
+
+    def _expand(self, root: Element, files: tuple[Path, ...]) -> None:
+        for scope in [element for element in root.walk() if element.tag in ("world", "model")]:
+            for include in scope.all("include"):
+                self._replace(scope, include, files)
+
+    def _replace(self, scope: Element, include: Element, files: tuple[Path, ...]) -> None:
+        uri = include.needed("uri").word()
+        where = scope.owner
+        place = scope.children.index(include)
+        scope.children.remove(include)
+        path = self._find(uri, include)
+        if path is None:
+            what = f"include of {shortened(uri)!r}, which is not found; packages= says in which folders to look"
+            self._left_out.note(what, where)
+            return
+        if path in files:
+            raise include.error(f"the file {shortened(path.name)!r} includes itself")
+        root = parse(path) if path.suffix.lower() in SUFFIXES else None
+        models = root.all("model") if root is not None and root.tag == "sdf" else []
+        if root is None or not models:
+            self._left_out.note(f"include of {shortened(uri)!r}, which is no SDF model", where)
+            return
+        self._room -= sum(1 for _ in root.walk())
+        if self._room < 0:
+            raise include.error(f"included files make more than {MOST_ELEMENTS} elements of it")
+        self._expand(root, (*files, path))
+        model = models[0]
+        _override(model, include)
+        merged = include.get("merge") in ("true", "1")
+        scope.children[place:place] = _merged(model, scope) if merged else [model]
+
+    def _find(self, uri: str, include: Element) -> Path | None:
+        """Return the file of a model: one by its name, or the newest that the folder of the model names."""
+        found = self._addresses.find(uri, include.root.folder, Path.exists)
+        if found is None or found.is_file():
+            return None if found is None else found.resolve()
+        config = found / "model.config"
+        file = _newest(parse(config)) if config.is_file() else "model.sdf"
+        return (found / file).resolve() if file and (found / file).is_file() else None
+
+
+def _newest(config: Element) -> str | None:
+    """Return the file of the newest version of SDF that a model.config names."""
+    listed = config.all("sdf")
+
+    def version(element: Element) -> list[int]:
+        parts = (element.attributes.get("version") or "0").split(".")
+        return [int(part) if part.isdigit() else 0 for part in parts]
+
+    return max(listed, key=version).text.strip() if listed else None
+
+
+def _override(model: Element, include: Element) -> None:
+    """Give a model the name, pose and so on that its include says."""
+    name, placement = include.one("name"), include.one("placement_frame")
+    if name is not None:
+        model.attributes["name"] = name.word()
+    if placement is not None:
+        model.attributes["placement_frame"] = placement.word()
+    for tag in ("pose", "static"):
+        given = include.one(tag)
+        if given is not None:
+            model.children = [child for child in model.children if child.tag != tag]
+            model.add(given)
+
+
+def _merged(model: Element, scope: Element) -> list[Element]:
+    """Return the parts of a model as parts of the model or world around it, with a frame in place of the model's."""
+    name = f"_merged__{model.attribute('name')}__model__"
+    frame = Element(model.file, "frame", {"name": name}, model.line, scope)
+    links = model.all("link")
+    attached = model.get("canonical_link") or (links[0].attribute("name") if links else None)
+    if attached is not None:
+        frame.attributes["attached_to"] = attached
+    pose = model.one("pose") or Element(model.file, "pose", {}, model.line, frame)
+    pose.attributes.setdefault("relative_to", MODEL if scope.tag == "model" else "world")
+    frame.add(pose)
+    placement = model.get("placement_frame")
+    if placement and placement != MODEL:
+        frame.attributes["placement_frame"] = placement
+    parts = [child for child in model.children if child.tag not in ("pose", "static")]
+    for part in parts:
+        _carry(part, name)
+    return [frame, *parts]
+
+
+def _carry(part: Element, frame: str) -> None:
+    """Make a part of a merged model relative to a frame where it was to the model."""
+    for element in part.walk():
+        if element.tag == "model" and element is not part:
+            continue
+        for attribute in ("relative_to", "attached_to", "expressed_in"):
+            if element.attributes.get(attribute) == MODEL:
+                element.attributes[attribute] = frame
+        if element.tag in ("parent", "child") and element.text.strip() == MODEL:
+            element.text = frame
+    if part.tag == "frame":
+        part.attributes.setdefault("attached_to", frame)
+    if part.tag in ("link", "model"):
+        pose = part.one("pose")
+        if pose is None:
+            pose = Element(part.file, "pose", {}, part.line, part)
+            part.add(pose)
+        pose.attributes.setdefault("relative_to", frame)

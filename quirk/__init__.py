@@ -59,6 +59,8 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"planar": "constraints.planar", "surface": "constraints.surface"}
 # Packages of which all public names are names here.
 _PACKAGES = ("constraints", "events", "forces")
+# Modules with public names of their own.
+_FURTHER = ("demos", "errors", "importers", "integrators", "rotation", "shapes")
 
 
 class _Package(ModuleType):
@@ -99,5 +101,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return all names that there are."""
-    return sorted({*globals(), *__getattr__("__all__")})
+    """Return the public names, and modules with public names of their own."""
+    return sorted({*__getattr__("__all__"), *_PACKAGES, *_FURTHER, "__all__", "__doc__", "__version__"})

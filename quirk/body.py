@@ -80,8 +80,8 @@ class Body(Placed):
         sheet may be rounded so. The moments are used as they are given.
     position : (3,)
         Centre of mass in N, m.
-    orientation : 4 floats (w, x, y, z), `quaternion.quaternion` or scipy `Rotation`
-        Body to inertial; 4 floats are normalised.
+    orientation : 4 floats (w, x, y, z), matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`
+        Body to inertial, so that the columns of a matrix are the body axes; 4 floats are normalized.
     velocity : (3,)
         Of the centre of mass, in N, m/s.
     angular_velocity : (3,)

@@ -65,19 +65,19 @@ class AssemblyError(QuirkError, RuntimeError):
 
 
 class ConvergenceError(InputError):
-    """An iteration ended without a solution.
+    """A search ended without a solution.
 
     Attributes
     ----------
     state : State
-        The best state that was found.
-    body : str
-        Name of the body that misses most.
-    residual : float
+        The best state that was found, or the last one on a path.
+    body : str or None
+        Name of the body that misses most, where one does.
+    residual : float or None
         What is left there, in the unit that the message names.
     """
 
-    def __init__(self, message: str, *, state: State, body: str, residual: float) -> None:
+    def __init__(self, message: str, *, state: State, body: str | None = None, residual: float | None = None) -> None:
         super().__init__(message)
         self.state = state
         self.body = body

@@ -15,8 +15,8 @@ class Frame(Sealed):
     Parameters
     ----------
     origin : (3,) metres, body coordinates, from the centre of mass
-    rotation : orientation (4 floats, `quaternion.quaternion` or scipy `Rotation`)
-        Maps vectors of this frame to body vectors.
+    rotation : orientation (4 floats, matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`)
+        Maps vectors of this frame to body vectors: the columns of a matrix are the axes of the frame.
 
     Attributes
     ----------

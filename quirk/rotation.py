@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike
 from . import validate
 from .errors import InputError
 
+# Entries of rotation matrices may be rounded to so many digits: deviations of R R^T from 1 up to this are accepted.
+ROUNDED = 1e-6
+
 
 class _SciPyRotation(Protocol):
     def as_quat(self) -> Any: ...
@@ -41,8 +44,8 @@ def _components(v: np.ndarray) -> list[np.ndarray]:
 def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
     """Return the unit quaternion (4,) of `value`.
 
-    `value` is 4 floats (w, x, y, z), a `quaternion.quaternion` or a
-    `scipy.spatial.transform.Rotation`; 4 floats are normalised.
+    `value` is 4 floats (w, x, y, z), a `quaternion.quaternion`, a
+    `scipy.spatial.transform.Rotation` or a rotation matrix (3, 3); 4 floats are normalized.
     """
     if hasattr(value, "as_quat"):  # scipy's Rotation, scalar-last
         value = np.roll(value.as_quat(), 1, axis=-1)
@@ -52,6 +55,14 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
         import quaternion
 
         value = quaternion.as_float_array(value)
+    given = validate.numbers(value)
+    if given is not None and given.shape == (3, 3):
+        return from_matrix(_checked_matrix(owner, argument, validate.array(owner, argument, value, (3, 3))))
+    if given is not None and given.shape != (4,):
+        raise InputError(
+            f"{owner}: {argument} must have shape (4,), a quaternion, or (3, 3), a matrix; got shape {given.shape}: "
+            f"{value!r}"
+        )
     q = validate.array(owner, argument, value, (4,))
     largest = np.abs(q).max()
     if largest < validate.ZERO_LENGTH:
@@ -60,6 +71,21 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
         )
     q /= largest  # so that the norm of very large numbers does not overflow
     return q / np.linalg.norm(q)
+
+
+def _checked_matrix(owner: str, argument: str, R: np.ndarray) -> np.ndarray:
+    """Return a matrix (3, 3) if it is a rotation, up to rounded digits."""
+    error = float(np.abs(R @ R.T - np.eye(3)).max())
+    if not error <= ROUNDED:
+        raise InputError(
+            f"{owner}: {argument} must be a rotation matrix; the largest entry of R R^T - 1 is {error:.3g}: columns "
+            "must be orthogonal unit vectors"
+        )
+    if np.linalg.det(R) < 0:
+        raise InputError(
+            f"{owner}: {argument} must be a rotation matrix; this one mirrors: change the sign of a column"
+        )
+    return R
 
 
 def unit(q: np.ndarray) -> np.ndarray:

@@ -175,7 +175,9 @@ def test_names_that_are_not_there():
 
 
 def test_all_names_are_listed_and_modules_found():
-    assert set(NAMES) <= set(dir(quirk))
+    modules = {"constraints", "demos", "errors", "events", "forces", "importers", "integrators", "rotation", "shapes"}
+    assert set(dir(quirk)) == {*NAMES, *modules, "__all__", "__doc__", "__version__"}
+    assert all(hasattr(quirk, name) for name in dir(quirk))
     assert quirk.errors.InputError is quirk.InputError
 
 

@@ -227,9 +227,10 @@ def test_corners_too_close_together_are_named():
         return quirk.System([mass, rail, spring, *bumpers, quirk.Force("load", mass, [0, 0, -force])])
 
     with pytest.raises(
-        quirk.InputError, match=r'beyond 10: there the stiffness of Spring "bumper 4", Spring "bumper 7" jumps'
-    ):
+        quirk.ConvergenceError, match=r'beyond 10: there the stiffness of Spring "bumper 4", Spring "bumper 7" jumps'
+    ) as caught:
         quirk.equilibrium_path(build, 0.0, 60.0)
+    assert isinstance(caught.value.state, quirk.State) and caught.value.body is None
 
 
 def pushed(force, unit=1.0, place=0.0):

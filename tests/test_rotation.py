@@ -1,8 +1,11 @@
+import re
+
 import numpy as np
 import pytest
 import quaternion
 from scipy.spatial.transform import Rotation
 
+import quirk
 from quirk import rotation
 
 CASES = range(5)
@@ -80,3 +83,29 @@ def test_orientations_come_in_three_forms(value):
 def test_skew_is_the_cross_product():
     a, b = np.random.default_rng(0).normal(size=(2, 6, 3))
     np.testing.assert_allclose(np.einsum("nij,nj->ni", rotation.skew(a), b), np.cross(a, b), atol=1e-15)
+
+
+def test_matrices_are_orientations(tmp_path):
+    """In bodies and frames, with rounded digits, and in model files."""
+    R = Rotation.from_rotvec([0.3, -2.0, 0.4]).as_matrix()
+    rounded = np.round(R, 8)
+    body = quirk.Body("b", 1.0, [1, 1, 1], orientation=R, frames={"tip": quirk.Frame(rotation=rounded.tolist())})
+    np.testing.assert_allclose(rotation.matrix(body.orientation), R, atol=1e-15)
+    np.testing.assert_allclose(body.frame("tip").matrix, R, atol=1e-8)
+    quirk.System([body]).save(tmp_path / "m.toml")
+    again = quirk.load(tmp_path / "m.toml")["b"]
+    np.testing.assert_array_equal(again.orientation, body.orientation)
+    np.testing.assert_array_equal(again.frame("tip").matrix, body.frame("tip").matrix)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.diag([1, 1, -1]), "Frame: rotation must be a rotation matrix; this one mirrors"),
+        (np.diag([1, 1, 1.001]), "Frame: rotation must be a rotation matrix; the largest entry of R R^T - 1 is 0.002"),
+        (np.eye(4), "Frame: rotation must have shape (4,), a quaternion, or (3, 3), a matrix; got shape (4, 4)"),
+    ],
+)
+def test_what_is_no_orientation(value, message):
+    with pytest.raises(quirk.InputError, match=re.escape(message)):
+        quirk.Frame(rotation=value)

@@ -25,7 +25,7 @@ from quirk.assembly import check_consistent
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.dense.projection import displaced, project
 from quirk.dynamics.turns import angles_at
-from quirk.errors import AssemblyError, InputError
+from quirk.errors import AssemblyError, ConvergenceError, InputError
 from quirk.forces import ForceElement
 from quirk.state import State
 from quirk.system import System
@@ -193,9 +193,9 @@ class _Follower:
         try:
             there = self.corrected(self.predicted(beyond, turned, BEYOND), turned, slope)
         except (AssemblyError, InputError) as error:
-            raise _lost(here.value, f"{_said(elements)}, and behind that {error}") from error
+            raise _lost(here, f"{_said(elements)}, and behind that {error}") from error
         if switched(beyond.free.point, there.free.point):
-            raise _lost(here.value, f"{_said(elements)}, and again close behind that")
+            raise _lost(here, f"{_said(elements)}, and again close behind that")
         return _Step(self, here, there, turned, slope, BEYOND)
 
     def predicted(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
@@ -252,8 +252,9 @@ class _Follower:
         return float(at.system.model.length * np.sqrt(at.system.model.mass.max()))
 
 
-def _lost(value: float, why: Any) -> InputError:
-    return InputError(f"{OWNER}: the path cannot be followed beyond {value:g}: {why}")
+def _lost(last: _Place, why: Any) -> ConvergenceError:
+    said = f"{OWNER}: the path cannot be followed beyond {last.value:g}: {why}"
+    return ConvergenceError(said, state=last.state)
 
 
 def _said(elements: Sequence[ForceElement]) -> str:
@@ -322,7 +323,9 @@ def equilibrium_path(
     Raises
     ------
     InputError
-        If there is no equilibrium at `start`, the path cannot be followed, or `build` returns something else.
+        If an argument cannot be used, or `build` returns something else.
+    ConvergenceError
+        If there is no equilibrium at `start`, or the path cannot be followed; with its last state.
     """
     first, last = (validate.number(OWNER, name, x) for name, x in (("start", start), ("stop", stop)))
     if first >= last and first <= last:
@@ -357,7 +360,7 @@ def equilibrium_path(
         else:
             gone = follower.past_corner(here, tangent)
             if gone is None:
-                raise _lost(here.value, trouble if np.isinf(bend) else "it branches, or bends too sharply")
+                raise _lost(here, trouble if np.isinf(bend) else "it branches, or bends too sharply")
             # Of the points on the way to the corner the last is there.
             del places[len(places) - max(crowded, 1) : -1]
             there, ahead = gone.there, follower.tangent(gone.there, gone.slope, gone.tangent)

@@ -19,7 +19,7 @@ import numpy as np
 from quirk import rotation
 from quirk.dynamics.directions import FREEDOMS, SHIFT, TURN, VELOCITY, Directions
 from quirk.dynamics.metric import inverse_root
-from quirk.errors import InputError
+from quirk.errors import ConvergenceError, InputError
 from quirk.state import State
 
 from .eigen import units_between
@@ -68,7 +68,7 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
     """Return all but two of so many eigenvalues near zero, with their vectors."""
     from scipy.sparse import diags_array
-    from scipy.sparse.linalg import LinearOperator, eigs, splu
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
     E, F = pencil(point, local, steady)
     size = E.shape[0]
@@ -80,10 +80,17 @@ def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: floa
 
     # Twice inverted nothing is left of the infinite ones.
     start = inverse(inverse(inverse(np.random.default_rng(0).normal(size=size))))
-    found, vectors = eigs(
-        LinearOperator((size, size), inverse, dtype=float), k=wanted, v0=start, which="LM", tol=0,
-        ncv=max(MOST_VECTORS * wanted + 1, LEAST_VECTORS),
-    )  # fmt: skip
+    try:
+        found, vectors = eigs(
+            LinearOperator((size, size), inverse, dtype=float), k=wanted, v0=start, which="LM", tol=0,
+            ncv=max(MOST_VECTORS * wanted + 1, LEAST_VECTORS),
+        )  # fmt: skip
+    except ArpackNoConvergence as error:
+        raise ConvergenceError(
+            f"System.modes: the iteration for the eigenvalues nearest to zero has found {len(error.eigenvalues)} of "
+            f"{wanted}: give another count, or leave it out for all modes",
+            state=point.state,
+        ) from error
     values, vectors = rate * (SHIFT_RATE + 1.0 / found), columns[:, None] * vectors
     shapes = vectors[: FREEDOMS * point.bodies].T.reshape(-1, point.bodies, FREEDOMS)
     # The last may be one of a pair alone.

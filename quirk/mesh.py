@@ -50,14 +50,14 @@ class Mesh(Shape):
     def load(
         cls, path: str | Path, *, scale: ArrayLike = 1.0, frame: Frame = IN_THE_MIDDLE, color: ColorLike | None = None
     ) -> Self:
-        """Return the mesh of an STL, OBJ, glTF (.gltf, .glb), PLY or OFF file; all parts of the file are put together.
+        """Return the mesh of an STL, OBJ, Collada, glTF, PLY or OFF file; all parts of the file are put together.
 
         Parameters
         ----------
         path : name of the file
         scale : float or (3,)
             Metres for each unit of the file: 0.001 for a file in millimetres; three numbers, one for each axis of the
-            file, of which a negative one mirrors.
+            file, of which a negative one mirrors. Collada files say their unit, which is taken into account already.
         frame, color : as for all shapes
 
         Raises
@@ -70,10 +70,24 @@ class Mesh(Shape):
             raise InputError(f"Mesh.load: scale must be a number or three, none of them zero; got {scale!r}")
         factors = np.broadcast_to(factors, (3,))
         vertices, triangles = mesh_files.triangles_of("Mesh.load", path)
+        return cls.scaled(vertices, triangles, Path(path), factors, frame=frame, color=color)
+
+    @classmethod
+    def scaled(
+        cls,
+        vertices: np.ndarray,
+        triangles: np.ndarray,
+        path: Path,
+        factors: np.ndarray,
+        *,
+        frame: Frame = IN_THE_MIDDLE,
+        color: ColorLike | None = None,
+    ) -> Self:
+        """Return the mesh of vertices (n, 3) and triangles (k, 3) read from a file, multiplied by three factors."""
         if np.prod(np.sign(factors)) < 0:
             triangles = triangles[:, ::-1]
         a, b, c = factors.tolist()
-        return cls(vertices * factors, triangles, path=Path(path), scale=(a, b, c), frame=frame, color=color)
+        return cls(vertices * factors, triangles, path=path, scale=(a, b, c), frame=frame, color=color)
 
     @cached_property
     def solid(self) -> polyhedron.Solid:

@@ -216,6 +216,35 @@ def test_meshes_are_found_or_listed(tmp_path):
         assert name in listed, name
 
 
+def test_visuals_or_collisions_are_shown_and_large_meshes_simplified(tmp_path):
+    """A Collada box in its unit, and a ball of 81,920 triangles with its size and volume kept to a part."""
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("collada")
+    box = trimesh.creation.box([2, 4, 6])
+    for part in (box, box.copy()):
+        part.visual = trimesh.visual.ColorVisuals(part)
+    text = trimesh.exchange.dae.export_collada(box).decode()
+    (tmp_path / "box.dae").write_text(text.replace("<asset>", '<asset><unit name="centimeter" meter="0.01"/>', 1))
+    trimesh.creation.icosphere(subdivisions=6, radius=1.0).export(tmp_path / "ball.stl")
+    (tmp_path / "bomb.dae").write_text(text.replace("<COLLADA", '<!DOCTYPE x [<!ENTITY a "a">]><COLLADA', 1))
+    looks = "".join(
+        f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in ("box.dae", "ball.stl", "bomb.dae")
+    ) + '<collision><geometry><sphere radius="0.2"/></geometry></collision>'  # fmt: skip
+    path = written(tmp_path, link("a", more=looks))
+    imported = importers.load_urdf(path)
+    small, ball = imported.system["a"].shapes
+    assert np.allclose(np.sort(np.ptp(small.vertices, axis=0)), [0.02, 0.04, 0.06])
+    assert len(ball.triangles) <= 20_000 and np.allclose(np.ptp(ball.vertices, axis=0), 2.0, rtol=1e-2)
+    assert ball.solid.volume == pytest.approx(4 / 3 * np.pi, rel=1e-2)
+    listed = "\n".join(imported.left_out)
+    assert "which are shown with fewer: ball.stl" in listed and "declares a document type" in listed
+    assert isinstance(importers.load_urdf(path, shapes="collision").system["a"].shape, quirk.shapes.Ellipsoid)
+    bare = importers.load_urdf(path, shapes=None)
+    assert bare.system["a"].shapes == () and len(bare.left_out) == 1
+    with pytest.raises(quirk.InputError, match="shapes must be one of 'visual', 'collision', None"):
+        importers.load_urdf(path, shapes="both")
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quirk.errors import InputError
-from quirk.shapes import Box, Cylinder, Ellipsoid, Shape
+from quirk.mesh_files import simplified, triangles_of
+from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh, Shape
 
 from .addresses import Addresses
 from .description import at
@@ -18,6 +20,8 @@ from .left_out import LeftOut
 from .markup import Element, shortened
 from .pose import Pose
 
+# Pictures take no more triangles of a mesh than these, and read no larger files, bytes.
+MOST_TRIANGLES, LARGEST_FILE = 20_000, 200_000_000
 # A shape in body coordinates from the pose, in the body, of the link that has it.
 Placed = Callable[[Pose], Shape]
 
@@ -64,21 +68,41 @@ class MeshFiles:
 
     def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
         self.addresses, self.left_out = addresses, left_out
+        self._loaded: dict[tuple[Path, tuple[float, ...]], Mesh] = {}
 
     def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
         """Return the mesh of a file, or nothing where it cannot be read, which is noted."""
-        from quirk.shapes import Mesh
-
         path = self.addresses.find(name, element.root.folder)
         if path is None:
             self.left_out.note(f"mesh file {shortened(name)!r}, which is not there", element.owner)
             return []
         try:
-            mesh = Mesh.load(path, scale=scale)
+            mesh = self._mesh(path, scale)
         except InputError as error:
             self.left_out.note(f"mesh file {shortened(name)!r}, which cannot be read ({error})", element.owner)
             return []
         return [placed(element, functools.partial(replace, mesh), pose, color)]
+
+    def _mesh(self, path: Path, scale: np.ndarray) -> Mesh:
+        """Return the mesh of a file, with fewer triangles if it has many; each file is read once."""
+        key = path, tuple(scale.tolist())
+        if key not in self._loaded:
+            if path.stat().st_size > LARGEST_FILE:
+                raise InputError(f"it has more than {LARGEST_FILE / 1e6:g} MB")
+            if not scale.all():
+                raise InputError("its scale is zero")
+            vertices, triangles = triangles_of("mesh", path)
+            self._loaded[key] = Mesh.scaled(*fewer(vertices, triangles, path.name, self.left_out), path, scale)
+        return self._loaded[key]
+
+
+def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: LeftOut) -> tuple[np.ndarray, np.ndarray]:
+    """Return a surface with as many triangles as pictures take, and note that it has fewer, if so."""
+    found = simplified(vertices, triangles, MOST_TRIANGLES)
+    if len(found[1]) < len(triangles):
+        what = f"triangles of meshes that have more than {MOST_TRIANGLES}, which are shown with fewer"
+        left_out.note(what, shortened(name))
+    return found
 
 
 def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:

@@ -64,6 +64,12 @@ def checked_path(owner: str, value: Any) -> Path:
     return Path(value)
 
 
+def checked_shapes(owner: str, value: Any) -> str | None:
+    """Return which geometry becomes shapes."""
+    found: str | None = validate.choice(owner, "shapes", value, ("visual", "collision", None))
+    return found
+
+
 def checked_limits(owner: str, value: Any) -> bool:
     """Return whether limits are brought over."""
     return validate.flag(owner, "limits", value)

@@ -13,8 +13,8 @@ from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh
 
 from .bodies import Bodies
 from .description import Link, Names, Weld
-from .geometry import Placed, ball, capsule, placed
-from .imported import Imported, checked_limits, checked_path, finished
+from .geometry import Placed, ball, capsule, fewer, placed
+from .imported import Imported, checked_limits, checked_path, checked_shapes, finished
 from .left_out import LeftOut
 from .mjcf_joints import MadeJoints, connect
 from .mjcf_model import Model, pose
@@ -33,6 +33,7 @@ def load_mjcf(
     limits: bool = True,
     inertia_tolerance: float | None = None,
     repair_inertia: bool = False,
+    shapes: str | None = "visual",
 ) -> Imported:
     """Read an MJCF file through MuJoCo, which compiles it: `pip install "quirk-dynamics[mjcf]"`.
 
@@ -48,6 +49,8 @@ def load_mjcf(
     repair_inertia : bool
         Whether an inertia that no body can have is replaced by the nearest possible one, which is listed; see
         `quirk.importers.inertia.repaired`.
+    shapes : "visual", "collision" or None
+        Which geometry of the file becomes the shapes of bodies, for pictures.
 
     Raises
     ------
@@ -57,10 +60,11 @@ def load_mjcf(
     owner = "load_mjcf"
     file, with_limits = checked_path(owner, path), checked_limits(owner, limits)
     model = Model(file, keyframe)
-    repair = validate.flag(owner, "repair_inertia", repair_inertia)
+    repair, shown = validate.flag(owner, "repair_inertia", repair_inertia), checked_shapes(owner, shapes)
     left_out, names = LeftOut(), Names()
     links, welds, stacks = _tree(model)
-    _add_shapes(model, links, left_out)
+    if shown is not None:
+        _add_shapes(model, links, shown, left_out)
     bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
     made = MadeJoints()
     for stack in stacks:
@@ -106,15 +110,16 @@ def _tree(model: Model) -> tuple[list[Link], list[Weld], list[Stack]]:
     return links, welds, stacks
 
 
-def _add_shapes(model: Model, links: list[Link], left_out: LeftOut) -> None:
-    """Give links the geoms that MuJoCo's viewer shows."""
+def _add_shapes(model: Model, links: list[Link], shown: str, left_out: LeftOut) -> None:
+    """Give links the geoms that MuJoCo's viewer shows, or those that may touch."""
     m = model.m
     for geom in range(m.ngeom):
         body = int(m.geom_bodyid[geom])
         where = f'geom "{model.name("GEOM", geom)}"'
-        if m.geom_group[geom] > LAST_SHOWN_GROUP:
+        touches = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
+        if (m.geom_group[geom] > LAST_SHOWN_GROUP) if shown == "visual" else not touches:
             continue
-        shapes = _shapes(model, geom)
+        shapes = _shapes(model, geom, left_out)
         if shapes is None:
             left_out.note("pictures of planes, height fields and signed distance fields", where)
         elif body == 0:
@@ -123,7 +128,7 @@ def _add_shapes(model: Model, links: list[Link], left_out: LeftOut) -> None:
             links[body - 1].shapes += shapes
 
 
-def _shapes(model: Model, geom: int) -> list[Placed] | None:
+def _shapes(model: Model, geom: int, left_out: LeftOut) -> list[Placed] | None:
     """Return the shapes of a geom, or None for a kind that bodies do not have."""
     m = model.m
     kind, size, where = int(m.geom_type[geom]), m.geom_size[geom].tolist(), model.where("GEOM", geom)
@@ -136,16 +141,16 @@ def _shapes(model: Model, geom: int) -> list[Placed] | None:
         model.code("Geom", "ELLIPSOID"): lambda: [placed(where, Ellipsoid, place, color, size)],
         model.code("Geom", "CYLINDER"): lambda: [placed(where, Cylinder, place, color, size[0], 2 * size[1])],
         model.code("Geom", "BOX"): lambda: [placed(where, Box, place, color, [2 * x for x in size])],
-        model.code("Geom", "MESH"): lambda: [_mesh(model, geom, where, place, color)],
+        model.code("Geom", "MESH"): lambda: [_mesh(model, geom, where, place, color, left_out)],
     }
     return makers[kind]() if kind in makers else None
 
 
-def _mesh(model: Model, geom: int, where: str, place: Pose, color: Any) -> Placed:
+def _mesh(model: Model, geom: int, where: str, place: Pose, color: Any, left_out: LeftOut) -> Placed:
     m, mesh = model.m, model.m.geom_dataid[geom]
-    vertices = slice(m.mesh_vertadr[mesh], m.mesh_vertadr[mesh] + m.mesh_vertnum[mesh])
-    faces = slice(m.mesh_faceadr[mesh], m.mesh_faceadr[mesh] + m.mesh_facenum[mesh])
-    return placed(where, Mesh, place, color, m.mesh_vert[vertices].astype(float), m.mesh_face[faces].copy())
+    vertices = m.mesh_vert[m.mesh_vertadr[mesh] :][: m.mesh_vertnum[mesh]].astype(float)
+    faces = m.mesh_face[m.mesh_faceadr[mesh] :][: m.mesh_facenum[mesh]].astype(np.int64)
+    return placed(where, Mesh, place, color, *fewer(vertices, faces, model.name("MESH", mesh), left_out))
 
 
 def _note_the_rest(model: Model, left_out: LeftOut) -> None:

@@ -15,7 +15,7 @@ from .addresses import checked_packages
 from .bodies import Bodies
 from .description import Link, Names, Weld
 from .geometry import MeshFiles
-from .imported import Imported, checked_limits, checked_path, finished
+from .imported import Imported, checked_limits, checked_path, checked_shapes, finished
 from .left_out import LeftOut
 from .markup import Element, parse, shortened
 from .sdf_frames import MODEL, Frames, NamedFrame, full_name, relative_to, version_of
@@ -59,6 +59,7 @@ def load_sdf(
     packages: Mapping[str, str | Path] | None = None,
     inertia_tolerance: float | None = None,
     repair_inertia: bool = False,
+    shapes: str | None = "visual",
 ) -> Imported:
     """Read an SDF file: a model, or a world of models.
 
@@ -76,6 +77,8 @@ def load_sdf(
     repair_inertia : bool
         Whether an inertia that no body can have is replaced by the nearest possible one, which is listed; see
         `quirk.importers.inertia.repaired`.
+    shapes : "visual", "collision" or None
+        Which geometry of the file becomes the shapes of bodies, for pictures.
 
     Raises
     ------
@@ -88,7 +91,7 @@ def load_sdf(
     root = parse(file)
     if root.tag != "sdf":
         raise root.error("an SDF file starts with <sdf>")
-    repair = validate.flag(owner, "repair_inertia", repair_inertia)
+    repair, shown = validate.flag(owner, "repair_inertia", repair_inertia), checked_shapes(owner, shapes)
     left_out, names = LeftOut(), Names()
     Includes(folders, left_out).expand(root, file)
     version_of(root)
@@ -104,7 +107,7 @@ def load_sdf(
     contents.frames.shift_models()
     short = _short_names(contents, len(top.all("model")))
     meshes = MeshFiles(folders, left_out)
-    links = [_link(contents, name, short[name], meshes) for name in contents.links]
+    links = [_link(contents, name, short[name], meshes, shown) for name in contents.links]
     _add_frames(contents, dict(zip(contents.links, links, strict=True)))
     if not links:
         includes = "".join(f"; {line}" for line in left_out.lines if line.startswith("include"))
@@ -215,11 +218,13 @@ def _short_names(contents: Contents, models: int) -> dict[str, str]:
     return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}
 
 
-def _link(contents: Contents, name: str, short: str, meshes: MeshFiles) -> Link:
+def _link(contents: Contents, name: str, short: str, meshes: MeshFiles, shown: str | None) -> Link:
     element = contents.links[name]
     link = Link(short, str(element), contents.frames.pose(name))
     read_inertial(link, element, meshes)
-    for visual in element.all("visual"):
+    if shown != "visual":
+        element.ignore("visual")
+    for visual in element.all(shown) if shown else ():
         visual.get("name")
         link.shapes += visual_shapes(visual, meshes)
     if not flag(element.one("gravity"), True):

@@ -17,7 +17,7 @@ from .addresses import Addresses, checked_packages
 from .bodies import Bodies
 from .description import Link, Names, Weld, at
 from .geometry import MeshFiles
-from .imported import Imported, checked_limits, checked_path, finished
+from .imported import Imported, checked_limits, checked_path, checked_shapes, finished
 from .joints import Coordinate
 from .left_out import LeftOut
 from .markup import Element, parse, shortened
@@ -40,6 +40,7 @@ def load_urdf(
     packages: Mapping[str, str | Path] | None = None,
     inertia_tolerance: float | None = None,
     repair_inertia: bool = False,
+    shapes: str | None = "visual",
 ) -> Imported:
     """Read a URDF file.
 
@@ -59,6 +60,8 @@ def load_urdf(
     repair_inertia : bool
         Whether an inertia that no body can have is replaced by the nearest possible one, and joints are fixed beyond
         which nothing has a mass, which is listed; see `quirk.importers.inertia.repaired`.
+    shapes : "visual", "collision" or None
+        Which geometry of the file becomes the shapes of bodies, for pictures.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def load_urdf(
     validate.choice(owner, "base", base, ("fixed", "free"))
     with_limits, folders = checked_limits(owner, limits), checked_packages(owner, packages)
     repair = validate.flag(owner, "repair_inertia", repair_inertia)
-    return read(parse(file), file, base, gravity, with_limits, folders, inertia_tolerance, repair)
+    shown = checked_shapes(owner, shapes)
+    return read(parse(file), file, base, gravity, with_limits, folders, inertia_tolerance, repair, shown)
 
 
 def read(
@@ -82,6 +86,7 @@ def read(
     packages: Addresses,
     inertia_tolerance: float | None,
     repair: bool,
+    shown: str | None,
 ) -> Imported:
     """Return what a parsed URDF file describes."""
     if root.tag != "robot":
@@ -92,7 +97,7 @@ def read(
         root.get(name)  # its name, and addresses of what was used to write it
     left_out, names = LeftOut(), Names()
     meshes = MeshFiles(packages, left_out)
-    links = read_links(root, meshes)
+    links = read_links(root, meshes, shown)
     listed = read_joints(root, links, left_out)
     if repair:
         _fix_massless(links, listed, left_out)

@@ -52,8 +52,8 @@ class UrdfJoint:
         return self.origin @ Pose(self.axes @ turned(2, self.start) @ self.axes.T)
 
 
-def read_links(root: Element, meshes: MeshFiles) -> dict[str, Link]:
-    """Return all links, not yet placed."""
+def read_links(root: Element, meshes: MeshFiles, shown: str | None) -> dict[str, Link]:
+    """Return all links, not yet placed, with the shapes of their visuals or collisions, as `shown` says."""
     colors = {}
     for material in root.all("material"):
         color = material.one("color")
@@ -68,8 +68,10 @@ def read_links(root: Element, meshes: MeshFiles) -> dict[str, Link]:
         inertial = element.one("inertial")
         if inertial is not None:
             _read_inertial(link, inertial, meshes.left_out)
-        for visual in element.all("visual"):
-            link.shapes += _visual(visual, colors, meshes)
+        if shown != "visual":
+            element.ignore("visual")
+        for geometry in element.all(shown) if shown else ():
+            link.shapes += _shapes(geometry, colors, meshes)
     if not links:
         raise root.error("has no <link>")
     return links
@@ -97,8 +99,8 @@ def _origin(element: Element) -> Pose:
     return from_rpy(origin.vector("xyz", 3, (0, 0, 0)), origin.vector("rpy", 3, (0, 0, 0)))
 
 
-def _visual(visual: Element, colors: dict[str, Any], meshes: MeshFiles) -> list[Placed]:
-    """Return the shapes of a visual."""
+def _shapes(visual: Element, colors: dict[str, Any], meshes: MeshFiles) -> list[Placed]:
+    """Return the shapes of a visual or collision."""
     visual.get("name")
     pose, geometry, material = _origin(visual), visual.needed("geometry"), visual.one("material")
     color = None

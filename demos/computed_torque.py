@@ -65,7 +65,7 @@ def run(out: Path) -> quirk.Result:
     wanted = quirk.inverse_dynamics(robot, times, list(MOTORS))
     controllers = feedback(robot, wanted)
     for name in ("path x", "path y"):
-        robot.deactivate(name)
+        robot.disable(name)
     robots = {
         "torques alone": wanted.system,
         "feedback alone": robot.with_parts(*controllers),

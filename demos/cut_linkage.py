@@ -13,7 +13,7 @@ STRENGTH = 40.0  # N, of the pin between coupler and rocker
 
 def build() -> quirk.System:
     """The four-bar linkage with a pin that gives way at a load."""
-    breaks = quirk.Event("break", "C.force", direction=1, level=STRENGTH, action=quirk.release("C"))
+    breaks = quirk.Event("break", "C.force", direction=1, level=STRENGTH, action=quirk.disable("C"))
     return four_bar.build().with_parts(breaks)
 
 

@@ -48,10 +48,10 @@ def build() -> quirk.System:
         quirk.distance_between(station, visitor, port, plug),
         level=NEAR,
         direction=-1,
-        action=[quirk.switch_off(magnets), quirk.engage(hinge, tolerance=2 * NEAR), quirk.replace("motor", motor)],
+        action=[quirk.disable(magnets), quirk.enable(hinge, tolerance=2 * NEAR), quirk.replace("motor", motor)],
     )
     parted = quirk.Event(
-        "part", "hinge.angle", level=FOLDED, direction=1, action=[quirk.release(hinge), quirk.switch_off("motor")]
+        "part", "hinge.angle", level=FOLDED, direction=1, action=[quirk.disable(hinge), quirk.disable("motor")]
     )
     return quirk.System([station, visitor, hinge, magnets, idle, latched, parted])
 

@@ -33,7 +33,7 @@ def run(out: Path) -> quirk.Result:
     result = quirk.simulate(system, 6.0, output=0.02, progress=True)
     print(result.summary(), "\n")
     together = result["lower"].force() + result["upper"].force()
-    system.deactivate("upper")
+    system.disable("upper")
     alone = quirk.simulate(system, 6.0, output=0.02)
     print(f"both hinges together bear at most {np.linalg.norm(together, axis=1).max():.4f} N")
     print(f"one hinge alone bears at most     {np.linalg.norm(alone['lower'].force(), axis=1).max():.4f} N")

@@ -40,7 +40,7 @@ def build() -> quirk.System:
         )
         for k, (body, side) in enumerate(tips)
     ]
-    cut = quirk.Event("cut", "time", level=CUT, action=quirk.release("hook"))
+    cut = quirk.Event("cut", "time", level=CUT, action=quirk.disable("hook"))
     dampers = [quirk.TorsionSpring(f"damper {k}", hinges[k], stiffness=0.0, damping=2e-4) for k in range(1, LINKS)]
     return quirk.System([*links, *hinges, *contacts, cut, *dampers], gravity=[0, 0, -9.81])
 

@@ -52,8 +52,8 @@ def pin_events(line: int) -> list[quirk.Event]:
     """
     sign, within = "+-"[line], np.cos(np.radians(45) / 2)
     facing = quirk.Expression(f"{sign}cos(({RATE}*t - pi)/2)")
-    enter = [quirk.release(f"lock {line}"), quirk.engage(f"slot {line}")]
-    leave = [quirk.release(f"slot {line}"), quirk.engage(f"lock {1 - line}")]
+    enter = [quirk.disable(f"lock {line}"), quirk.enable(f"slot {line}")]
+    leave = [quirk.disable(f"slot {line}"), quirk.enable(f"lock {1 - line}")]
     return [
         quirk.Event(f"pin enters slot {line}", facing, direction=1, level=within, action=enter),
         quirk.Event(f"pin leaves slot {line}", facing, direction=-1, level=within, action=leave),

@@ -26,7 +26,7 @@ def build() -> quirk.System:
         for k in range(len(STRENGTHS))
     ]
     breaks = [
-        quirk.Event(f"break {k + 1}", f"{latch.name}.force", level=strength, direction=1, action=quirk.release(latch))
+        quirk.Event(f"break {k + 1}", f"{latch.name}.force", level=strength, direction=1, action=quirk.disable(latch))
         for k, (latch, strength) in enumerate(zip(latches, STRENGTHS[::-1], strict=True))
     ]
     tug = quirk.Force("tug", boxes[0], [quirk.Motion.polynomial([0.0, RATE]), 0, 0], point=[0.5 * SIZE, 0, 0])

@@ -96,7 +96,7 @@ def inverse_dynamics(
     unit = over_time(np.zeros(1), np.ones(1))
     probing = actuated(system, found, [unit] * len(found))
     motion = kinematics(probing, times, progress=progress)
-    probing.deactivate(*replaced)
+    probing.disable(*replaced)
     problem = _Problem(system, found, weight, replaced, motion, probing)
     efforts = problem.efforts()
     effort = {one.name: values for one, values in zip(found, efforts.T, strict=True)}
@@ -154,7 +154,7 @@ class _Problem:
         """Return the motion of the system with these efforts (nt, k) at its actuators."""
         over = [over_time(self.motion.time, effort) for effort in efforts.T]
         self.system = actuated(self.given, self.found, over)
-        self.system.deactivate(*self.replaced)
+        self.system.disable(*self.replaced)
         return self._along(self.system)
 
     def _along(self, system: System) -> Segment:

@@ -70,12 +70,12 @@ class Parts:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._by_name
 
-    def names_of_constraints(self, asked_by: str, names: Iterable[Any]) -> set[str]:
-        """Return the names of constraints, given by their names or themselves; InputError if one is another part."""
+    def names_to_switch(self, asked_by: str, names: Iterable[Any]) -> set[str]:
+        """Return the names of constraints and forces, given by name or themselves; InputError if one is another."""
         parts = [self[name] for name in names]
         for part in parts:
-            if not isinstance(part, Constraint):
-                raise InputError(f"System.{asked_by}: {part} is not a constraint; only these are switched on and off")
+            if not isinstance(part, Constraint | ForceElement):
+                raise InputError(f"System.{asked_by}: {part} is no constraint or force; only these can be disabled")
         return {part.name for part in parts}
 
     @property

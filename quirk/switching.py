@@ -20,6 +20,8 @@ from .errors import InputError, SwitchingError, UnknownNameError
 from .events.actions import (
     Action,
     After,
+    Disable,
+    Enable,
     Engage,
     Follow,
     Release,
@@ -78,6 +80,7 @@ class Switchboard:
     def check(self, title: str, action: Any) -> None:
         """Raise InputError if an action names what the system does not have, or what it cannot be done to."""
         kinds: tuple[tuple[Any, Any, str], ...] = (
+            (Enable | Disable, Constraint | ForceElement, "constraint or force"),
             (Engage, Constraint, "constraint"),
             (Release, Constraint, "constraint"),
             (Switch, ForceElement, "force"),
@@ -127,9 +130,14 @@ class Switchboard:
         """
         if isinstance(action, Stop):
             return replace(now, stopped=True)
+        if isinstance(action, Enable):
+            forces = frozenset(name for name in action.names if isinstance(self.system[name], ForceElement))
+            now = replace(now, configuration=now.configuration.with_forces(on=forces))
+            constraints = tuple(name for name in action.names if name not in forces)
+            return self._engaged(Engage(constraints, action.tolerance, action.keep_offset), now)
         if isinstance(action, Engage):
             return self._engaged(action, now)
-        if isinstance(action, Release):
+        if isinstance(action, Release | Disable):
             configuration = now.configuration
             for name in action.names:
                 configuration = configuration.switched(self.system[name], False)
@@ -174,7 +182,7 @@ class Switchboard:
                 far = f"bodies would have to move by {off:.3g} m to satisfy all constraints"
             raise SwitchingError(
                 f"{', '.join(f'{self.system[name]}' for name in names)} cannot engage: {far}, and the tolerance is "
-                f"{tolerance:.3g} m: let it engage where the poses fit, give engage(..., tolerance=), or "
+                f"{tolerance:.3g} m: let it engage where the poses fit, give enable(..., tolerance=), or "
                 "keep_offset=True to let it hold what there is"
             )
         self._check(plant, moved, now.t)

@@ -20,6 +20,7 @@ from .dynamics.dense.rows import ConstraintRows, constraint_rows
 from .dynamics.model import LARGEST_RANK_TOLERANCE, RANK_TOLERANCE, Arrangement, Model, flatten
 from .dynamics.plant import Plant
 from .errors import InputError
+from .forces import ForceElement
 from .parts import Part, Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
 from .state import Kinematics, State, initial_state
@@ -94,7 +95,7 @@ class System:
 
     def _switch(self, asked_by: str, names: Iterable[Any], on: bool) -> None:
         configuration = self.configuration
-        for name in sorted(self._parts.names_of_constraints(asked_by, names)):
+        for name in sorted(self._parts.names_to_switch(asked_by, names)):
             configuration = configuration.switched(self[name], on)
         self._configure(configuration)
 
@@ -153,23 +154,50 @@ class System:
         """The arrays of the system with its active constraints."""
         return self.plant.model
 
-    def activate(self, *names: str) -> None:
-        """Switch constraints on, from the next run on; a state that violates them is refused there.
+    def enable(self, *names: str | Constraint | ForceElement) -> None:
+        """Enable constraints and forces, from the next run on.
 
-        Results that there are keep the constraints with which they were made. `assemble` moves the bodies to where
-        all active constraints are satisfied.
+        A state that violates an enabled constraint is refused there; `assemble` moves the bodies to where all active
+        constraints are satisfied. Existing results are not affected. In a run, events do it: `quirk.enable`.
+
+        Parameters
+        ----------
+        names : str, Constraint or ForceElement
+
+        Raises
+        ------
+        InputError
+            If one is another part; UnknownNameError if there is none of that name.
         """
+        self._switch("enable", names, True)
+
+    def disable(self, *names: str | Constraint | ForceElement) -> None:
+        """Disable constraints and forces, from the next run on: they remove no freedom and exert nothing.
+
+        Parameters
+        ----------
+        names : str, Constraint or ForceElement
+
+        Raises
+        ------
+        InputError
+            If one is another part; UnknownNameError if there is none of that name.
+        """
+        self._switch("disable", names, False)
+
+    def activate(self, *names: str | Constraint | ForceElement) -> None:
+        """Enable parts: an earlier name of `enable`."""
         self._switch("activate", names, True)
 
-    def deactivate(self, *names: str) -> None:
-        """Switch constraints off, from the next run on: they remove no freedom and carry no load."""
+    def deactivate(self, *names: str | Constraint | ForceElement) -> None:
+        """Disable parts: an earlier name of `disable`."""
         self._switch("deactivate", names, False)
 
-    def is_active(self, name: str) -> bool:
-        """Whether the constraint of that name is switched on; those that push are, be they open or closed."""
-        (own,) = self._parts.names_of_constraints("is_active", [name])
-        pushes = isinstance(self[own], Unilateral)
-        return own not in self.configuration.idle if pushes else own in self.configuration.active
+    def is_active(self, name: str | Constraint | ForceElement) -> bool:
+        """Whether a constraint or a force is enabled; unilateral constraints are, be they open or closed."""
+        (own,) = self._parts.names_to_switch("is_active", [name])
+        bilateral = isinstance(self[own], Constraint) and not isinstance(self[own], Unilateral)
+        return own in self.configuration.active if bilateral else own not in self.configuration.idle
 
     def __getitem__(self, name: str) -> Part:
         """Return the object of that name."""
@@ -520,7 +548,8 @@ class System:
     def with_parts(self, *items: Part) -> System:
         """Return a system with further parts, in which those of this one are as they are.
 
-        Bodies keep their present initial state and constraints stay switched on or off; new ones start as declared.
+        Bodies keep their present initial state, constraints and forces stay enabled or disabled; new ones start as
+        declared.
         """
         return self._with([*self, *items])
 
@@ -545,7 +574,7 @@ class System:
         return self._with(remaining(self, names, dependents))
 
     def with_constraints(self, constraints: Iterable[Constraint]) -> System:
-        """Return a system with further constraints, all of which are switched on."""
+        """Return a system with further constraints, all of which are enabled."""
         more = list(constraints)
         system = self._with([*self, *more])
         system._switch("with_constraints", more, True)
@@ -564,9 +593,9 @@ class System:
         system._initial = carried_over(self, system)
         if self._closure is not None:
             system._closure, system._plants = self._closure.among(system.constraints), OrderedDict()
-        for constraint in self.constraints:
-            if constraint.name in system:
-                system._switch("System", [constraint.name], self.is_active(constraint.name))
+        for name in (part.name for part in self if isinstance(part, Constraint | ForceElement)):
+            if name in system:
+                system._switch("System", [name], self.is_active(name))
         return system
 
     def save(self, path: str | Path) -> None:

@@ -208,6 +208,30 @@ def test_forces_are_switched_and_replaced():
     np.testing.assert_allclose(result.power.balance, 0, atol=1e-11)
 
 
+def test_constraints_and_forces_are_enabled_and_disabled_by_the_same_words(tmp_path):
+    """During a run and between runs; what is disabled stays so in systems and files that are made from a system."""
+    ball = quirk.Body.sphere("ball", mass=2.0, radius=0.1, velocity=[1.0, 0, 0])
+    push = quirk.Force("push", ball, [4.0, 0, 0])
+    hold = quirk.Fixed("hold", quirk.GROUND, ball, active=False)
+    stand = quirk.Event(
+        "stand", "time", level=1.0, action=[quirk.disable("push"), quirk.enable(hold, keep_offset=True)]
+    )
+    go = quirk.Event("go", "time", level=2.0, action=[quirk.disable(hold), quirk.enable("push")])
+    system = quirk.System([ball, push, hold, stand, go])
+    result = quirk.simulate(system, 3.0, output=0.5)
+    np.testing.assert_allclose(result.at([0.5, 1.5, 3.0])["ball"].velocity[:, 0], [2, 0, 2], atol=1e-12)
+    np.testing.assert_allclose(result["push"].force()[[0, 4, -1], 0], [4, 0, 4], rtol=1e-13)
+    system.disable("push")
+    assert not system.is_active("push")
+    assert quirk.simulate(system, 0.5)["ball"].velocity[-1, 0] == 1.0
+    assert not system.with_parts(quirk.Torque("turn", ball, [1, 0, 0])).is_active("push")
+    system.save(tmp_path / "m.toml")
+    again = quirk.load(tmp_path / "m.toml")
+    assert not again.is_active("push") and again["stand"].actions == stand.actions
+    again.enable("push")
+    assert quirk.simulate(again, 0.5)["ball"].velocity[-1, 0] == pytest.approx(2.0)
+
+
 def test_a_driver_follows_another_motion():
     wheel = quirk.Body.cylinder("wheel", mass=1.0, radius=0.2, length=0.1, axis="z")
     axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[0, 0, 0], axis=[0, 0, 1])

@@ -259,8 +259,8 @@ def test_instants_are_not_saved(tmp_path):
 def test_a_system_that_is_switched_otherwise_is_refused(tmp_path):
     path = quirk.simulate(cut(), 0.05, output=0.05).save(tmp_path / "r.nc")
     other = cut()
-    other.deactivate("hold")
-    with pytest.raises(quirk.InputError, match=r"system\.activate\('hold'\)"):
+    other.disable("hold")
+    with pytest.raises(quirk.InputError, match=r"system\.enable\('hold'\)"):
         Result.load(path, system=other)
     system = cut()
     system.deactivate("hold")

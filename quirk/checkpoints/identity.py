@@ -32,8 +32,9 @@ def identity(system: System, state: State, phases: Phases) -> dict[str, str]:
         found[f"{part}"] = _digest(part, others)
     changed = [state.angles, state.internal, state.switched, state.replaced]
     closure = [] if system.closure is None else [system.closure.tolerance, system.closure.offsets]
+    active, idle = system.configuration.active, sorted(system.configuration.idle)
     whole = {
-        "gravity and active parts": [system.gravity, sorted(system.configuration.active), *closure],
+        "gravity and active parts": [system.gravity, sorted(active), *idle, *closure],
         "initial state": [*state.parts, *map(dict, changed)],
         "output": phases.asked,
         "solver": phases.solver,

@@ -1,6 +1,6 @@
 """Events along a run: what is watched, and what happens when it crosses a level."""
 
-from .actions import after, engage, follow, release, replace, set_velocity, switch_off, switch_on
+from .actions import after, disable, enable, engage, follow, release, replace, set_velocity, switch_off, switch_on
 from .event import Event
 from .latch import Latch
 from .names import distance_between
@@ -10,7 +10,9 @@ __all__ = [
     "Event",
     "Latch",
     "after",
+    "disable",
     "distance_between",
+    "enable",
     "engage",
     "follow",
     "release",

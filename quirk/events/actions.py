@@ -1,4 +1,4 @@
-"""What events do: switch constraints and forces on and off, change drivers and velocities, or end the run."""
+"""What events do: enable and disable constraints and forces, change drivers and velocities, or end the run."""
 
 from __future__ import annotations
 
@@ -17,6 +17,22 @@ from quirk.expression import Expression
 from quirk.forces import ForceElement
 from quirk.made import remembered
 from quirk.motion import Motion
+
+
+@dataclass(frozen=True)
+class Enable:
+    """Constraints and forces that are enabled; see `enable`."""
+
+    names: tuple[str, ...]
+    tolerance: float | None = None
+    keep_offset: bool = False
+
+
+@dataclass(frozen=True)
+class Disable:
+    """Constraints and forces that are disabled; see `disable`."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -81,27 +97,58 @@ class After:
     actions: tuple[Any, ...]
 
 
-Action = Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
+Action = Enable | Disable | Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
 # What an event takes as its action.
 ActionLike = str | Action | After | Callable[..., Any] | Sequence[Any] | None
 
 
 @remembered
-def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
-    """Return the action that switches constraints on, by name.
+def enable(
+    *names: str | Constraint | ForceElement, tolerance: float | None = None, keep_offset: bool = False
+) -> Enable:
+    """Return the action that enables constraints and forces during a run.
 
-    Velocities jump to the nearest ones in the mass metric that all active constraints allow: the impulsive form of the
-    Udwadia-Kalaba equation, without restitution. Momentum is conserved where nothing holds on to the ground. Where
-    poses are off the constraint, they are moved to the nearest ones that satisfy all active constraints if no body
-    moves by more than `tolerance`.
+    Forces act again. With constraints, velocities jump to the nearest ones in the mass metric that all active
+    constraints allow: the impulsive form of the Udwadia-Kalaba equation, without restitution. Momentum is conserved
+    where nothing holds on to the ground. Where poses are off the constraint, they are moved to the nearest ones that
+    satisfy all active constraints if no body moves by more than `tolerance`.
 
     Parameters
     ----------
+    names : str, Constraint or ForceElement
+        At least one.
     tolerance : float, optional
         How far bodies may be moved, m, and in radians times the size of the system; default 1e-6 of that size.
     keep_offset : bool
-        Let the constraint engage as the bodies stand: frame i is put where frame j is.
+        Let a constraint hold the bodies as they stand: frame i is put where frame j is.
+
+    Raises
+    ------
+    InputError
+        If there is no name, or `tolerance` is not positive.
     """
+    if tolerance is not None:
+        tolerance = validate.positive("enable", "tolerance", tolerance)
+    return Enable(_names("enable", names), tolerance, validate.flag("enable", "keep_offset", keep_offset))
+
+
+@remembered
+def disable(*names: str | Constraint | ForceElement) -> Disable:
+    """Return the action that disables constraints and forces during a run.
+
+    Velocities and internal variables stay as they are.
+
+    Parameters
+    ----------
+    names : str, Constraint or ForceElement
+        At least one.
+    """
+    return Disable(_names("disable", names))
+
+
+@remembered
+def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
+    """Return the action that enables constraints: an earlier name of `enable`, with the same arguments."""
     if tolerance is not None:
         tolerance = validate.positive("engage", "tolerance", tolerance)
     return Engage(_names("engage", names), tolerance, validate.flag("engage", "keep_offset", keep_offset))
@@ -109,19 +156,19 @@ def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset
 
 @remembered
 def release(*names: str | Constraint) -> Release:
-    """Return the action that switches constraints off, by name; velocities stay as they are."""
+    """Return the action that disables constraints: an earlier name of `disable`."""
     return Release(_names("release", names))
 
 
 @remembered
 def switch_on(*names: str | Constraint | ForceElement) -> Switch:
-    """Return the action that lets forces act again, by name."""
+    """Return the action that enables forces: an earlier name of `enable`."""
     return Switch(_names("switch_on", names), True)
 
 
 @remembered
 def switch_off(*names: str | Constraint | ForceElement) -> Switch:
-    """Return the action that lets forces act no more, by name; their internal variables stay as they are."""
+    """Return the action that disables forces: an earlier name of `disable`."""
     return Switch(_names("switch_off", names), False)
 
 

@@ -34,9 +34,9 @@ class Event(Sealed):
     direction : -1, 0 or 1
         Whether it counts as an event where the quantity falls through the level, either, or where it rises.
     action : str, action, function or list
-        "record" notes it in ``result.events``; "stop" also ends the run; what `engage`, `release`, `switch_on`,
-        `switch_off`, `replace`, `follow` or `set_velocity` return is done; a function ``f(t, state)`` is called with a
-        `State` and may return any of these, or None. Lists are done in their order.
+        "record" notes it in ``result.events``; "stop" also ends the run; what `enable`, `disable`, `replace`, `follow`
+        or `set_velocity` return is done; a function ``f(t, state)`` is called with a `State` and may return any of
+        these, or None. Lists are done in their order.
     level : float
         The value at which there is an event, in the unit of the quantity.
     """

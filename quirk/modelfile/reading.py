@@ -160,7 +160,7 @@ def _system(items: list[Any], options: dict[str, Any], maker: PartMaker, mistake
 
 
 def _switch(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> None:
-    for key, switch in (("switched_on", system.activate), ("switched_off", system.deactivate)):
+    for key, switch in (("switched_on", system.enable), ("switched_off", system.disable)):
         try:
             switch(*options.get(key, ()))
         except QuirkError as error:

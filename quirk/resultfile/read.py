@@ -121,7 +121,7 @@ def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
     system = system.without(*details["run_events"])
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
-            (system.activate if on else system.deactivate)(name)
+            (system.enable if on else system.disable)(name)
     return system
 
 
@@ -132,9 +132,9 @@ def _check(system: System, details: Mapping[str, Any]) -> None:
         raise InputError(f"{OWNER}: the system is not that of the result: {said(found)}")
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
-            was, call = ("on", "activate") if on else ("off", "deactivate")
+            was, call = ("enabled", "enable") if on else ("disabled", "disable")
             raise InputError(
-                f"{OWNER}: {system[name]} was switched {was} in the system that was saved, and is not in the one "
+                f"{OWNER}: {system[name]} was {was} in the system that was saved, and is not in the one "
                 f"given: call system.{call}({name!r})"
             )
 

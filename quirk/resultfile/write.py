@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quirk import modelfile, output, validate
+from quirk.constraints import Constraint
 from quirk.errors import InputError, SaveWarning
+from quirk.forces import ForceElement
 from quirk.instants import Instants
 from quirk.inverse_dynamics import InverseDynamicsResult
 from quirk.join import run_events
@@ -140,7 +142,9 @@ def _told(result: Result) -> dict[str, Any]:
         "options": [{key: _plain(value) for key, value in given.items()} for given in result.options],
         "configurations": descriptions,
         "configuration_of": numbers,
-        "switched_on": {constraint.name: system.is_active(constraint.name) for constraint in system.constraints},
+        "switched_on": {
+            part.name: system.is_active(part.name) for part in system if isinstance(part, Constraint | ForceElement)
+        },
         "run_events": sorted(used_events(descriptions) - own),
         "likeness": likeness(system),
         **told_of(result),

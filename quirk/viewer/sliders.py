@@ -89,7 +89,7 @@ class Mechanism(View):
         super().__init__(server)
         # What is dragged is a copy that shares all parts; drivers would hold on to it.
         self._system = copy(system)
-        self._system.deactivate(*(c.name for c in system.constraints if _drives(c)))
+        self._system.disable(*(c.name for c in system.constraints if _drives(c)))
         self.state = system.initial_state()
         drawn = contents.of_state(self._system, self.state)
         self._stage = Stage(server, drawn, labels=labels)

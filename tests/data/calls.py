@@ -22,7 +22,7 @@ assert_type(spring, quirk.Spring)
 push = quirk.Force("push", rod, lambda t, *motion: [t, 0, 0])
 text = quirk.Force("text", rod, ["sin(t)", 0, 0])
 motor = quirk.JointTorque("motor", hinge, quirk.Motion.sinusoid(1.0, 2.0))
-stop = quirk.Event("stop", lambda t, state: state["rod"].speed, action=["record", quirk.release("hinge")])
+stop = quirk.Event("stop", lambda t, state: state["rod"].speed, action=["record", quirk.disable("hinge")])
 assert_type(stop, quirk.Event)
 
 quirk.Body("rod", "heavy", [1, 1, 1])  # wrong

@@ -98,7 +98,7 @@ def test_the_arm_is_what_the_file_says():
     assert system["lift friction"].viscous == 0.6
     assert len(system["base"].shapes) == 1 and system["base"].shape.color == (0.6, 0.6, 0.65, 1.0)
     listed = "\n".join(imported.left_out)
-    assert '<collision> (contacts are not brought over): link "base"' in listed
+    assert '<collision> (contacts=True makes contacts of them): link "base"' in listed
     assert 'limits of effort: joint "turn", joint "lift"' in listed
     # Where the tool's point is, with all coordinates zero, from the numbers of the file.
     assert np.allclose(placed(system, "flange", "tool_tip"), chain_of_file(), atol=1e-12)
@@ -323,7 +323,7 @@ def test_load_warns_once_of_all_that_is_left_out():
     assert len(caught) == 1 and caught[0].filename == __file__
     assert str(caught[0].message).count("\n- ") == 3
     assert system.gravity[2] == -9.81
-    with pytest.raises(quirk.InputError, match="has no option 'keyframe'; it has: base, gravity"):
+    with pytest.raises(quirk.InputError, match="has no option 'keyframe'; it has: base, contacts, gravity"):
         quirk.load(ARM, keyframe=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -17,6 +17,32 @@ from .pose import Pose
 
 
 @dataclass(eq=False)
+class Collider:
+    """A geometry that may touch others.
+
+    Attributes
+    ----------
+    name : str
+    link : name of its link, None for the ground
+    kind : "plane", "sphere", "box", "cylinder" or "capsule"; others touch nothing
+    pose : in its link; of a plane z is the normal, of a cylinder and a capsule the axis
+    sizes : m; radius of a sphere; three sides of a box; radius and length of others
+    friction : coefficient of Coulomb friction, or None if the file says none
+    group : name of what it is part of whose parts do not touch each other, or None
+    where : what messages call it
+    """
+
+    name: str
+    link: str | None
+    kind: str
+    pose: Pose
+    sizes: tuple[float, ...] = ()
+    friction: float | None = None
+    group: str | None = None
+    where: Any = ""
+
+
+@dataclass(eq=False)
 class Link:
     """A rigid part as the file has it.
 
@@ -28,6 +54,7 @@ class Link:
     mass : kg, zero if it has none
     centre : (3,) centre of mass, m, in the link
     inertia : (3, 3) about the centre of mass along the axes of the link, kg m^2
+    colliders : geometries that may touch those of others
     shapes : functions from the pose of the link in its body to a shape in body coordinates
     frames : poses in the link of further frames, by name
     velocity, angular_velocity : (3,) of its centre of mass, m/s, and rad/s, both in N
@@ -39,6 +66,7 @@ class Link:
     mass: float = 0.0
     centre: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    colliders: list[Collider] = field(default_factory=list)
     shapes: list[Callable[[Pose], Shape]] = field(default_factory=list)
     frames: dict[str, Pose] = field(default_factory=dict)
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))

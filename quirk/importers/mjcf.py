@@ -11,6 +11,7 @@ import numpy as np
 from quirk import validate
 from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh
 
+from . import touching
 from .bodies import Bodies
 from .description import Link, Names, Weld
 from .geometry import Placed, ball, capsule, fewer, placed
@@ -20,7 +21,9 @@ from .mjcf_joints import MadeJoints, connect
 from .mjcf_model import Model, pose
 from .mjcf_relations import relations
 from .mjcf_stack import Stack
+from .mjcf_touching import candidates
 from .pose import Pose
+from .touching import checked_contacts
 
 # MuJoCo's viewer shows groups of geoms up to this one; those beyond are for collisions.
 LAST_SHOWN_GROUP = 2
@@ -34,6 +37,7 @@ def load_mjcf(
     inertia_tolerance: float | None = None,
     repair_inertia: bool = False,
     shapes: str | None = "visual",
+    contacts: bool | str = False,
 ) -> Imported:
     """Read an MJCF file through MuJoCo, which compiles it: `pip install "quirk-dynamics[mjcf]"`.
 
@@ -51,6 +55,8 @@ def load_mjcf(
         `quirk.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
         Which geometry of the file becomes the shapes of bodies, for pictures.
+    contacts : bool or "ground"
+        Whether geoms that may touch become `Contact` and `Friction`; "ground" adds a plane z = 0 for all of them.
 
     Raises
     ------
@@ -61,6 +67,7 @@ def load_mjcf(
     file, with_limits = checked_path(owner, path), checked_limits(owner, limits)
     model = Model(file, keyframe)
     repair, shown = validate.flag(owner, "repair_inertia", repair_inertia), checked_shapes(owner, shapes)
+    wanted = checked_contacts(owner, contacts)
     left_out, names = LeftOut(), Names()
     links, welds, stacks = _tree(model)
     if shown is not None:
@@ -70,7 +77,9 @@ def load_mjcf(
     for stack in stacks:
         connect(stack, bodies, names, with_limits, left_out, made)
     others = [*made.parts, *relations(model, bodies, made, names, left_out)]
-    _note_the_rest(model, left_out)
+    if wanted:
+        others += touching.contacts(candidates(model, wanted == "ground"), bodies, names, left_out)
+    _note_the_rest(model, left_out, bool(wanted))
     for text in model.warnings:
         left_out.note("what MuJoCo warned of", " ".join(text.split()))
     gravity = np.array(model.m.opt.gravity)
@@ -153,7 +162,7 @@ def _mesh(model: Model, geom: int, where: str, place: Pose, color: Any, left_out
     return placed(where, Mesh, place, color, *fewer(vertices, faces, model.name("MESH", mesh), left_out))
 
 
-def _note_the_rest(model: Model, left_out: LeftOut) -> None:
+def _note_the_rest(model: Model, left_out: LeftOut, with_contacts: bool) -> None:
     """Note all else that changes the motion in MuJoCo, and what may be missed."""
     m, name = model.m, model.name
     for what, array, kind in (
@@ -167,9 +176,9 @@ def _note_the_rest(model: Model, left_out: LeftOut) -> None:
         for k in np.flatnonzero([np.any(row) for row in values]):
             number = int(m.dof_jntid[k] if array.startswith("dof") else k)
             left_out.note(what, f'{kind.lower()} "{name(kind, number)}"')
-    touching = [k for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]]
-    if touching or m.npair:
-        left_out.note("contacts of geoms", f"{len(touching)} geoms and {m.npair} pairs that may touch")
+    geoms = [k for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]]
+    if (geoms or m.npair) and not with_contacts:
+        left_out.note("contacts of geoms", f"{len(geoms)} geoms and {m.npair} pairs that may touch")
     for count, what in (
         ("nsensor", "sensors"), ("ncam", "cameras"), ("nlight", "lights"), ("nflex", "flexible bodies"),
         ("nskin", "skins"), ("nplugin", "plugins"), ("nmocap", "bodies moved by motion capture, which stand still"),

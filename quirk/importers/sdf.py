@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from quirk import validate
 
+from . import touching
 from .addresses import checked_packages
 from .bodies import Bodies
 from .description import Link, Names, Weld
@@ -23,9 +24,11 @@ from .sdf_includes import Includes
 from .sdf_inertia import read_inertial
 from .sdf_joints import TYPES, SdfJoints
 from .sdf_shapes import visual_shapes
+from .sdf_touching import colliders
+from .touching import checked_contacts
 
 REASONS = {
-    "collision": "contacts are not brought over",
+    "collision": "contacts=True makes contacts of them",
     "plugin": "programs are not run",
     "physics": "settings of other programs",
 }
@@ -56,10 +59,11 @@ def load_sdf(
     *,
     gravity: ArrayLike | None = None,
     limits: bool = True,
-    packages: Mapping[str, str | Path] | None = None,
+    packages: Mapping[str, str | Path] | Sequence[str | Path] | None = None,
     inertia_tolerance: float | None = None,
     repair_inertia: bool = False,
     shapes: str | None = "visual",
+    contacts: bool | str = False,
 ) -> Imported:
     """Read an SDF file: a model, or a world of models.
 
@@ -79,6 +83,9 @@ def load_sdf(
         `quirk.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
         Which geometry of the file becomes the shapes of bodies, for pictures.
+    contacts : bool or "ground"
+        Whether collisions of different models, or of one that says self_collide, become `Contact` and `Friction`;
+        "ground" adds a plane z = 0.
 
     Raises
     ------
@@ -92,6 +99,7 @@ def load_sdf(
     if root.tag != "sdf":
         raise root.error("an SDF file starts with <sdf>")
     repair, shown = validate.flag(owner, "repair_inertia", repair_inertia), checked_shapes(owner, shapes)
+    wanted = checked_contacts(owner, contacts)
     left_out, names = LeftOut(), Names()
     Includes(folders, left_out).expand(root, file)
     version_of(root)
@@ -117,6 +125,11 @@ def load_sdf(
     bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
     others = list(made.connected(bodies))
     made.note_apart()
+    if wanted:
+        for full, link in zip(contents.links, links, strict=True):
+            link.colliders = colliders(contents.links[full], full, link)
+        pairs = touching.between_links(links, made.joined(), bodies, wanted == "ground")
+        others += touching.contacts(pairs, bodies, names, left_out)
     left_out.note_unread(root, REASONS)
     return finished(file.name, bodies, others, field_of_world if gravity is None else gravity, names, left_out)
 

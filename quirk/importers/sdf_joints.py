@@ -102,6 +102,12 @@ class SdfJoints:
             raise element.error("its parent and its child are, or are attached to, the same link")
         return ends[0], ends[1]
 
+    def joined(self) -> Iterator[tuple[str | None, str | None]]:
+        """Go over pairs of names of links that joints join."""
+        for name in self.contents.joints:
+            parent, child = self._ends(name)
+            yield self._short(parent), self._short(child)
+
     def note_apart(self) -> None:
         """Note joints whose parent is named by a frame that is not where the joint stands."""
         frames = self.contents.frames

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -12,8 +11,8 @@ from quirk import validate
 from quirk.constraints import Constraint, Coupling, Joint, Prismatic, Revolute
 from quirk.forces import ForceElement
 
-from . import joints
-from .addresses import Addresses, checked_packages
+from . import joints, touching
+from .addresses import checked_packages
 from .bodies import Bodies
 from .description import Link, Names, Weld, at
 from .geometry import MeshFiles
@@ -22,10 +21,11 @@ from .joints import Coordinate
 from .left_out import LeftOut
 from .markup import Element, parse, shortened
 from .pose import Pose
+from .touching import checked_contacts
 from .urdf_parts import KINDS, UrdfJoint, read_joints, read_links
 
 REASONS = {
-    "collision": "contacts are not brought over",
+    "collision": "contacts=True makes contacts of them",
     "transmission": "quirk.Actuator and quirk.Controller act at joints",
     "gazebo": "only for that program",
 }
@@ -37,10 +37,11 @@ def load_urdf(
     base: str = "fixed",
     gravity: ArrayLike = (0, 0, 0),
     limits: bool = True,
-    packages: Mapping[str, str | Path] | None = None,
+    packages: Mapping[str, str | Path] | Sequence[str | Path] | None = None,
     inertia_tolerance: float | None = None,
     repair_inertia: bool = False,
     shapes: str | None = "visual",
+    contacts: bool | str = False,
 ) -> Imported:
     """Read a URDF file.
 
@@ -62,6 +63,9 @@ def load_urdf(
         which nothing has a mass, which is listed; see `quirk.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
         Which geometry of the file becomes the shapes of bodies, for pictures.
+    contacts : bool or "ground"
+        Whether collisions of links that no joint joins become `Contact`, with `Friction` where the links have a
+        <contact> with <lateral_friction>; "ground" adds a plane z = 0.
 
     Raises
     ------
@@ -72,47 +76,43 @@ def load_urdf(
     file = checked_path(owner, path)
     validate.choice(owner, "base", base, ("fixed", "free"))
     with_limits, folders = checked_limits(owner, limits), checked_packages(owner, packages)
-    repair = validate.flag(owner, "repair_inertia", repair_inertia)
-    shown = checked_shapes(owner, shapes)
-    return read(parse(file), file, base, gravity, with_limits, folders, inertia_tolerance, repair, shown)
+    repair, shown = validate.flag(owner, "repair_inertia", repair_inertia), checked_shapes(owner, shapes)
+    wanted = checked_contacts(owner, contacts)
+    root = _checked_root(file)
+    left_out, names = LeftOut(), Names()
+    meshes = MeshFiles(folders, left_out)
+    links = read_links(root, meshes, shown, bool(wanted))
+    listed = read_joints(root, links, left_out)
+    if repair:
+        _fix_massless(links, listed, left_out)
+    _set_starts(listed, with_limits, left_out)
+    ordered, tree = _placed(root, links, listed)
+    welds = [Weld(joint.parent, joint.child) for joint in tree if KINDS[joint.kind] is None]
+    if base == "fixed":
+        welds.append(Weld(None, ordered[0].name))
+    bodies = Bodies(ordered, welds, names, left_out, inertia_tolerance, repair)
+    others = list(_connected(tree, bodies, names, with_limits, left_out))
+    for joint in listed.values():
+        if KINDS[joint.kind] in (Revolute, Prismatic) and (not with_limits or joint.kind == "continuous"):
+            _ignore_limits(joint)
+    if wanted:
+        joined = [(joint.parent, joint.child) for joint in tree]
+        pairs = touching.between_links(ordered, joined, bodies, wanted == "ground")
+        others += touching.contacts(pairs, bodies, names, left_out)
+    left_out.note_unread(root, REASONS)
+    return finished(file.name, bodies, others, gravity, names, left_out)
 
 
-def read(
-    root: Element,
-    file: Path,
-    base: str,
-    gravity: Any,
-    limits: bool,
-    packages: Addresses,
-    inertia_tolerance: float | None,
-    repair: bool,
-    shown: str | None,
-) -> Imported:
-    """Return what a parsed URDF file describes."""
+def _checked_root(file: Path) -> Element:
+    """Return the root of a URDF file."""
+    root = parse(file)
     if root.tag != "robot":
         raise root.error("a URDF file starts with <robot>")
     if any(element.tag.startswith("xacro:") for element in root.walk()):
         raise root.error("is a xacro file, a program that writes a URDF: run xacro on it, and read what that writes")
     for name in root.attributes:
         root.get(name)  # its name, and addresses of what was used to write it
-    left_out, names = LeftOut(), Names()
-    meshes = MeshFiles(packages, left_out)
-    links = read_links(root, meshes, shown)
-    listed = read_joints(root, links, left_out)
-    if repair:
-        _fix_massless(links, listed, left_out)
-    _set_starts(listed, limits, left_out)
-    ordered, tree = _placed(root, links, listed)
-    welds = [Weld(joint.parent, joint.child) for joint in tree if KINDS[joint.kind] is None]
-    if base == "fixed":
-        welds.append(Weld(None, ordered[0].name))
-    bodies = Bodies(ordered, welds, names, left_out, inertia_tolerance, repair)
-    others = list(_connected(tree, bodies, names, limits, left_out))
-    for joint in listed.values():
-        if KINDS[joint.kind] in (Revolute, Prismatic) and (not limits or joint.kind == "continuous"):
-            _ignore_limits(joint, limits, left_out)
-    left_out.note_unread(root, REASONS)
-    return finished(file.name, bodies, others, gravity, names, left_out)
+    return root
 
 
 def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out: LeftOut) -> None:
@@ -226,7 +226,7 @@ def _connected(
             yield Coupling(names.part(joint.name, "mimic"), *pair, coefficients=line)
 
 
-def _ignore_limits(joint: UrdfJoint, limits: bool, left_out: LeftOut) -> None:
+def _ignore_limits(joint: UrdfJoint) -> None:
     """Count limits as read: those that were not asked for, and those that a continuous joint does not have."""
     limit = joint.element.one("limit")
     if limit is not None:

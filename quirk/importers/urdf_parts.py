@@ -11,7 +11,7 @@ from quirk import validate
 from quirk.constraints import Free, Joint, Planar, Prismatic, Revolute
 from quirk.frame import axes_with_z
 
-from .description import Link, at
+from .description import Collider, Link, at
 from .geometry import MeshFiles, Placed, color_of, primitive
 from .joints import Coordinate
 from .left_out import LeftOut
@@ -52,8 +52,11 @@ class UrdfJoint:
         return self.origin @ Pose(self.axes @ turned(2, self.start) @ self.axes.T)
 
 
-def read_links(root: Element, meshes: MeshFiles, shown: str | None) -> dict[str, Link]:
-    """Return all links, not yet placed, with the shapes of their visuals or collisions, as `shown` says."""
+def read_links(root: Element, meshes: MeshFiles, shown: str | None, touching: bool) -> dict[str, Link]:
+    """Return all links, not yet placed, with the shapes of their visuals or collisions, as `shown` says.
+
+    With `touching` they have what may touch others, too.
+    """
     colors = {}
     for material in root.all("material"):
         color = material.one("color")
@@ -72,9 +75,39 @@ def read_links(root: Element, meshes: MeshFiles, shown: str | None) -> dict[str,
             element.ignore("visual")
         for geometry in element.all(shown) if shown else ():
             link.shapes += _shapes(geometry, colors, meshes)
+        if touching:
+            link.colliders = _colliders(link, element)
     if not links:
         raise root.error("has no <link>")
     return links
+
+
+def _colliders(link: Link, element: Element) -> list[Collider]:
+    """Return what of a link may touch others."""
+    contact, friction = element.one("contact"), None
+    lateral = None if contact is None else contact.one("lateral_friction")
+    if lateral is not None:
+        friction = lateral.number("value")
+    found = []
+    for collision in element.all("collision"):
+        name = collision.get("name") or link.name
+        geometry, place = collision.needed("geometry"), _origin(collision)
+        box, sphere = geometry.one("box"), geometry.one("sphere")
+        kind = "mesh"
+        sizes: tuple[float, ...] = ()
+        if box is not None:
+            kind, sizes = "box", tuple(box.vector("size", 3).tolist())
+        elif sphere is not None:
+            kind, sizes = "sphere", (sphere.number("radius"),)
+        for tag in ("cylinder", "capsule"):
+            solid = geometry.one(tag)
+            if solid is not None:
+                kind, sizes = tag, (solid.number("radius"), solid.number("length"))
+        mesh = geometry.one("mesh")
+        if mesh is not None:
+            mesh.ignore_all()
+        found.append(Collider(name, link.name, kind, place, sizes, friction, where=collision))
+    return found
 
 
 def _read_inertial(link: Link, inertial: Element, left_out: LeftOut) -> None:

@@ -298,7 +298,9 @@ def test_impossible_inertias_are_named_together_or_repaired(tmp_path):
 
 def test_mimic_of_a_fixed_joint_is_listed(tmp_path):
     parts = [link("a"), link("b"), link("c"), joint("j", "continuous", "a", "b")]
-    path = written(tmp_path, *parts, joint("k", "fixed", "b", "c", '<mimic joint="j" multiplier="2"/>'))
+    path = written(
+        tmp_path, *parts, joint("k", "fixed", "b", "c", '<mimic joint="j" multiplier="2"/><axis xyz="0 0 1"/>')
+    )
     assert importers.load_urdf(path).left_out == ('mimic of joints one of which is fixed: joint "k"',)
 
 

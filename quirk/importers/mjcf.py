@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quirk import validate
+from quirk.body import Body
+from quirk.forces import Force
 from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh
 
 from . import touching
@@ -73,18 +75,19 @@ def load_mjcf(
     if shown is not None:
         _add_shapes(model, links, shown, left_out)
     bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
+    gravity = np.array(model.m.opt.gravity)
+    if model.m.opt.disableflags & model.code("DisableBit", "GRAVITY"):
+        gravity = np.zeros(3)
     made = MadeJoints()
     for stack in stacks:
         connect(stack, bodies, names, with_limits, left_out, made)
     others = [*made.parts, *relations(model, bodies, made, names, left_out)]
+    others += _lifted(model, bodies, names, gravity)
     if wanted:
         others += touching.contacts(candidates(model, wanted == "ground"), bodies, names, left_out)
     _note_the_rest(model, left_out, bool(wanted))
     for text in model.warnings:
         left_out.note("what MuJoCo warned of", " ".join(text.split()))
-    gravity = np.array(model.m.opt.gravity)
-    if model.m.opt.disableflags & model.code("DisableBit", "GRAVITY"):
-        gravity = np.zeros(3)
     imported = finished(file.name, bodies, others, gravity, names, left_out)
     _set_turns(model, made, imported)
     return imported
@@ -162,13 +165,23 @@ def _mesh(model: Model, geom: int, where: str, place: Pose, color: Any, left_out
     return placed(where, Mesh, place, color, *fewer(vertices, faces, model.name("MESH", mesh), left_out))
 
 
+def _lifted(model: Model, bodies: Bodies, names: Names, gravity: np.ndarray) -> Iterator[Force]:
+    """Go over the forces that compensate the weight of bodies."""
+    m = model.m
+    for number in np.flatnonzero(m.body_gravcomp).tolist() if gravity.any() else ():
+        body, place = bodies.place(model.name("BODY", number))
+        if isinstance(body, Body) and m.body_mass[number] > 0:
+            force = -float(m.body_gravcomp[number] * m.body_mass[number]) * gravity
+            point = place.point(np.array(m.body_ipos[number], dtype=float))
+            yield Force(names.part(model.name("BODY", number), "lift"), body, force, point=point)
+
+
 def _note_the_rest(model: Model, left_out: LeftOut, with_contacts: bool) -> None:
     """Note all else that changes the motion in MuJoCo, and what may be missed."""
     m, name = model.m, model.name
     for what, array, kind in (
         ("damping that is not linear", "dof_dampingpoly", "JOINT"),
         ("springs that are not linear", "jnt_stiffnesspoly", "JOINT"),
-        ("compensated gravity", "body_gravcomp", "BODY"),
     ):
         values = model.get(array)
         if values is None:

@@ -167,6 +167,8 @@ def read_joints(root: Element, links: dict[str, Link], left_out: LeftOut) -> dic
         for end, link in zip(ends, (parent, child), strict=True):
             if link not in links:
                 raise end.error(f"there is no link {shortened(link)!r}")
+        if KINDS[kind] is None:
+            element.ignore("axis", "limit", "dynamics", "safety_controller", "calibration")  # of a motion that is none
         axis = element.one("axis") if KINDS[kind] not in (None, Free) else None
         with at(axis or element):
             direction = validate.direction("axis", "xyz", (1, 0, 0) if axis is None else axis.vector("xyz", 3))

@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 from .accuracy import Curve
 from .scaling import Line
 
-# Colour-blind safe; QuIRK's is the strongest.
-COLOURS = ("#0b3c8c", "#d55e00", "#009e73", "#8f5fa8", "#7a7a7a", "#56b4e9", "#c9a400", "#e377a8")
+# Color-blind safe; QuIRK's is the strongest.
+COLORS = ("#0b3c8c", "#d55e00", "#009e73", "#8f5fa8", "#7a7a7a", "#56b4e9", "#c9a400", "#e377a8")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 
@@ -28,11 +28,11 @@ def work_precision(
 ) -> None:
     """Draw the time of runs against their error, which is `of` something, in a unit."""
     figure, axes = plt.subplots(figsize=(8.0, 5.2), layout="constrained")
-    for curve, colour, marker in zip(curves, COLOURS, MARKERS, strict=False):
+    for curve, color, marker in zip(curves, COLORS, MARKERS, strict=False):
         axes.loglog(
             [p.error for p in curve.points],
             [p.seconds for p in curve.points],
-            color=colour,
+            color=color,
             marker=marker,
             markersize=5,
             linewidth=2.2 if curve is curves[0] else 1.4,
@@ -53,7 +53,7 @@ def work_precision(
 
 
 def scaling(lines: list[Line], path: Path) -> None:
-    """Draw the time of a step against the number of bodies: one colour per mechanism, dashed for peers."""
+    """Draw the time of a step against the number of bodies: one color per mechanism, dashed for peers."""
     figure, axes = plt.subplots(figsize=(8.0, 5.2), layout="constrained")
     mechanisms = list(dict.fromkeys(line.mechanism for line in lines))
     for line in lines:
@@ -62,7 +62,7 @@ def scaling(lines: list[Line], path: Path) -> None:
         axes.loglog(
             line.bodies,
             line.seconds,
-            color=COLOURS[k],
+            color=COLORS[k],
             marker=MARKERS[k],
             markersize=5,
             markerfacecolor=None if ours else "white",

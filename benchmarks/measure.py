@@ -81,7 +81,7 @@ def timed(task: Task, effort: Effort = FULL) -> Timing:
 def in_turn(first: Task, second: Task, effort: Effort = FULL) -> tuple[Timing, Timing, float]:
     """Measure two tasks by batches A B A B; return both and the ratio second / first.
 
-    The ratio is the median of the ratios of neighbouring batches, so that a machine that slows down for a while
+    The ratio is the median of the ratios of neighboring batches, so that a machine that slows down for a while
     slows both.
     """
     counts = [repetitions(task, effort.batch) for task in (first, second)]

@@ -49,12 +49,12 @@ def chain_angles(n: int) -> np.ndarray:
 def hinged_chain(n: int) -> quirk.System:
     """Return n uniform thin rods in the plane of x and z, hinged in a row about y and hung from the ground."""
     angles = chain_angles(n)
-    ends, centres = _ends(angles), chain_positions(angles)
+    ends, centers = _ends(angles), chain_positions(angles)
     across = MASS * LENGTH**2 / 12
     turns = rotation.exp(np.outer(-angles, [0.0, 1.0, 0.0]))
     bodies = [
         # The moment about its own axis, which does not turn, is of no account.
-        quirk.Body(f"link{k}", MASS, [across, across, across], position=centres[k], orientation=q)
+        quirk.Body(f"link{k}", MASS, [across, across, across], position=centers[k], orientation=q)
         for k, q in enumerate(turns)
     ]
     joints = [
@@ -65,7 +65,7 @@ def hinged_chain(n: int) -> quirk.System:
 
 
 def chain_positions(angles: np.ndarray) -> np.ndarray:
-    """Return the centres of mass (n, 3) of the rods of `hinged_chain` at angles (n,) from the vertical."""
+    """Return the centers of mass (n, 3) of the rods of `hinged_chain` at angles (n,) from the vertical."""
     ends = _ends(angles)
     return 0.5 * (ends[:-1] + ends[1:])
 

@@ -16,7 +16,7 @@ class Placed:
 
     Attributes
     ----------
-    position, velocity : (n, 3) of the centres of mass in N
+    position, velocity : (n, 3) of the centers of mass in N
     orientation : (n, 4) body to inertial
     angular_velocity : (n, 3) in body axes
     """

@@ -26,7 +26,7 @@ the other engine's time over QuIRK's: above 1 QuIRK takes less, below 1 it takes
 
 HOW = """Mechanisms are built as `quirk.System`, and the other engines get theirs from there; before one is timed, its
 accelerations must agree with QuIRK's to 1e-8 of the largest. A batch of repetitions lasts 50 ms or more, batches of
-both sides alternate, and the ratio is the median of those of neighbouring batches; times are medians, with the quickest
+both sides alternate, and the ratio is the median of those of neighboring batches; times are medians, with the quickest
 batch beside them. Pinocchio's and MuJoCo's repetitions are inside their libraries, so that no call from Python is in
 their times. `benchmarks/README.md` has the settings of each engine."""
 

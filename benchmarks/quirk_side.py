@@ -73,7 +73,7 @@ def runs(system: quirk.System, duration: float, method: str, rtol: float) -> Tas
 
 
 def apart(system: quirk.System, positions: np.ndarray, duration: float) -> float:
-    """Return the largest distance, m, of a centre of mass from `positions` (n, 3) after a run of many digits."""
+    """Return the largest distance, m, of a center of mass from `positions` (n, 3) after a run of many digits."""
     result = quirk.simulate(system, duration, method="Taylor", rtol=1e-12, atol=1e-15, output=duration)
     return float(np.linalg.norm(result.state_at().position - positions, axis=1).max())
 
@@ -103,7 +103,7 @@ def error_and_seconds(
     system : quirk.System
     duration : float
     positions : (n, 3)
-        Centres of mass at the end, from a reference.
+        Centers of mass at the end, from a reference.
     rtol : float
         Relative tolerance; the absolute one is a thousandth of it, as by default.
     repeats : int
@@ -113,7 +113,7 @@ def error_and_seconds(
     Returns
     -------
     error : float
-        The largest distance of a centre of mass from the reference, m.
+        The largest distance of a center of mass from the reference, m.
     seconds : float
     """
     seconds = np.inf

@@ -232,7 +232,7 @@ def end_points(
 ) -> tuple[Frame, Frame]:
     """Return frames at the ends of what acts between two points.
 
-    In body coordinates, by default the centres of mass, or as `points` (2, 3) in N at the initial poses.
+    In body coordinates, by default the centers of mass, or as `points` (2, 3) in N at the initial poses.
     """
     if points is None:
         i, j = (

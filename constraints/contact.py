@@ -107,5 +107,5 @@ def _check_sizes(owner: str, first: Surface, second: Surface) -> None:
     if first.kind in PARTS and second.radius <= 0:
         raise InputError(
             f"{owner}: a point cannot touch a {first.kind}, since it would pass its edge without touching it: use a "
-            "small sphere, quirk.surface.sphere(radius, centre), or an unbounded quirk.surface.plane"
+            "small sphere, quirk.surface.sphere(radius, center), or an unbounded quirk.surface.plane"
         )

@@ -70,7 +70,7 @@ class Implicit(OfBodies):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be among them. The load is that on the second of them, or on the only one, at its centre of mass.
+        GROUND may be among them. The load is that on the second of them, or on the only one, at its center of mass.
     phi : function, or the text of an `Expression`
         ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to N),
         `a.point(local)` and `a.direction(local)` in N. Returns one quantity or a list, one for each row. With
@@ -267,7 +267,7 @@ class CustomRows(OfBodies):
     ----------
     name : str
     bodies : Body or list of k bodies
-        The load is that on the second of them, or on the only one, at its centre of mass.
+        The load is that on the second of them, or on the only one, at its center of mass.
     rows : function
         ``rows(t, position, orientation, velocity, angular_velocity)`` of these bodies, (k, 3) and (k, 4) arrays,
         returns A and b, and if it knows them Phi and its rate, which are then kept at zero. A (m, 6 k) is over

@@ -16,7 +16,7 @@ class Drawing(metaclass=Remembering):
     ----------
     show : whether it is drawn
     axis_radius, axis_length : m, of its axes; None for a size that fits the system
-    color : any colour that matplotlib knows; None for the usual one
+    color : any color that matplotlib knows; None for the usual one
     """
 
     show: bool = True

@@ -189,7 +189,7 @@ class DistanceDrive(Constraint):
     motion : Motion
         m, positive.
     point_i, point_j : (3,)
-        The ends in the coordinates of body i and j, m; default: the centres of mass.
+        The ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
         Both ends in N at the initial poses, m, instead.
     """

@@ -1,6 +1,6 @@
 """Drums: where a rope touches a round body, and how far it runs around it.
 
-In the plane through a drum's centre across its axis, with the centre as origin, let u be a unit vector along the rope
+In the plane through a drum's center across its axis, with the center as origin, let u be a unit vector along the rope
 and i the quarter turn by the right-hand rule about the axis. A rope that runs around the drum by that rule touches it
 at -i r u. So over a straight part of length s, from a drum of radius r to one of radius R at d from it,
 

@@ -24,7 +24,7 @@ def plane_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], moti
 
 
 def two_spheres(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Distance of two centres less both radii."""
+    """Distance of two centers less both radii."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - numbers[0]]
 
@@ -137,7 +137,7 @@ def _bounded(kind: str) -> Pair:
 FLAT = "its rim lies flat on the plane: no point of it is lowest"
 PAIRS: dict[tuple[str, str], Pair] = {
     ("plane", "sphere"): Pair(plane_and_sphere, plane_and_sphere, _sum),
-    ("sphere", "sphere"): Pair(two_spheres, two_spheres, _sum, "both centres coincide"),
+    ("sphere", "sphere"): Pair(two_spheres, two_spheres, _sum, "both centers coincide"),
     ("plane", "rim"): Pair(plane_and_rim, plane_and_rim, _sum, FLAT),
     ("bowl", "sphere"): Pair(bowl_and_sphere, bowl_on_sphere, _difference),
     ("rectangle", "sphere"): _bounded("rectangle"),

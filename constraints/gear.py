@@ -20,7 +20,7 @@ from .constraint import Constraint, checked_ends, frame_in
 from .primitives import Z
 from .relation import TORQUE, Function, MovingFrame, Relation
 
-# A ratio of whole numbers of teeth, up to so many, is recognised when it is met to this part.
+# A ratio of whole numbers of teeth, up to so many, is recognized when it is met to this part.
 MOST_TEETH, RECOGNISED = 200, 1e-12
 
 

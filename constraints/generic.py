@@ -80,7 +80,7 @@ class Generic(Joint):
     Parameters
     ----------
     point, axis : (3,)
-        As for `Joint`; defaults: body j's centre of mass, and frames along the axes of N.
+        As for `Joint`; defaults: body j's center of mass, and frames along the axes of N.
     constrained : six flags
         Translations along x, y, z and rotations about x, y, z of frame i.
     offset : six numbers or Motions, or a function, optional

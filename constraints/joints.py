@@ -50,7 +50,7 @@ class Cylindrical(Joint):
 
 
 class Prismatic(Joint):
-    """Free to slide along z without turning, 5 rows. Default point: body j's centre of mass."""
+    """Free to slide along z without turning, 5 rows. Default point: body j's center of mass."""
 
     primitives = (*_parallel_axes, dot1(X, Y), dot2(X), dot2(Y))
     aligned_axes = (X, Y, Z)
@@ -59,7 +59,7 @@ class Prismatic(Joint):
 
 
 class Fixed(Joint):
-    """Two bodies welded together, 6 rows. Default point: body j's centre of mass."""
+    """Two bodies welded together, 6 rows. Default point: body j's center of mass."""
 
     primitives = (coincidence, *_parallel_axes, dot1(X, Y))
     aligned_axes = (X, Y, Z)
@@ -182,7 +182,7 @@ class Distance(Constraint):
     Parameters
     ----------
     point_i, point_j : (3,)
-        The ends in the coordinates of body i and j, m; default: the centres of mass.
+        The ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
         Both ends in N at the initial poses, m, instead.
     length : float, optional

@@ -22,7 +22,7 @@ PARALLEL = 1e-9
 
 
 class Stop(NamedTuple):
-    """What a rope meets: a body with a point (3,) in its coordinates, the centre of the drum if it is one."""
+    """What a rope meets: a body with a point (3,) in its coordinates, the center of the drum if it is one."""
 
     body: Body | Ground
     place: np.ndarray

@@ -59,12 +59,12 @@ class Pulley(Constraint):
     Phi = length - sum of ``weight_k |p_(k+1) - p_k|`` - sum of radius times wrapped angle. The multiplier is the rope's
     tension, N: positive where the rope is pulled. It pushes as well, so watch the sign. Body j is that of the last
     point, where the rope ends, and its load what the rope exerts on it: if it is met by one fall, a force as large as
-    the tension, along the rope; on a drum about its centre, with the torque.
+    the tension, along the rope; on a drum about its center, with the torque.
 
     A drum between others is a sheave: the rope slides over it, whether it turns or not. On a drum at an end the rope is
     fast: as it turns it takes up rope, or gives it, over any number of turns, and as if there were always some left.
 
-    Arcs lie in the plane through the centre of their drum across its axis, and end where the straight parts, as seen
+    Arcs lie in the plane through the center of their drum across its axis, and end where the straight parts, as seen
     along the axis, touch the circle. For ropes in this plane that is exact. Where a straight part of length s leaves it
     by an angle g, the force is off the rope's direction by the part (1 - cos g) radius / s of the tension. An arc on a
     sheave may change by half a turn, and not below zero: a run ends there.
@@ -77,7 +77,7 @@ class Pulley(Constraint):
         drums. The ends are fast, and over points between them the rope runs as over small sheaves. Bodies may be met
         again. Axes of drums that follow each other are parallel.
     weights : (n - 1,), optional
-        How many falls of the rope run between neighbouring points; default: one. Next to drums there is one.
+        How many falls of the rope run between neighboring points; default: one. Next to drums there is one.
     length : float, optional
         Sum of all falls and arcs of sheaves, m, without what is wound on drums at the initial poses; default: that at
         the initial poses, from which it differs by less than half a turn of such a drum.
@@ -133,7 +133,7 @@ class Pulley(Constraint):
 
 
 def _checked_weights(owner: str, weights: Any, stops: Sequence[Stop]) -> np.ndarray:
-    """Return how many falls (n - 1,) run between neighbouring stops."""
+    """Return how many falls (n - 1,) run between neighboring stops."""
     count = len(stops) - 1
     falls = np.ones(count) if weights is None else validate.array(owner, "weights", weights, (count,))
     if (falls <= 0).any():

@@ -42,7 +42,7 @@ class RackPinion(Constraint):
         Body i and body j. A rack at rest is GROUND, with a carrier that moves along it.
     radius : float
         Of the pinion's pitch circle, m, not zero. Positive: a turn of the pinion by the right-hand rule about its axis
-        moves the rack along its direction. That is so if direction = axis x (from the pinion's centre to the rack).
+        moves the rack along its direction. That is so if direction = axis x (from the pinion's center to the rack).
     direction : (3,)
         Along the rack, fixed in the carrier, in N at the initial poses.
     axis : (3,)

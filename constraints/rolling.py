@@ -23,7 +23,7 @@ FLAT = 1e-9
 
 
 def _to_rim(plane: MovingFrame, disk: MovingFrame, radius: Any) -> np.ndarray:
-    """From the disk's centre to the lowest point of its rim."""
+    """From the disk's center to the lowest point of its rim."""
     normal, axis = plane.rotation[:, Z], disk.rotation[:, Z]
     cosine = normal @ axis
     # The part of the normal in the disk's plane has length sqrt(1 - cosine^2).
@@ -59,7 +59,7 @@ LIES_FLAT = "its disk lies flat on the plane: no point of its rim is lowest"
 class RollingDisk(Constraint):
     """A thin disk that rolls on a plane without slipping, 3 rows: contact, and two of velocities (nonholonomic).
 
-    The disk is body j and the plane is fixed in body i. The load is that at the disk's centre; the force is that of
+    The disk is body j and the plane is fixed in body i. The load is that at the disk's center; the force is that of
     the contact. A disk that lies flat has no lowest point and ends the run.
 
     Parameters
@@ -67,7 +67,7 @@ class RollingDisk(Constraint):
     radius : float
         m.
     disk_axis : (3,)
-        The disk's axis, in the coordinates of body j; its centre is body j's centre of mass.
+        The disk's axis, in the coordinates of body j; its center is body j's center of mass.
     plane_point, plane_normal : (3,)
         A point of the plane and its normal, towards the disk, in N at the initial poses.
     """
@@ -112,7 +112,7 @@ class KnifeEdge(Joint):
     Parameters
     ----------
     point : (3,)
-        Where the edge touches. Default: body j's centre of mass.
+        Where the edge touches. Default: body j's center of mass.
     axis : (3,)
         Across the edge, along which there is no motion relative to body i; fixed in body j. In N at the initial
         poses. Other parameters as `Joint`.

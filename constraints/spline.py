@@ -106,9 +106,9 @@ class Spline:
 
 
 def _sphere(points: np.ndarray, room: float) -> np.ndarray:
-    """Radius and centre of a sphere around points (n, dimension), with some room."""
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return np.array([np.linalg.norm(points - centre, axis=1).max() + room, *centre])
+    """Radius and center of a sphere around points (n, dimension), with some room."""
+    center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return np.array([np.linalg.norm(points - center, axis=1).max() + room, *center])
 
 
 def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from quirk import rotation, validate
 from quirk.errors import InputError
 from quirk.frame import Frame, axes_with_z
 from quirk.made import remembered
+from quirk.renamed import with_earlier_arguments
 
 # Sine of the angle between a rectangle's normal and its first side below which the two are parallel.
 PARALLEL = 1e-6
@@ -43,15 +44,16 @@ def plane(point: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surfac
 
 
 @remembered
+@with_earlier_arguments(centre="center")
 def rectangle(
-    size: ArrayLike, centre: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1), along: ArrayLike | None = None
+    size: ArrayLike, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1), along: ArrayLike | None = None
 ) -> Surface:
     """Return a thin rectangular plate, which ends at its edges, such as one face of a box.
 
     Parameters
     ----------
     size : (2,) lengths of its sides, m
-    centre : (3,) m
+    center : (3,) m
     normal : (3,) direction across it
     along : (3,) direction of the first side, projected onto the plate
         Default: x for the default normal; for another normal one of the directions at right angles to it.
@@ -68,27 +70,30 @@ def rectangle(
     lengths = validate.array("rectangle", "size", size, (2,))
     if not (lengths > 0).all():
         raise InputError(f"rectangle: size must be two positive lengths, m; got {size!r}")
-    place = Frame(validate.array("rectangle", "centre", centre, (3,)), rotation.from_matrix(axes))
+    place = Frame(validate.array("rectangle", "center", center, (3,)), rotation.from_matrix(axes))
     return Surface("rectangle", place, half_size=(0.5 * float(lengths[0]), 0.5 * float(lengths[1])))
 
 
 @remembered
-def disk(radius: float, centre: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return a thin circular plate of a radius, m, about a centre (3,) m with a normal (3,)."""
-    return _round("disk", radius, centre, "normal", normal)
+@with_earlier_arguments(centre="center")
+def disk(radius: float, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
+    """Return a thin circular plate of a radius, m, about a center (3,) m with a normal (3,)."""
+    return _round("disk", radius, center, "normal", normal)
 
 
 @remembered
-def bowl(radius: float, centre: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return the inside of a sphere of a radius, m, about a centre (3,) m."""
-    place = Frame(validate.array("bowl", "centre", centre, (3,)))
+@with_earlier_arguments(centre="center")
+def bowl(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
+    """Return the inside of a sphere of a radius, m, about a center (3,) m."""
+    place = Frame(validate.array("bowl", "center", center, (3,)))
     return Surface("bowl", place, validate.positive("bowl", "radius", radius))
 
 
 @remembered
-def sphere(radius: float, centre: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return a sphere of a radius, m, about a centre (3,) m."""
-    place = Frame(validate.array("sphere", "centre", centre, (3,)))
+@with_earlier_arguments(centre="center")
+def sphere(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
+    """Return a sphere of a radius, m, about a center (3,) m."""
+    place = Frame(validate.array("sphere", "center", center, (3,)))
     return Surface("sphere", place, validate.positive("sphere", "radius", radius))
 
 
@@ -99,13 +104,14 @@ def point(position: ArrayLike = (0, 0, 0)) -> Surface:
 
 
 @remembered
-def rim(radius: float, centre: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return a circle of a radius, m, about a centre (3,) m and an axis (3,): the edge of a disk or of a cylinder."""
-    return _round("rim", radius, centre, "axis", axis)
+@with_earlier_arguments(centre="center")
+def rim(radius: float, center: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1)) -> Surface:
+    """Return a circle of a radius, m, about a center (3,) m and an axis (3,): the edge of a disk or of a cylinder."""
+    return _round("rim", radius, center, "axis", axis)
 
 
-def _round(kind: str, radius: float, centre: Any, argument: str, axis: Any) -> Surface:
+def _round(kind: str, radius: float, center: Any, argument: str, axis: Any) -> Surface:
     """A surface with a circular edge about an axis."""
     axes = axes_with_z(validate.direction(kind, argument, axis))
-    place = Frame(validate.array(kind, "centre", centre, (3,)), rotation.from_matrix(axes))
+    place = Frame(validate.array(kind, "center", center, (3,)), rotation.from_matrix(axes))
     return Surface(kind, place, validate.positive(kind, "radius", radius))

@@ -133,7 +133,7 @@ class Rope(Unilateral):
     Parameters
     ----------
     point_i, point_j : (3,)
-        Its ends in the coordinates of body i and j, m; default: the centres of mass.
+        Its ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
         Both ends in N at the initial poses, m, instead.
     length : float
@@ -169,7 +169,7 @@ class OneSided(OfBodies, Unilateral):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be among them. The load is that on the second of them, or on the only one, at its centre of mass.
+        GROUND may be among them. The load is that on the second of them, or on the only one, at its center of mass.
     gap : function, or the text of an `Expression`
         ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; returns the quantity that is zero
         where the constraint closes, and positive where it is open.

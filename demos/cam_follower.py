@@ -53,7 +53,7 @@ def build(speed: float = SLOW) -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Analyse one turn at two speeds; save the follower's motion, the forces and an animation."""
+    """Analyze one turn at two speeds; save the follower's motion, the forces and an animation."""
     angle = np.linspace(0, 360, 721)
     slow, fast = (quirk.kinematics(build(speed), angle / (6 * speed)) for speed in (SLOW, FAST))
     print(slow.summary())

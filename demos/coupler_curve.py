@@ -42,7 +42,7 @@ TIP = [COUPLER, 0.0, 0.0]  # the coupler point: body coordinates start in the mi
 
 
 def run(out: Path) -> quirk.Result:
-    """Analyse one turn, a position for each degree; save the coupler curve, its derivatives and an animation."""
+    """Analyze one turn, a position for each degree; save the coupler curve, its derivatives and an animation."""
     result = quirk.kinematics(build(), np.linspace(0, 2 * np.pi / RATE, 361))
     print(result.summary())
     tip, angle = result["coupler"].path(TIP), np.degrees(result["crank"].in_plane.angle)

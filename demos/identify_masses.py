@@ -18,7 +18,7 @@ from quirk import planar
 TRUE = {"b.mass": 0.8, "c.mass": 0.5, "spring.stiffness": 20.0, "coil.stiffness": 0.8, "coil.damping": 0.05}
 GUESS = {"b.mass": 0.6, "c.mass": 0.7, "spring.stiffness": 15.0, "coil.stiffness": 0.5, "coil.damping": 0.1}
 KEYS = [tuple(name.split(".")) for name in TRUE]
-# Seen every 20 ms, with errors of a millimetre.
+# Seen every 20 ms, with errors of a millimeter.
 DURATION, INTERVAL, NOISE = 1.0, 0.02, 1e-3
 POINTS = {"a": ([0, 0], [0.1, 0.49]), "b": ([0.1, 0.49], [0.7, 0.9]), "c": ([0.7, 0.9], [1.1, 0.35]),
           "d": ([1.1, 0.35], [1.0, -0.08])}  # fmt: skip

@@ -33,15 +33,15 @@ def gear(name: str, teeth: int, mass: float, position: np.ndarray) -> planar.Pla
 
 def build() -> quirk.System:
     """Sun, carrier and planets on a table; the ring is the ground."""
-    centre, arm = np.zeros(2), radius(SUN) + radius(PLANET)
-    sun = gear("sun", SUN, 1.0, centre)
+    center, arm = np.zeros(2), radius(SUN) + radius(PLANET)
+    sun = gear("sun", SUN, 1.0, center)
     carrier = planar.PlanarBody("carrier", 1.0, 0.01)
-    output = planar.Revolute("output", quirk.GROUND, carrier, point=centre)
+    output = planar.Revolute("output", quirk.GROUND, carrier, point=center)
     items: list = [
         sun,
         carrier,
         output,
-        planar.Revolute("input", quirk.GROUND, sun, point=centre),
+        planar.Revolute("input", quirk.GROUND, sun, point=center),
         planar.AngleDriver("motor", quirk.GROUND, sun, quirk.Motion.constant_rate(RATE)),
         quirk.JointTorque("load", output, -LOAD),
     ]
@@ -59,7 +59,7 @@ def build() -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Analyse four turns of the sun; save the angles, the path of a planet's tooth and an animation."""
+    """Analyze four turns of the sun; save the angles, the path of a planet's tooth and an animation."""
     result = quirk.kinematics(build(), np.linspace(0, 4 * 2 * np.pi / RATE, 481))
     print(result.summary())
     turns = {name: result[name].in_plane.angle / (2 * np.pi) for name in ("sun", "carrier", "planet 1")}

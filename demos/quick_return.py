@@ -13,22 +13,22 @@ import numpy as np
 import quirk
 from quirk import planar
 
-# Lengths, m. The arm's pivot is the origin; the crank turns about a point at `CENTRE` above it.
-CENTRE, CRANK, ARM, LINK, HEIGHT = 0.20, 0.10, 0.50, 0.20, 0.47
+# Lengths, m. The arm's pivot is the origin; the crank turns about a point at `CENTER` above it.
+CENTER, CRANK, ARM, LINK, HEIGHT = 0.20, 0.10, 0.50, 0.20, 0.47
 RATE = 2 * np.pi  # rad/s: 60 strokes a minute
 
 # The arm turns back where the crank is at a right angle to it.
-SWING = np.arcsin(CRANK / CENTRE)
+SWING = np.arcsin(CRANK / CENTER)
 STROKE = 2 * ARM * np.sin(SWING)
 TIME_RATIO = (np.pi + 2 * SWING) / (np.pi - 2 * SWING)
 
 
 def build() -> quirk.System:
     """Slotted arm, crank, link and ram, starting with the arm upright, and a motor of constant speed."""
-    centre, tip = np.array([0.0, CENTRE]), np.array([0.0, ARM])
+    center, tip = np.array([0.0, CENTER]), np.array([0.0, ARM])
     ram_pin = np.array([np.sqrt(LINK**2 - (ARM - HEIGHT) ** 2), HEIGHT])
     arm = planar.PlanarBody.bar("arm", [0, 0], tip, mass=4.0, width=0.03, thickness=0.01)
-    crank = planar.PlanarBody.bar("crank", centre, [0, CENTRE + CRANK], mass=1.0, width=0.02)
+    crank = planar.PlanarBody.bar("crank", center, [0, CENTER + CRANK], mass=1.0, width=0.02)
     link = planar.PlanarBody.bar("link", tip, ram_pin, mass=0.5, width=0.015)
     ram = planar.PlanarBody.box("ram", mass=10.0, size=[0.10, 0.05, 0.05], position=ram_pin)
     x = (1, 0)  # along a bar in its body coordinates, which start in its middle; level for ram and ground
@@ -38,7 +38,7 @@ def build() -> quirk.System:
         link,
         ram,
         planar.Revolute("pivot", quirk.GROUND, arm, point=[0, 0]),
-        planar.Revolute("crank bearing", quirk.GROUND, crank, point=centre),
+        planar.Revolute("crank bearing", quirk.GROUND, crank, point=center),
         planar.PinInSlot("crank pin", arm, crank, vector_i=x, point_j=[CRANK / 2, 0]),
         planar.Revolute("tip", arm, link, point=tip),
         planar.Revolute("ram pin", link, ram, point=ram_pin),
@@ -57,7 +57,7 @@ def turning_points(time: np.ndarray, velocity: np.ndarray) -> np.ndarray:
 
 
 def run(out: Path) -> quirk.Result:
-    """Analyse one turn, a position for each degree; save the ram's motion, the mechanism and an animation."""
+    """Analyze one turn, a position for each degree; save the ram's motion, the mechanism and an animation."""
     result = quirk.kinematics(build(), np.linspace(0, 2 * np.pi / RATE, 361))
     print(result.summary())
     ram, time = result["ram"], result.time

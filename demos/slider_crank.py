@@ -17,12 +17,12 @@ from quirk import planar
 CRANK, ROD = 0.045, 0.15  # m
 RATE = 2 * np.pi * 50  # rad/s: 3000 turns a minute
 CYCLE = 4 * np.pi / RATE  # s: two turns
-# N, along y: the gas pushes the piston in a pulse that peaks 15 deg after the second top dead centre.
+# N, along y: the gas pushes the piston in a pulse that peaks 15 deg after the second top dead center.
 GAS = "-25e3 * exp(-((tau*50*t - radians(375)) / radians(30))**2)"
 
 
 def build() -> quirk.System:
-    """Crank, rod and piston, starting at top dead centre; the counterweights put the crank's centre on its axis."""
+    """Crank, rod and piston, starting at top dead center; the counterweights put the crank's center on its axis."""
     pin, top = np.array([0.0, CRANK]), np.array([0.0, CRANK + ROD])
     crank = planar.PlanarBody.cylinder("crank", 5.0, 0.06, 0.01, angle=np.pi / 2)
     rod = planar.PlanarBody.bar("rod", pin, top, mass=0.6, width=0.016)
@@ -44,7 +44,7 @@ def build() -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Analyse a cycle, a position for each degree; save loads, polar load diagrams and an animation."""
+    """Analyze a cycle, a position for each degree; save loads, polar load diagrams and an animation."""
     result = quirk.kinematics(build(), np.linspace(0, CYCLE, 721))
     print(result.summary())
     angle, torque = np.degrees(RATE * result.time), -result["driver"].torque()[:, 2]

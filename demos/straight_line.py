@@ -1,4 +1,4 @@
-"""A four-bar whose coupler point shall follow a straight line: its lengths are found by optimisation.
+"""A four-bar whose coupler point shall follow a straight line: its lengths are found by optimization.
 
 A motor turns the crank at constant speed. The derivatives of the coupler's motion by the lengths are known along the
 whole turn, so that least squares finds a line, followed at constant speed, in two dozen runs.

@@ -16,8 +16,8 @@ from quirk import planar
 from quirk.shapes import Box, Cylinder
 
 POLE, BORE, HALF_HEIGHT = 2.5e-3, 3.1e-3, 5.8e-3  # m: radii of pole and sleeve, half the sleeve's height
-PIVOT, CENTRE = 10e-3, 15e-3  # m: from the sleeve's middle to the bird's pivot, and from there to its centre of mass
-BEAK, BEAK_HEIGHT = 20.1e-3, 20e-3  # m: from the bird's centre of mass back to its beak, and up
+PIVOT, CENTER = 10e-3, 15e-3  # m: from the sleeve's middle to the bird's pivot, and from there to its center of mass
+BEAK, BEAK_HEIGHT = 20.1e-3, 20e-3  # m: from the bird's center of mass back to its beak, and up
 STIFFNESS, FRICTION, BOUNCE = 5.6e-3, 0.3, 0.5  # N m/rad, of all contacts, of the beak
 TILT, SWING, FALL, RATE = -0.1005, -0.2788, -0.3411, -7.4583  # rad, rad, m/s, rad/s: at the start
 
@@ -25,7 +25,7 @@ TILT, SWING, FALL, RATE = -0.1005, -0.2788, -0.3411, -7.4583  # rad, rad, m/s, r
 def bodies() -> tuple[planar.PlanarBody, planar.PlanarBody, np.ndarray]:
     """The sleeve, tilted against the pole; the bird, which swings away from it; and the pivot between them."""
     pivot = PIVOT * np.array([np.cos(TILT), np.sin(TILT)])
-    arm = CENTRE * np.array([np.cos(SWING), np.sin(SWING)])
+    arm = CENTER * np.array([np.cos(SWING), np.sin(SWING)])
     sleeve = planar.PlanarBody(
         "sleeve", 0.3e-3, 5e-9, angle=TILT, velocity=[0, FALL], shape=Box((2 * BORE + 3e-3, 2 * HALF_HEIGHT, 6e-3))
     )

@@ -1,6 +1,6 @@
 """Draws the pictures of docs/constraints.md: `python docs/draw_constraints.py [NAME ...]`.
 
-Body i is grey, body j blue, the joint axis a dash-dot line; free motions are orange, driven ones green. Parts are drawn
+Body i is gray, body j blue, the joint axis a dash-dot line; free motions are orange, driven ones green. Parts are drawn
 one over the other, in the order in which they are named.
 """
 
@@ -69,7 +69,7 @@ class Sketch:
         return self.order
 
     def shade(self, color, normal):
-        """A face's colour, lighter where it looks up and to the viewer."""
+        """A face's color, lighter where it looks up and to the viewer."""
         light = 0.72 + 0.33 * max(0.0, unit(normal) @ unit(0.5 * self.view[2] + self.view[1]))
         return np.clip(np.array(to_rgb(color)) * light, 0, 1)
 
@@ -154,7 +154,7 @@ class Sketch:
             self.text(tip, name, away * step / max(np.linalg.norm(step), 1e-9), size=12, style="italic")
 
     def save(self, path):
-        """Fit the page around everything, words too, and write it with few colours."""
+        """Fit the page around everything, words too, and write it with few colors."""
         for _ in range(3):
             self.figure.canvas.draw()
             parts = [*self.axes.lines, *self.axes.patches, *self.axes.texts]

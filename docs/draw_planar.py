@@ -1,6 +1,6 @@
 """Draws the pictures of docs/planar.md: `python docs/draw_planar.py [NAME ...]`.
 
-As in docs/draw_constraints.py, body i is grey and body j blue, free motions are orange and driven ones green.
+As in docs/draw_constraints.py, body i is gray and body j blue, free motions are orange and driven ones green.
 """
 
 # ruff: noqa: RUF005 (here lists are added to vectors)

@@ -19,7 +19,7 @@ Values = Callable[[float], np.ndarray]
 
 
 class Change(NamedTuple):
-    """The last time before a change and the first after it, and whether it is a jump: these times are neighbours."""
+    """The last time before a change and the first after it, and whether it is a jump: these times are neighbors."""
 
     before: float
     after: float

@@ -103,7 +103,7 @@ _LAST = [*({**_A[5], **dict.fromkeys(range(5, 5 + k), 1.0)} for k in range(1, 3)
 _M = {**_A[5], **dict.fromkeys(range(5, 8), 1.0)}
 
 # Steinebach, BIT Numer. Math. 63 (2023) 27: L-stable, of order 5 for ordinary and differential-algebraic equations of
-# index 1, without loss of order for many semi-discretised partial differential equations.
+# index 1, without loss of order for many semi-discretized partial differential equations.
 RODAS5P = Rosenbrock(
     name="Rodas5P",
     order=5,

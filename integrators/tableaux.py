@@ -1,7 +1,7 @@
 """The classical Runge-Kutta method and the pair of Dormand and Prince.
 
 Sources: Kutta (1901); Dormand and Prince, J. Comput. Appl. Math. 6 (1980); dense output of the pair by
-Shampine, Math. Comp. 46 (1986), in the form that minimises the error of the fourth-order interpolant.
+Shampine, Math. Comp. 46 (1986), in the form that minimizes the error of the fourth-order interpolant.
 """
 
 from __future__ import annotations

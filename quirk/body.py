@@ -73,24 +73,24 @@ class Body(Placed):
     mass : float
         kg, positive.
     inertia : (3,) or (3, 3)
-        Principal moments, or the tensor, about the centre of mass in body axes, kg m^2. Off-diagonal
+        Principal moments, or the tensor, about the center of mass in body axes, kg m^2. Off-diagonal
         elements are those of the tensor: Ixy = -integral of x y dm.
     inertia_tolerance : float
         By what part of itself the largest principal moment may exceed the sum of the other two: numbers of a data
         sheet may be rounded so. The moments are used as they are given.
     position : (3,)
-        Centre of mass in N, m.
+        Center of mass in N, m.
     orientation : 4 floats (w, x, y, z), matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`
         Body to inertial, so that the columns of a matrix are the body axes; 4 floats are normalized.
     velocity : (3,)
-        Of the centre of mass, in N, m/s.
+        Of the center of mass, in N, m/s.
     angular_velocity : (3,)
         In body axes, rad/s.
     frames : dict of Frame, optional
         Named frames fixed in the body; more with `add_frame`.
     shape : Shape or list of Shape, optional
         What pictures draw, of `quirk.shapes`: `Box`, `Cylinder`, `Ellipsoid` or `Mesh`, each with a place in the
-        body and a colour if need be. It has no part in the motion; `Body.box` and its siblings set it.
+        body and a color if need be. It has no part in the motion; `Body.box` and its siblings set it.
 
     Attributes
     ----------
@@ -339,7 +339,7 @@ class Body(Placed):
     ) -> Self:
         """Return a solid of uniform density with the surface of a file, or of a `quirk.shapes.Mesh`, that is closed.
 
-        The body axes are those of the file, and its origin is the centre of mass that is found.
+        The body axes are those of the file, and its origin is the center of mass that is found.
 
         Parameters
         ----------
@@ -361,10 +361,10 @@ class Body(Placed):
         solid = mesh_as_solid(owner, mesh, mass, density, scale, color)
         if origin is not None:
             if "position" in initial:
-                raise InputError(f"{owner}: give position, of the centre of mass, or origin, of the mesh, not both")
+                raise InputError(f"{owner}: give position, of the center of mass, or origin, of the mesh, not both")
             turned = rotation.as_orientation(owner, "orientation", initial.get("orientation", rotation.IDENTITY))
             origin = validate.array(owner, "origin", origin, (3,))
-            initial["position"] = origin + rotation.matrix(turned) @ solid.centre
+            initial["position"] = origin + rotation.matrix(turned) @ solid.center
         return cls(name, solid.mass, solid.inertia, shape=solid.shape, **initial)
 
     @classmethod
@@ -422,7 +422,7 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
         tensor = validate.array(owner, "inertia", value, (3, 3))
     else:
         raise InputError(
-            f"{owner}: inertia must be 3 principal moments or a 3 x 3 tensor about the centre of mass; got {value!r}"
+            f"{owner}: inertia must be 3 principal moments or a 3 x 3 tensor about the center of mass; got {value!r}"
         )
     scale = np.abs(tensor).max()
     if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
@@ -435,7 +435,7 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
 
 
 def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> str | None:
-    """Return why no rigid body has a symmetric tensor (3, 3) about its centre of mass as its inertia, or None."""
+    """Return why no rigid body has a symmetric tensor (3, 3) about its center of mass as its inertia, or None."""
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():
@@ -453,5 +453,5 @@ def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> s
     return (
         f"inertia violates the triangle inequality ({listed}): "
         "no rigid body has a principal moment larger than the sum of the other two; "
-        f"check that the tensor is about the centre of mass{cure if excess <= LARGEST_TOLERANCE else ''}"
+        f"check that the tensor is about the center of mass{cure if excess <= LARGEST_TOLERANCE else ''}"
     )

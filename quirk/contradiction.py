@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .system import System
 
 # Rows take part in a dependency with at least this part of the largest share. As many constraints are named, and up to
-# so many rows are analysed for that.
+# so many rows are analyzed for that.
 SHARE, MOST_NAMED, MOST_ROWS = 1e-3, 4, 2000
 
 # What rows miss, over the accelerations of the bodies, beyond so many times the tolerance of ranks is neither round-off

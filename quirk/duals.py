@@ -153,7 +153,7 @@ class DualArray(Scalar):
         store(self.values, self.count + WIDTH * index, delta)
 
     def store(self, index: int, lanes: Any) -> None:
-        """Write eight neighbours."""
+        """Write eight neighbors."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 

@@ -36,7 +36,7 @@ class UnreachedFreedomsError(Exception):
 
 
 def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return the force in N, and the moment about the centre of mass in N, (nt, n, 6) that accelerations take.
+    """Return the force in N, and the moment about the center of mass in N, (nt, n, 6) that accelerations take.
 
     From states, and accelerations `linear` in N and `angular` in body axes, (nt, n, 3).
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from .happenings import Happenings
 
-# Events that are told apart as lines; names of events that have a colour of their own.
+# Events that are told apart as lines; names of events that have a color of their own.
 MOST_LINES, MOST_NAMES = 40, 4
 # Part of the height of the axes that a stroke takes.
 STROKE = 0.04

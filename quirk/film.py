@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DPI = 100
 # Inches left for numbers beside the box, above and below it, and these as parts of a small picture.
 MARGIN, MARGIN_ABOVE, PART_OF_MARGIN = 0.45, 0.6, 0.12
-# Colours of a GIF; pictures they are chosen from.
+# Colors of a GIF; pictures they are chosen from.
 COLORS, SAMPLES = 256, 6
 # Decimals of times: two, or more where pictures are close.
 DECIMALS = 2

@@ -24,7 +24,7 @@ NEAR = 0.5
 
 
 def anchor_of(result: Result, scene: Scene, follow: str | None) -> np.ndarray:
-    """Return the path (nt, 3) in N of what stays in the middle: a body, the centre of mass of all, or a fixed point."""
+    """Return the path (nt, 3) in N of what stays in the middle: a body, the center of mass of all, or a fixed point."""
     if follow == GROUND.name or (follow is None and (scene.trails or not _speck(scene))):
         return np.tile(0.5 * (scene.low + scene.high), (len(scene.times), 1))
     if follow is not None:

@@ -87,7 +87,7 @@ class Opening:
     Attributes
     ----------
     value, rate : (c,) m and m/s, or rad and rad/s; of slip the rate alone
-    push : (c, n, 6) force and moment about the centre of mass on each body, in N, of a unit multiplier
+    push : (c, n, 6) force and moment about the center of mass on each body, in N, of a unit multiplier
     push_in_body : the same with moments in body axes
     """
 

@@ -1,4 +1,4 @@
-"""Several bodies of a result taken together: their centre of mass and their momenta."""
+"""Several bodies of a result taken together: their center of mass and their momenta."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .system import System
 
 
-class CentreOfMass:
-    """The centre of mass of several bodies over time.
+class CenterOfMass:
+    """The center of mass of several bodies over time.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class CentreOfMass:
         self._share = self._share / self.mass
 
     def __repr__(self) -> str:
-        return f"<CentreOfMass: of {len(self._rows)} bodies, {self.mass:g} kg>"
+        return f"<CenterOfMass: of {len(self._rows)} bodies, {self.mass:g} kg>"
 
     @cached_property
     def position(self) -> np.ndarray:
-        """Mean of the bodies' centres of mass, weighed by mass (nt, 3) in N, m."""
+        """Mean of the bodies' centers of mass, weighed by mass (nt, 3) in N, m."""
         return self._mean(self._result.state.position)
 
     @cached_property
@@ -57,16 +57,16 @@ class CentreOfMass:
         return mean
 
 
-def centre_of_mass(result: Result, bodies: Any) -> CentreOfMass:
-    """Return the centre of mass of some of the bodies; see `Result.centre_of_mass`."""
-    return CentreOfMass(result, rows_of(result.system, "centre_of_mass", bodies))
+def center_of_mass(result: Result, bodies: Any) -> CenterOfMass:
+    """Return the center of mass of some of the bodies; see `Result.center_of_mass`."""
+    return CenterOfMass(result, rows_of(result.system, "center_of_mass", bodies))
 
 
 def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
     """Return the momenta of some of the bodies; see `Result.momentum_of`."""
     rows = rows_of(result.system, "momentum_of", bodies)
-    centre = CentreOfMass(result, rows)
-    point = centre.position if about is None else validate.array("momentum_of", "about", about, (3,))
+    center = CenterOfMass(result, rows)
+    point = center.position if about is None else validate.array("momentum_of", "about", about, (3,))
     state, model = result.state, result._model
     momenta = model.mass[rows, None] * state.velocity[:, rows]
     arms = state.position[:, rows] - np.reshape(point, (-1, 1, 3))

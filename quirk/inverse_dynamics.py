@@ -34,7 +34,7 @@ class InverseDynamicsResult(KinematicResult):
     system : System
         With the efforts found at its actuators, as Motions over time, and the drivers inactive: it can be simulated.
     effort : dict of arrays (nt,)
-        Force, newton, or torque, newton metre, of each actuator, under the name that was given.
+        Force, newton, or torque, newton meter, of each actuator, under the name that was given.
     """
 
     def __init__(

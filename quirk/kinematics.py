@@ -31,7 +31,7 @@ from .system import System
 STANDS_STILL = 1e-6
 # Rows with at least this part of the largest share in a dependency take part in it.
 SHARE = 0.01
-# As many bodies are named in a message, and up to so many rows are analysed for one.
+# As many bodies are named in a message, and up to so many rows are analyzed for one.
 MOST_NAMED, MOST_ROWS = 6, 1000
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .renamed import present_arguments
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -104,7 +106,7 @@ def remembered(function: F) -> F:
 
     @functools.wraps(function)
     def remembering(*args: Any, **kwargs: Any) -> Any:
-        cls, given = args[:of_class], args[of_class:]
+        cls, given, kwargs = args[:of_class], args[of_class:], present_arguments(function, kwargs)
         called = f"{cls[0].__name__}.{function.__name__}" if of_class else function.__name__
         bound = _bound(signature, called, given, kwargs)
         result = function(*args, **kwargs)

@@ -56,7 +56,7 @@ class Mesh(Shape):
         ----------
         path : name of the file
         scale : float or (3,)
-            Metres for each unit of the file: 0.001 for a file in millimetres; three numbers, one for each axis of the
+            Meters for each unit of the file: 0.001 for a file in millimeters; three numbers, one for each axis of the
             file, of which a negative one mirrors. Collada files say their unit, which is taken into account already.
         frame, color : as for all shapes
 
@@ -91,7 +91,7 @@ class Mesh(Shape):
 
     @cached_property
     def solid(self) -> polyhedron.Solid:
-        """Volume, m^3, centre (3,), m, and inertia (3, 3) about it for density 1, m^5, from its own origin and axes.
+        """Volume, m^3, center (3,), m, and inertia (3, 3) about it for density 1, m^5, from its own origin and axes.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class Mesh(Shape):
         return found
 
     def inertia(self, mass: float) -> np.ndarray:
-        """That of the volume it encloses, about the centre of this volume; `solid.centre` says where that is."""
+        """That of the volume it encloses, about the center of this volume; `solid.center` says where that is."""
         return mass / self.solid.volume * self.solid.inertia
 
     def surface(self) -> list[np.ndarray]:
@@ -145,13 +145,13 @@ class MeshSolid(NamedTuple):
     """A body of uniform density from a mesh.
 
     mass : kg
-    centre : (3,) of mass in the coordinates in which the mesh was given, m
+    center : (3,) of mass in the coordinates in which the mesh was given, m
     inertia : (3, 3) about it, kg m^2
-    shape : the mesh with the centre of mass as origin of the body
+    shape : the mesh with the center of mass as origin of the body
     """
 
     mass: float
-    centre: np.ndarray
+    center: np.ndarray
     inertia: np.ndarray
     shape: Mesh
 
@@ -168,6 +168,6 @@ def mesh_as_solid(owner: str, mesh: Any, mass: Any, density: Any, scale: Any, co
     if density is not None:
         mass = validate.positive(owner, "density", density) * solid.volume
     mass = validate.positive(owner, "mass", mass)
-    centre = frame.matrix @ solid.centre + frame.origin
+    center = frame.matrix @ solid.center + frame.origin
     inertia = frame.matrix @ mesh.inertia(mass) @ frame.matrix.T
-    return MeshSolid(mass, centre, inertia, replace(mesh, frame=Frame(frame.origin - centre, frame.rotation)))
+    return MeshSolid(mass, center, inertia, replace(mesh, frame=Frame(frame.origin - center, frame.rotation)))

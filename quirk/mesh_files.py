@@ -42,7 +42,7 @@ def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
         scene = _scene(trimesh, owner, file)
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
-        vertices = [_metres(part) * np.asarray(part.vertices, dtype=float) for part in parts]
+        vertices = [_meters(part) * np.asarray(part.vertices, dtype=float) for part in parts]
         faces = [np.asarray(part.faces, dtype=np.int64) for part in parts]
     except InputError:
         raise
@@ -55,7 +55,7 @@ def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scene(trimesh: Any, owner: str, file: Path) -> Any:
-    """Return the scene of a file, without its colours and pictures, and without anything from the network."""
+    """Return the scene of a file, without its colors and pictures, and without anything from the network."""
     if file.suffix.lower() != ".dae":
         return trimesh.load_scene(str(file), process=False, skip_materials=True, allow_remote=False)
     try:
@@ -70,8 +70,8 @@ def _scene(trimesh: Any, owner: str, file: Path) -> Any:
     return trimesh.load_scene(io.BytesIO(data), file_type="dae", process=False)
 
 
-def _metres(part: Any) -> float:
-    """Return how many metres a unit of a Collada file is; other formats do not say."""
+def _meters(part: Any) -> float:
+    """Return how many meters a unit of a Collada file is; other formats do not say."""
     words = str(part.metadata.get("units", "")).split(" * ")
     return float(words[0]) if len(words) == 2 and words[1] == "meters" else 1.0
 

@@ -136,7 +136,7 @@ def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
 
 
 def mobility(solver: Solver, state: State, t: float) -> Mobility:
-    """Analyse the constraint rows at a state; see `System.mobility`."""
+    """Analyze the constraint rows at a state; see `System.mobility`."""
     model, verdict = solver.model, solver.verdict(state, t)
     n, rank, kin, alike = len(model.mass), verdict.rank, Kinematics.of(state), Metric.uniform(model)
     spatial = spatial_rows(model, kin, t, solver.relations_at(state, t))

@@ -24,7 +24,7 @@ MARK_CORNERS = 12
 # the viewer, above and to the left.
 AMBIENT, DIFFUSE = 0.62, 0.42
 LIGHT = np.array([-0.35, 0.55, 0.76])
-# Points: of seams between faces, of lines from the centre of mass, ropes and rods, springs and trails.
+# Points: of seams between faces, of lines from the center of mass, ropes and rods, springs and trails.
 SEAM, ARM, ROD, SPRING, TRAIL = 0.4, 2.0, 1.8, 1.2, 1.2
 TRAIL_COLOR, ROD_COLOR, MARK_COLOR = to_rgba("#cc3311"), to_rgba("#333333"), (0.0, 0.0, 0.0, 1.0)
 # Points of each piece of a line, which has a depth of its own; pieces of a trail, and of a dashed line.
@@ -36,7 +36,7 @@ ON_TOP = 1e300
 
 
 class Faces(NamedTuple):
-    """Polygons of as many corners: rows of their bodies, corners (F, k, 3), normals (F, 3), colours and line widths."""
+    """Polygons of as many corners: rows of their bodies, corners (F, k, 3), normals (F, 3), colors and line widths."""
 
     owner: np.ndarray
     corners: np.ndarray
@@ -69,7 +69,7 @@ class Painter:
         self._box = box
         self.scene, self.camera, self.half, self._arrows = scene, camera, half, arrows
         self._collection = ax.add_collection(PolyCollection([], animated=True), autolim=False)
-        self._points_per_metre = 72.0 * float(ax.get_figure().get_size_inches().min()) / (2 * half)
+        self._points_per_meter = 72.0 * float(ax.get_figure().get_size_inches().min()) / (2 * half)
         names = [body.name for body in scene.bodies]
         poses = [scene.poses[name] for name in names] + [_at_rest(len(scene.times))]
         self._position = np.stack([r for r, _ in poses], axis=1)
@@ -201,7 +201,7 @@ class Painter:
             half = AXIS * self._small * self.half if option.axis_length is None else 0.5 * option.axis_length
             ends = place.origin + np.outer([0.0, -half, half], place.matrix[:, axis_of(constraint)])
             radius = option.axis_radius
-            width = 2.0 * self._small if radius is None else max(0.5, 2 * radius * self._points_per_metre)
+            width = 2.0 * self._small if radius is None else max(0.5, 2 * radius * self._points_per_meter)
             joined = (constraint.body_i.name, constraint.body_j.name)
             nearer = max(self._thick.get(name, 0.0) for name in joined) + LONGEST_EDGE * self.half
             color = to_rgba("black" if option.color is None else option.color)  # type: ignore[arg-type]

@@ -77,7 +77,7 @@ class PlanarPath(Path):
 
 
 class InPlane(PlanarPath):
-    """The centre of mass of a body that moves in a plane, and its angle."""
+    """The center of mass of a body that moves in a plane, and its angle."""
 
     def __init__(self, plane: Plane, body: BodyView, angle: np.ndarray) -> None:
         super().__init__(plane, body.path())

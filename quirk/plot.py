@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,7 +14,7 @@ from .figures import Options, TimeOptions, drawing
 from .plot_compare import draw_differences
 from .plot_derivatives import draw_derivatives
 from .plot_ghosts import checked_times, draw_ghosts
-from .plot_group import draw_centre_of_mass, draw_momentum
+from .plot_group import draw_center_of_mass, draw_momentum
 from .plot_loads import checked_loads, draw_loads
 from .plot_panels import (
     draw_coordinates,
@@ -32,11 +32,12 @@ from .plot_phase import draw_phase
 from .plot_power import draw_balance, draw_power
 from .plot_spectrum import draw_spectrum
 from .quantities_by_name import curve, rate_of
+from .renamed import Renamed
 from .result import BodyView, JointView, Result
 from .view_of_forces import ForceView
 
 
-class Plotter:
+class Plotter(Renamed):
     """Pictures of one result; every method returns a matplotlib figure. Calling the plotter itself draws an overview.
 
     All methods take these arguments by name:
@@ -55,6 +56,8 @@ class Plotter:
 
     Of many curves those that reach the largest values have names, and the others are a band.
     """
+
+    _earlier_names: ClassVar = {"centre_of_mass": "center_of_mass"}
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -167,16 +170,16 @@ class Plotter:
     def momentum(self, bodies: Any = None, about: Any = None, **options: Unpack[TimeOptions]) -> Figure:
         """Draw linear and angular momentum of some of the bodies, by default of all, over time; two axes.
 
-        `about` is a point (3,) in N, m, by default their centre of mass; see `Result.momentum_of`.
+        `about` is a point (3,) in N, m, by default their center of mass; see `Result.momentum_of`.
         """
         with self._over_time("plot.momentum", (9, 7), options) as sheet:
             draw_momentum(sheet, self.result, bodies, about)
         return sheet.figure
 
-    def centre_of_mass(self, bodies: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw position, velocity and acceleration of the centre of mass of some bodies, or of all; three axes."""
-        with self._over_time("plot.centre_of_mass", (9, 9), options) as sheet:
-            draw_centre_of_mass(sheet, self.result, bodies)
+    def center_of_mass(self, bodies: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw position, velocity and acceleration of the center of mass of some bodies, or of all; three axes."""
+        with self._over_time("plot.center_of_mass", (9, 9), options) as sheet:
+            draw_center_of_mass(sheet, self.result, bodies)
         return sheet.figure
 
     def residuals(self, **options: Unpack[TimeOptions]) -> Figure:
@@ -225,7 +228,7 @@ class Plotter:
         Parameters
         ----------
         point : (3,)
-            In body coordinates, m; default: the centre of mass.
+            In body coordinates, m; default: the center of mass.
         over : (label, values (nt,)), optional
             What stands on the horizontal axis instead of time, such as ("crank angle (deg)", angles).
         """
@@ -251,9 +254,9 @@ class Plotter:
         Parameters
         ----------
         points : ((body name, point (3,) in body coordinates), ...)
-            Default: the centres of mass, of those that move furthest.
+            Default: the centers of mass, of those that move furthest.
         color : "velocity", "acceleration", "jerk" or "snap", optional
-            Whose magnitude colours the paths.
+            Whose magnitude colors the paths.
         at : float, optional
             s; draws the bodies as they are at this time.
         """

@@ -33,7 +33,7 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
         turned[name] = _angles(np.swapaxes(R, 1, 2) @ S)
     forces = {name: np.linalg.norm(_force(result, name, time) - _force(other, name, time), axis=1) for name in joints}
     panels = [
-        (apart, "distance between centres of mass", "m"),
+        (apart, "distance between centers of mass", "m"),
         (turned, "angle between orientations", "rad"),
         (forces, "difference of joint forces", "N"),
     ]

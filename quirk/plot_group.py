@@ -1,4 +1,4 @@
-"""Pictures of several bodies taken together: their centre of mass and their momenta."""
+"""Pictures of several bodies taken together: their center of mass and their momenta."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LETTERS = "xyz"
 MOST_NAMES = 3
 
 
-def draw_centre_of_mass(sheet: Sheet, result: Result, bodies: Any) -> None:
-    """Draw position, velocity and acceleration of the centre of mass, one below the other."""
-    centre, whose = result.centre_of_mass(bodies), names_of(result, "plot.centre_of_mass", bodies)
+def draw_center_of_mass(sheet: Sheet, result: Result, bodies: Any) -> None:
+    """Draw position, velocity and acceleration of the center of mass, one below the other."""
+    center, whose = result.center_of_mass(bodies), names_of(result, "plot.center_of_mass", bodies)
     axes = sheet.axes(3, 1, sharex=True)
-    sheet.title(f"centre of mass of {whose}, inertial axes")
+    sheet.title(f"center of mass of {whose}, inertial axes")
     for ax, values, title, unit in (
-        (axes[0], centre.position, "position", "m"),
-        (axes[1], centre.velocity, "velocity", "m/s"),
-        (axes[2], centre.acceleration, "acceleration", "m/s$^2$"),
+        (axes[0], center.position, "position", "m"),
+        (axes[1], center.velocity, "velocity", "m/s"),
+        (axes[2], center.acceleration, "acceleration", "m/s$^2$"),
     ):
         _draw(ax, result.time, values)
         finish(ax, title, unit, TIME if ax is axes[-1] else "")
@@ -37,7 +37,7 @@ def draw_momentum(sheet: Sheet, result: Result, bodies: Any, about: Any) -> None
     momentum, whose = result.momentum_of(bodies, about), names_of(result, "plot.momentum", bodies)
     axes = sheet.axes(2, 1, sharex=True)
     sheet.title(f"momentum of {whose}, inertial axes")
-    point = "the centre of mass" if about is None else "(" + ", ".join(f"{x:g}" for x in about) + ")"
+    point = "the center of mass" if about is None else "(" + ", ".join(f"{x:g}" for x in about) + ")"
     _draw(axes[0], result.time, momentum.linear)
     finish(axes[0], "linear", "kg m/s", "")
     _draw(axes[1], result.time, momentum.angular)

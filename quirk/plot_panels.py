@@ -26,7 +26,7 @@ def draw_overview(sheet: Sheet, result: Result) -> None:
     draw_residuals(axes[1], result)
     moved = np.linalg.norm(result.state.position - result.state.position[0], axis=2)
     draw_largest(axes[2], result.time, {body.name: moved[:, b] for b, body in enumerate(result.system.bodies)})
-    finish(axes[2], "displacement of the centres of mass", "m")
+    finish(axes[2], "displacement of the centers of mass", "m")
     loads = result._joint_loads
     forces = {c.name: np.linalg.norm(loads[c.name][:, 0], axis=1) for c in result._loaded if c.name in loads}
     draw_largest(axes[3], result.time, forces)

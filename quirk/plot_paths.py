@@ -19,9 +19,9 @@ from .result import BodyView, Result
 from .scene import LETTERS, Scene
 from .still import draw_ground, draw_mechanism, moving
 
-# Paths that a title names, and the colour of those that have no name.
+# Paths that a title names, and the color of those that have no name.
 MOST_LISTED, OTHERS = 4, "#c0c0c0"
-# What paths can be coloured by.
+# What paths can be colored by.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
 
 
@@ -95,7 +95,7 @@ def _listed(labels: list[str]) -> str:
 
 
 def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndarray], label: str) -> None:
-    """Draw curves, each piece in the colour of the mean of both ends."""
+    """Draw curves, each piece in the color of the mean of both ends."""
     norm = plt.Normalize(0.0, max(size.max() for size in sizes))
     for curve, size in zip(curves, sizes, strict=True):
         kind: Any = LineCollection if curve.shape[1] == 2 else Line3DCollection
@@ -120,6 +120,6 @@ def checked_points(owner: str, argument: str, points: Any) -> list[tuple[str, np
 
 
 def coordinates(local: Any) -> str:
-    """Return a body point as pictures name it; nothing for the centre of mass."""
+    """Return a body point as pictures name it; nothing for the center of mass."""
     point = np.asarray(local, dtype=float)
     return "" if not point.any() else "(" + ", ".join(f"{x:g}" for x in point) + ")"

@@ -13,7 +13,7 @@ from .power import IMPACTS
 if TYPE_CHECKING:
     from .result import Result
 
-# Curves that are told apart by their colours.
+# Curves that are told apart by their colors.
 MOST = 10
 # Of ideal constraints there is round-off, below this part of the largest power.
 IDLE = 1e-9

@@ -13,7 +13,7 @@ OWNER = "RootLocus.plot"
 
 
 def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str, Any]) -> Any:
-    """Draw eigenvalues (p, F) over a parameter (p,), coloured by it; the left half plane is stable."""
+    """Draw eigenvalues (p, F) over a parameter (p,), colored by it; the left half plane is stable."""
     with drawing(OWNER, (7, 6), options) as sheet:
         (ax,) = sheet.axes(over_time=False)
         ax.plot(eigenvalues.real, eigenvalues.imag, color="#cccccc", linewidth=0.8, zorder=1)
@@ -36,13 +36,13 @@ def draw_equilibria(
         (ax,) = sheet.axes(over_time=False)
         # A piece between two points is of the kind of its first one; behind a turning point, of its second.
         kinds = np.array([stable[k + 1] if k in turning else stable[k] for k in range(len(values) - 1)], dtype=bool)
-        for held, line, colour in ((True, "-", "#1f77b4"), (False, "--", "#d62728")):
+        for held, line, color in ((True, "-", "#1f77b4"), (False, "--", "#d62728")):
             own = np.flatnonzero(kinds == held)
             ends = np.zeros(len(values), dtype=bool)
             ends[own] = ends[own + 1] = True
             if own.size:
                 label = "stable" if held else "unstable"
-                ax.plot(np.where(ends, values, np.nan), np.where(ends, shown, np.nan), line, color=colour, label=label)
+                ax.plot(np.where(ends, values, np.nan), np.where(ends, shown, np.nan), line, color=color, label=label)
         if turning:
             ax.plot(values[turning], shown[turning], "o", color="black", markersize=4, label="turning point")
         ax.set_xlabel("parameter")

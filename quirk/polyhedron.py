@@ -1,4 +1,4 @@
-"""A surface of triangles: whether it is closed, and the volume, centre and inertia of what it encloses."""
+"""A surface of triangles: whether it is closed, and the volume, center and inertia of what it encloses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Solid(NamedTuple):
     """What a closed surface encloses, of density 1.
 
     volume : m^3
-    centre : (3,) of volume, m
-    inertia : (3, 3) about the centre, m^5
+    center : (3,) of volume, m
+    inertia : (3, 3) about the center, m^5
     """
 
     volume: float
-    centre: np.ndarray
+    center: np.ndarray
     inertia: np.ndarray
 
 
@@ -52,32 +52,32 @@ def fault(triangles: np.ndarray) -> str | None:
 
 def outward(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Return the triangles of a closed surface so turned that its volume is positive."""
-    corners, _, _ = _normalised(vertices, triangles)
+    corners, _, _ = _normalized(vertices, triangles)
     return triangles if np.linalg.det(corners).sum() >= 0 else triangles[:, ::-1]
 
 
 def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
-    """Return volume, centre and inertia of what a closed surface encloses, as a sum over tetrahedra with signs.
+    """Return volume, center and inertia of what a closed surface encloses, as a sum over tetrahedra with signs.
 
     None if it is flat.
     Where parts of the surface overlap, what is inside both counts twice.
     """
-    corners, middle, size = _normalised(vertices, triangles)
+    corners, middle, size = _normalized(vertices, triangles)
     six_volumes = np.linalg.det(corners)
     sums = corners.sum(axis=1)
     volume = six_volumes.sum() / 6
     if not volume > LEAST_VOLUME * np.prod(np.ptp(corners, axis=(0, 1))):
         return None
-    centre = six_volumes @ sums / (24 * volume)
+    center = six_volumes @ sums / (24 * volume)
     # The integral of x x^T over a tetrahedron with one corner at the origin and the others at a, b, c.
     products = np.einsum("k,ki,kj->ij", six_volumes, sums, sums)
     products += np.einsum("k,kni,knj->ij", six_volumes, corners, corners)
-    products = products / 120 - volume * np.outer(centre, centre)
+    products = products / 120 - volume * np.outer(center, center)
     inertia = np.trace(products) * np.eye(3) - products
-    return Solid(float(volume * size**3), middle + size * centre, inertia * size**5)
+    return Solid(float(volume * size**3), middle + size * center, inertia * size**5)
 
 
-def _normalised(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _normalized(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the corners (k, 3, 3) of all triangles near the origin and of size 1, so that no digits are lost.
 
     With the middle (3,) that was taken off, and the size they were divided by.

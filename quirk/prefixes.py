@@ -1,4 +1,4 @@
-"""SI prefixes of units, so that axes of metres and of kilometres read as well as those of millimetres."""
+"""SI prefixes of units, so that axes of meters and of kilometers read as well as those of millimeters."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class Acceleration:
 
     Attributes
     ----------
-    linear : (n, 3) of the centres of mass, in the inertial frame, m/s^2
+    linear : (n, 3) of the centers of mass, in the inertial frame, m/s^2
     angular : (n, 3) rate of the angular velocity, body axes, rad/s^2
     quaternion : (n, 4) second derivative of the orientation, 1/s^2
     """
@@ -30,7 +30,7 @@ class ConstraintForces:
     Attributes
     ----------
     force : (n, 3) newton, in the inertial frame
-    torque : (n, 3) newton metre, about the centres of mass, in body axes
+    torque : (n, 3) newton meter, about the centers of mass, in body axes
     generalized : (7 n,) Q_c over (r, q) of each body, so that M xdd = Q + Q_c; with the part that keeps ``|q| = 1``
     """
 
@@ -46,7 +46,7 @@ class JointLoad:
     Attributes
     ----------
     force : (3,) newton; or (K, 3), with K - 1 derivatives
-    torque : (3,) newton metre; or (K, 3)
+    torque : (3,) newton meter; or (K, 3)
     """
 
     force: np.ndarray
@@ -59,7 +59,7 @@ class MotionDerivatives:
 
     Attributes
     ----------
-    linear : (K, n, 3) acceleration of the centres of mass, jerk, snap, ..., in the inertial frame
+    linear : (K, n, 3) acceleration of the centers of mass, jerk, snap, ..., in the inertial frame
     angular : (K, n, 3) first, second, ... derivatives of the angular velocities' components in body axes
     multipliers : (K, m) of the constraint rows, with their derivatives
     loads : by name of constraint; `force` and `torque` (K, 3), in the inertial frame, with their derivatives
@@ -86,7 +86,7 @@ class VirtualWork:
 
     @property
     def total(self) -> np.ndarray:
-        """Work of all applied loads; along a basis of virtual displacements these are the generalised forces."""
+        """Work of all applied loads; along a basis of virtual displacements these are the generalized forces."""
         return np.sum(list(self.applied.values()), axis=0)
 
     @property

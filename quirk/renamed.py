@@ -1,10 +1,12 @@
-"""Attributes under names that they had before."""
+"""Attributes and arguments under names that they had before."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Renamed:
@@ -22,3 +24,22 @@ class Renamed:
                 return object.__getattribute__(self, name)  # raises again what has been raised inside a property
             warnings.warn(f"{type(self).__name__}.{name} is called {now} now", DeprecationWarning, stacklevel=2)
             return getattr(self, now)
+
+
+def with_earlier_arguments(**now: str) -> Callable[[F], F]:
+    """Note earlier names of the arguments of a function, ``centre="center"``, for `present_arguments`."""
+
+    def noted(function: F) -> F:
+        function.earlier_arguments = now  # type: ignore[attr-defined]
+        return function
+
+    return noted
+
+
+def present_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by their present names, with a warning for each that was given by an earlier one."""
+    earlier: Mapping[str, str] = getattr(function, "earlier_arguments", {})
+    for name in given.keys() & earlier.keys():
+        said = f"{function.__name__}: the argument {name} is called {earlier[name]} now"
+        warnings.warn(said, DeprecationWarning, stacklevel=3)
+    return {earlier.get(name, name): value for name, value in given.items()}

@@ -35,7 +35,7 @@ from .view_of_forces import ForceView, FrictionView
 from .views import BodyView, JointView, PlanarBodyView
 
 if TYPE_CHECKING:
-    from .group import CentreOfMass
+    from .group import CenterOfMass
     from .health import Health
     from .mobility import Mobility
     from .sensitivity.adjoint import Gradient
@@ -127,7 +127,7 @@ class Result(ResultOutput, Renamed):
     options : the arguments of each of the runs that it is made of
     """
 
-    _earlier_names: ClassVar = {name: f"_{name}" for name in INTERNAL}
+    _earlier_names: ClassVar = {name: f"_{name}" for name in INTERNAL} | {"centre_of_mass": "center_of_mass"}
 
     def __init__(
         self,
@@ -394,7 +394,7 @@ class Result(ResultOutput, Renamed):
         bodies : names of bodies, or one alone, optional
             Default: all.
         about : (3,), optional
-            A point that rests in N, m, about which the angular momentum is taken; default: the centre of mass of these
+            A point that rests in N, m, about which the angular momentum is taken; default: the center of mass of these
             bodies, as it moves.
 
         Raises
@@ -406,14 +406,14 @@ class Result(ResultOutput, Renamed):
 
         return momentum_of(self, bodies, about)
 
-    def centre_of_mass(self, bodies: str | Body | Iterable[str | Body] | None = None) -> CentreOfMass:
-        """Return the centre of mass of some of the bodies, by default of all: mass, position, velocity, acceleration.
+    def center_of_mass(self, bodies: str | Body | Iterable[str | Body] | None = None) -> CenterOfMass:
+        """Return the center of mass of some of the bodies, by default of all: mass, position, velocity, acceleration.
 
         Arrays are (nt, 3) in N. `bodies` are names, or one alone; InputError if what is named is not a body.
         """
-        from .group import centre_of_mass
+        from .group import center_of_mass
 
-        return centre_of_mass(self, bodies)
+        return center_of_mass(self, bodies)
 
     @cached_property
     def residual(self) -> Residual:

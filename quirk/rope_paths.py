@@ -39,9 +39,9 @@ def rods(scene: Paths, constraints: Any) -> list[tuple[Any, np.ndarray]]:
 
 
 def _over_drums(scene: Paths, pulley: Pulley) -> np.ndarray:
-    centres = [scene.path_of(body, place) for body, place in zip(pulley.met, pulley.places, strict=True)]
+    centers = [scene.path_of(body, place) for body, place in zip(pulley.met, pulley.places, strict=True)]
     axes = [None if drum is None else _axes(scene, drum) for drum in pulley.drums]
-    return np.array([_course(pulley, [c[t] for c in centres], axes, t) for t in range(len(scene.times))])
+    return np.array([_course(pulley, [c[t] for c in centers], axes, t) for t in range(len(scene.times))])
 
 
 def _axes(scene: Paths, drum: Any) -> np.ndarray:
@@ -52,18 +52,18 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
     return np.asarray(scene.poses[drum.body.name][1] @ own)
 
 
-def _course(pulley: Pulley, centres: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
+def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
     """The rope (k, 3) in N in picture number `t`: straight parts, and arcs around sheaves."""
     parts = []
     for k, drum in enumerate(pulley.drums):
         if drum is None:
-            parts.append(centres[k][None])
+            parts.append(centers[k][None])
             continue
         own = axes[k][t]
         radii = [_radius(pulley, axes, own, t, n) for n in (k - 1, k, k + 1)]
-        _, _, ends = course(centres, k, own, *radii)
-        if 0 < k < len(centres) - 1:
-            parts.append(_arc(centres[k], own, drum.radius, ends))
+        _, _, ends = course(centers, k, own, *radii)
+        if 0 < k < len(centers) - 1:
+            parts.append(_arc(centers[k], own, drum.radius, ends))
         else:
             parts.append(ends[1 if k == 0 else 0][None])
     return np.concatenate(parts)
@@ -75,10 +75,10 @@ def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) ->
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[n][t][:, 2] @ own[:, 2]))
 
 
-def _arc(centre: np.ndarray, axes: np.ndarray, radius: float, ends: list[np.ndarray]) -> np.ndarray:
-    start, end = (np.angle(complex(*(axes[:, :2].T @ (point - centre)))) for point in ends)
+def _arc(center: np.ndarray, axes: np.ndarray, radius: float, ends: list[np.ndarray]) -> np.ndarray:
+    start, end = (np.angle(complex(*(axes[:, :2].T @ (point - center)))) for point in ends)
     angle = start + np.linspace(0.0, (end - start) % (2 * np.pi), ARC)
-    return np.asarray(centre + radius * (np.outer(np.cos(angle), axes[:, 0]) + np.outer(np.sin(angle), axes[:, 1])))
+    return np.asarray(center + radius * (np.outer(np.cos(angle), axes[:, 0]) + np.outer(np.sin(angle), axes[:, 1])))
 
 
 def chunks(points: np.ndarray, size: int) -> list[np.ndarray]:

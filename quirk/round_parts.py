@@ -30,10 +30,10 @@ REACHES = 0.95
 
 @dataclass(frozen=True)
 class Wheel:
-    """A circle fixed in a body, its centre (3,) and axis (3,) in body coordinates, m; a `ring` is toothed inside."""
+    """A circle fixed in a body, its center (3,) and axis (3,) in body coordinates, m; a `ring` is toothed inside."""
 
     body: Body | Ground
-    centre: np.ndarray
+    center: np.ndarray
     axis: np.ndarray
     radius: float
     ring: bool = False
@@ -51,20 +51,20 @@ class Wheel:
                 along = np.cos(angle) * x + np.sin(angle) * y
                 across = HALF_SPOKE * self.radius * np.cross(z, along)
                 tip = (1.0 - BREADTH) * self.radius * along
-                foot = self.centre + side * z
+                foot = self.center + side * z
                 faces.append(np.array([foot - across, foot + tip - across, foot + tip + across, foot + across]))
         return faces
 
     def _rim(self, x: np.ndarray, y: np.ndarray, other: float) -> list[np.ndarray]:
         angle = np.linspace(0.0, 2 * np.pi, CORNERS + 1)
         circle = np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y)
-        outer, inner = self.centre + self.radius * circle, self.centre + other * self.radius * circle
+        outer, inner = self.center + self.radius * circle, self.center + other * self.radius * circle
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
         """Half the thickness, m, of a shape of the body that fills the circle, and a little more; None without one."""
         for shape in self.body.shapes if isinstance(self.body, Body) else ():
-            corners = np.concatenate(shape.faces()) - self.centre
+            corners = np.concatenate(shape.faces()) - self.center
             reach = [np.abs(corners @ axis).max() for axis in (x, y, z)]
             within = np.linalg.norm(corners @ np.stack([x, y], axis=1), axis=1).max()
             if min(reach[:2]) >= REACHES * self.radius and within <= self.radius / REACHES:
@@ -94,7 +94,7 @@ def wheels(system: System) -> list[Wheel]:
 
 
 def _same(one: Wheel, two: Wheel) -> bool:
-    apart = np.linalg.norm(one.centre - two.centre) + abs(one.radius - two.radius)
+    apart = np.linalg.norm(one.center - two.center) + abs(one.radius - two.radius)
     return one.body is two.body and bool(apart < PARALLEL * one.radius) and _parallel(one.axis, two.axis)
 
 
@@ -121,37 +121,37 @@ def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
     """Both pitch circles of gears about parallel axes, which touch; none if their axes coincide or are not known."""
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])
-    centres = [c for c in (_bearing(system, body, carrier, axis) for body in bodies) if c is not None]
-    if len(centres) < 2 or abs(ratio - 1.0) < NOTHING:
+    centers = [c for c in (_bearing(system, body, carrier, axis) for body in bodies) if c is not None]
+    if len(centers) < 2 or abs(ratio - 1.0) < NOTHING:
         return
-    apart = centres[1] - centres[0]
+    apart = centers[1] - centers[0]
     distance = np.linalg.norm(apart - (apart @ axis) * axis)
     # External gears: r_i + r_j = d, r_i = -ratio r_j; an internal one: |r_i - r_j| = d, r_i = ratio r_j.
     radius_j = float(distance / abs(1.0 - ratio))
-    if radius_j > NOTHING * max(np.abs(centre).max() for centre in centres):
-        for body, centre, radius in zip(bodies, centres, (abs(ratio) * radius_j, radius_j), strict=True):
+    if radius_j > NOTHING * max(np.abs(center).max() for center in centers):
+        for body, center, radius in zip(bodies, centers, (abs(ratio) * radius_j, radius_j), strict=True):
             ring = ratio > 0 and radius == max(abs(ratio), 1.0) * radius_j
-            yield Wheel(body, body.local(centre), body.direction(axis), radius, ring)
+            yield Wheel(body, body.local(center), body.direction(axis), radius, ring)
 
 
 def _pinion(system: System, rack: RackPinion) -> Wheel:
     pinion = rack.body_j
     axis = _in_inertial(pinion, rack.frame_j.matrix[:, 2])
-    centre = _bearing(system, pinion, rack.carrier, axis)
-    centre = pinion.position if centre is None else centre
-    return Wheel(pinion, pinion.local(centre), pinion.direction(axis), abs(rack.radius))
+    center = _bearing(system, pinion, rack.carrier, axis)
+    center = pinion.position if center is None else center
+    return Wheel(pinion, pinion.local(center), pinion.direction(axis), abs(rack.radius))
 
 
 def _rack(system: System, rack: RackPinion) -> np.ndarray:
     """A bar (4, 3) along the rack, body coordinates, that touches the pinion's circle at the initial poses."""
     wheel = _pinion(system, rack)
     axis = _in_inertial(wheel.body, wheel.axis)
-    centre = wheel.body.position + _in_inertial(wheel.body, wheel.centre)
+    center = wheel.body.position + _in_inertial(wheel.body, wheel.center)
     # The carrier's frame has the axes of the relation, along which its direction is given.
     (travel,) = (part for part in rack.primitives if isinstance(part, Relation))
     along = _in_inertial(rack.carrier, rack.frame_carrier.matrix @ np.array(travel.numbers[1:]))
     outward = np.cross(along, axis) * rack.radius
-    touched = centre + outward
+    touched = center + outward
     half, far = 0.5 * RACK_LENGTH * wheel.radius * along, touched + RACK_BREADTH * outward
     corners = [touched - half, touched + half, far + half, far - half]
     return np.array([rack.body_i.local(corner) for corner in corners])
@@ -164,7 +164,7 @@ def _in_inertial(body: Body | Ground, vector: np.ndarray) -> np.ndarray:
 def _bearing(system: System, body: Body | Ground, carrier: Body | Ground, axis: np.ndarray) -> np.ndarray | None:
     """Where (3,) in N a gear turns on its carrier at the initial poses: at a hinge about that axis (3,) in N.
 
-    A body without one turns about its centre of mass; of the ground it is not known.
+    A body without one turns about its center of mass; of the ground it is not known.
     """
     for joint in system.constraints:
         if not isinstance(joint, Joint) or joint.rotation_axis is None:

@@ -26,7 +26,7 @@ COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb
 LETTERS = "xyz"
 # Of rims, spokes and racks.
 WHEEL = "#555555"
-# Of shapes whose colour says none.
+# Of shapes whose color says none.
 OPACITY = 1.0
 # Points of a trail between two pictures.
 TRAIL_POINTS = 8
@@ -63,7 +63,7 @@ class Scene:
         wheels = round_faces(result.system)
         plates = plate_faces(result.system)
         self.planes = planes_of(result.system)
-        # Lines from the centre of mass to the joints show what holds a body where its shape does not reach.
+        # Lines from the center of mass to the joints show what holds a body where its shape does not reach.
         self.faces: dict[str, list[np.ndarray]] = {}
         self.colors: dict[str, list[Any]] = {}
         for number, body in enumerate(self.bodies):
@@ -143,7 +143,7 @@ class Scene:
         return self.path_of(body, frame.origin)
 
     def corners_of(self, name: str) -> np.ndarray:
-        """Paths (nt, k, 3) in N of the centre of mass and of the corners of a box around a body."""
+        """Paths (nt, k, 3) in N of the center of mass and of the corners of a box around a body."""
         faces = self.faces[name]
         ends = (
             np.stack([part(np.concatenate(faces), axis=0) for part in (np.min, np.max)]) if faces else np.zeros((2, 3))
@@ -164,7 +164,7 @@ class Scene:
 
 
 def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
-    """Whether the box around one of the shapes, given by their faces, holds a body point and the centre of mass."""
+    """Whether the box around one of the shapes, given by their faces, holds a body point and the center of mass."""
     for faces in shapes:
         corners = np.concatenate(faces)
         low, high = corners.min(axis=0), corners.max(axis=0)
@@ -175,7 +175,7 @@ def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
 
 
 def _seen_through(color: Any) -> tuple[float, float, float, float]:
-    """A colour with its own opacity, or with the usual one if it says none."""
+    """A color with its own opacity, or with the usual one if it says none."""
     solid = to_rgba(color)
     return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 

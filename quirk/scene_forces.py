@@ -65,7 +65,7 @@ class ForceLines:
 
 
 def _scale(loads: np.ndarray, half: float) -> float:
-    """Metres of an arrow for each unit of loads (nt, 3)."""
+    """Meters of an arrow for each unit of loads (nt, 3)."""
     largest = float(np.linalg.norm(loads, axis=1).max())
     return LONGEST_ARROW * half / largest if largest > 0 else 0.0
 

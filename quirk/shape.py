@@ -25,9 +25,9 @@ class Shape(metaclass=Remembering):
     Parameters
     ----------
     frame : Frame
-        Where its centre is in the body, and how its axes are turned; default: at the centre of mass, as the body's.
+        Where its center is in the body, and how its axes are turned; default: at the center of mass, as the body's.
     color : optional
-        Any colour that matplotlib knows, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
+        Any color that matplotlib knows, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
     """
 
     frame: Frame = IN_THE_MIDDLE
@@ -53,11 +53,11 @@ class Shape(metaclass=Remembering):
 
     @abstractmethod
     def inertia(self, mass: float) -> np.ndarray:
-        """Inertia (3, 3), kg m^2, about its own centre along its own axes."""
+        """Inertia (3, 3), kg m^2, about its own center along its own axes."""
 
     @abstractmethod
     def surface(self) -> list[np.ndarray]:
-        """Polygons (k, 3) of the surface, m, from its own centre along its own axes."""
+        """Polygons (k, 3) of the surface, m, from its own center along its own axes."""
 
     def _set(self, argument: str, value: Any) -> None:
         object.__setattr__(self, argument, value)  # which are frozen once they are made

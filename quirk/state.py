@@ -32,9 +32,9 @@ class State:
 
     Attributes
     ----------
-    position : (n, 3) centres of mass in N, m
+    position : (n, 3) centers of mass in N, m
     orientation : (n, 4) unit quaternions (w, x, y, z), body to inertial
-    velocity : (n, 3) of the centres of mass in N, m/s
+    velocity : (n, 3) of the centers of mass in N, m/s
     angular_velocity : (n, 3) in body axes, rad/s
     angles : dict, optional
         Of joints by name, (3,) rad each: what `result[joint].rotation` shows. Poses say angles up to whole turns; these
@@ -146,7 +146,7 @@ class Kinematics:
 
     @classmethod
     def of(cls, state: State) -> Kinematics:
-        """Evaluate a state; quaternions are normalised, so off the unit sphere everything stays defined."""
+        """Evaluate a state; quaternions are normalized, so off the unit sphere everything stays defined."""
         n = len(state.position)
         position, velocity, omega = (np.zeros((n + 1, 3)) for _ in range(3))
         orientation = np.tile(rotation.IDENTITY, (n + 1, 1))

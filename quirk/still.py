@@ -35,7 +35,7 @@ def moving(extent: np.ndarray) -> list[int]:
 
 
 class Whole3D(Poly3DCollection):
-    """Faces of one colour in space, drawn as `whole` from wherever they are seen."""
+    """Faces of one color in space, drawn as `whole` from wherever they are seen."""
 
     def do_3d_projection(self) -> Any:
         """Project the faces, and make one path of them."""

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 from numpy.typing import ArrayLike
 
@@ -23,6 +23,7 @@ from .errors import InputError
 from .forces import ForceElement
 from .parts import Part, Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
+from .renamed import Renamed
 from .state import Kinematics, State, initial_state
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from .closure import Closure
     from .joint_space import JointSpace
     from .linear.equilibrium import Equilibrium
-    from .linear.linearisation import Linearisation
+    from .linear.linearization import Linearization
     from .linear.modes import Modes
     from .mobility import Mobility
     from .viewer.sliders import Mechanism
@@ -42,7 +43,7 @@ MOST_PLANTS = 64
 RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
 
 
-class System:
+class System(Renamed):
     """Bodies, constraints and forces, checked and ready to compute with.
 
     Parameters
@@ -63,6 +64,8 @@ class System:
     InputError
         If names repeat, or a constraint or force acts on a body that is not in the system.
     """
+
+    _earlier_names: ClassVar = {"linearise": "linearize"}
 
     def __init__(
         self,
@@ -268,7 +271,7 @@ class System:
         state : State
         t : s
         linear, angular : (k, n, 3)
-            Accelerations, jerk, ... of the centres of mass in N, and derivatives of the components of angular
+            Accelerations, jerk, ... of the centers of mass in N, and derivatives of the components of angular
             velocities in body axes, as `derivatives` returns them; zero unless given. The right-hand side of order p
             depends on the first p - 2.
         """
@@ -284,15 +287,15 @@ class System:
 
         return mobility(self.plant.solver(), self._initial if state is None else self.checked(state), self._time(t))
 
-    def linearise(
+    def linearize(
         self,
         state: State | None = None,
         t: float = 0.0,
         inputs: Iterable[Any] = (),
         outputs: Iterable[Any] = (),
         coordinates: Sequence[str] | None = None,
-    ) -> Linearisation:
-        """Return x' = A x + B u, y = C x + D u for small motions about a state; see docs/linearisation.md.
+    ) -> Linearization:
+        """Return x' = A x + B u, y = C x + D u for small motions about a state; see docs/linearization.md.
 
         Parameters
         ----------
@@ -315,9 +318,9 @@ class System:
         InputError
             If the coordinates do not say where all is, or depend on each other, or the state is singular.
         """
-        from .linear.linearisation import linearise
+        from .linear.linearization import linearize
 
-        return linearise(self, self._given(state), self._time(t), inputs, outputs, coordinates)
+        return linearize(self, self._given(state), self._time(t), inputs, outputs, coordinates)
 
     def modes(self, state: State | None = None, t: float = 0.0, count: int | None = None) -> Modes:
         """Return the modes of small motions about a state: eigenvalues, frequencies, damping and shapes.
@@ -325,7 +328,7 @@ class System:
         Parameters
         ----------
         state : State, optional
-            As of `linearise`. Default: the initial state.
+            As of `linearize`. Default: the initial state.
         t : s
         count : int, optional
             So many modes of least absolute value alone, found by sparse matrices, for large systems at rest or in a
@@ -368,7 +371,7 @@ class System:
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
         """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.
 
-        Of each body a translation of the centre of mass in N, m, and a rotation vector in body axes, rad: the
+        Of each body a translation of the center of mass in N, m, and a rotation vector in body axes, rad: the
         `null_motions` of `mobility`, orthonormal in the mass metric. Default: the initial state.
 
         Raises
@@ -388,7 +391,7 @@ class System:
         state : State
         t : s
         displacement : (n, 6) or (k, n, 6)
-            Of each body a translation of the centre of mass in N, m, and a small rotation vector in body axes, rad;
+            Of each body a translation of the center of mass in N, m, and a small rotation vector in body axes, rad;
             one of `virtual_displacements` or any other; or several. The loads are those at the state, so the work is
             of first order.
         """

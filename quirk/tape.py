@@ -324,7 +324,7 @@ class RecordedArray(Scalar):
         self.found[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Write eight neighbours."""
+        """Write eight neighbors."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 

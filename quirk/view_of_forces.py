@@ -53,7 +53,7 @@ class ForceView:
 
     @property
     def exerted(self) -> Exerted:
-        """All that the law gives: loads about centres of mass, energy, coordinates; zero while it does not act."""
+        """All that the law gives: loads about centers of mass, energy, coordinates; zero while it does not act."""
         found: Exerted | None = self._result._exerted.get(self.of.name)
         if found is not None:
             return found
@@ -173,7 +173,7 @@ class ForceView:
         return int(end) % count
 
     def _arm(self, end: int) -> np.ndarray:
-        """Origin of the frame of an end from the centre of mass of its body (nt, 3) in N, m."""
+        """Origin of the frame of an end from the center of mass of its body (nt, 3) in N, m."""
         return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _point(self, end: int) -> np.ndarray:

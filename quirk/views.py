@@ -32,7 +32,7 @@ class BodyView:
 
     Attributes
     ----------
-    position, velocity, acceleration, jerk, snap : (nt, 3) of the centre of mass in N
+    position, velocity, acceleration, jerk, snap : (nt, 3) of the center of mass in N
     orientation : (nt, 4) unit quaternions (w, x, y, z), body to inertial
     quaternion : (nt,) the same as numpy-quaternion objects
     angular_velocity, angular_acceleration, angular_jerk, angular_snap : (nt, 3) in body axes
@@ -96,7 +96,7 @@ class BodyView:
 
     @property
     def acceleration(self) -> np.ndarray:
-        """Acceleration of the centre of mass (nt, 3) in N, m/s^2."""
+        """Acceleration of the center of mass (nt, 3) in N, m/s^2."""
         return self._result._accelerations[0][:, self._row]
 
     @property
@@ -106,7 +106,7 @@ class BodyView:
 
     @property
     def jerk(self) -> np.ndarray:
-        """Rate of the acceleration of the centre of mass (nt, 3) in N, m/s^3."""
+        """Rate of the acceleration of the center of mass (nt, 3) in N, m/s^3."""
         return self._result._acceleration_derivative(2)[0][:, self._row]
 
     @property
@@ -116,7 +116,7 @@ class BodyView:
 
     @property
     def snap(self) -> np.ndarray:
-        """Second derivative of the acceleration of the centre of mass (nt, 3) in N, m/s^4."""
+        """Second derivative of the acceleration of the center of mass (nt, 3) in N, m/s^4."""
         return self._result._acceleration_derivative(3)[0][:, self._row]
 
     @property
@@ -159,7 +159,7 @@ class PlanarBodyView(BodyView):
 
     @property
     def in_plane(self) -> InPlane:
-        """Coordinates (nt, 2) of the centre of mass in the plane and the angle (nt,), with their derivatives."""
+        """Coordinates (nt, 2) of the center of mass in the plane and the angle (nt,), with their derivatives."""
         in_plane = self._result[self.of.companions[0].name]
         return InPlane(self.of.plane, self, in_plane.rotation[:, 2])
 

@@ -6,7 +6,7 @@ import quirk
 
 
 class Units:
-    """SI units over those in which a system is written: metres, kilograms and seconds as numbers."""
+    """SI units over those in which a system is written: meters, kilograms and seconds as numbers."""
 
     def __init__(self, length=1.0, mass=1.0):
         self.m, self.kg = length, mass
@@ -78,7 +78,7 @@ def energy_of(u, p):
 
 
 def magnet(u, direction):
-    """A moment, A m^2, so strong that forces at distances of metres are of some newtons."""
+    """A moment, A m^2, so strong that forces at distances of meters are of some newtons."""
     return np.sqrt(u.Nm * u.m**3) * 3e4 * np.array(direction)
 
 

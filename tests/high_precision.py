@@ -77,7 +77,7 @@ class Rows:
         self.rows, self.b = [], []
 
     def add(self, force, on_i, on_j, bend):
-        """A unit multiplier exerts -force and on_i on body i, force and on_j on body j, moments about the centres."""
+        """A unit multiplier exerts -force and on_i on body i, force and on_j on body j, moments about the centers."""
         self.rows.append((times(-1, force), self.ends[0].back(on_i), force, self.ends[1].back(on_j)))
         self.b.append(-bend)
 
@@ -135,7 +135,7 @@ def solve(system, state, loads=()):
     Parameters
     ----------
     system, state : checked
-    loads : (body number, force (3,) in N, torque (3,) in body axes) of each applied load at a centre of mass
+    loads : (body number, force (3,) in N, torque (3,) in body axes) of each applied load at a center of mass
 
     Returns
     -------

@@ -270,11 +270,11 @@ def closed_contact(rng, name, body_i, body_j, size):
 
 def closed_rim(rng, name, body_i, body_j, size):
     """A disk whose edge stands on a plane, the plane being that of body j."""
-    centre, axis, normal = 0.2 * size * rng.normal(size=3), random_unit(rng), random_unit(rng)
+    center, axis, normal = 0.2 * size * rng.normal(size=3), random_unit(rng), random_unit(rng)
     R_i, R_j = (rotation.matrix(b.orientation) for b in (body_i, body_j))
     in_disk = normal - (normal @ R_i @ axis) * (R_i @ axis)
-    lowest = point_of(body_i, centre) - 0.3 * size * in_disk / np.linalg.norm(in_disk)
-    on_i = quirk.surface.rim(0.3 * size, centre, axis)
+    lowest = point_of(body_i, center) - 0.3 * size * in_disk / np.linalg.norm(in_disk)
+    on_i = quirk.surface.rim(0.3 * size, center, axis)
     on_j = quirk.surface.plane(R_j.T @ (lowest - body_j.position), R_j.T @ normal)
     return quirk.Contact(name, body_i, body_j, on_i=on_i, on_j=on_j).closed[0]
 

@@ -31,7 +31,7 @@ def still(*parts, gravity=(0, 0, 0)):
 
 
 def colors_in(pixels, rgb):
-    """How many dots have the hue of a colour, however bright."""
+    """How many dots have the hue of a color, however bright."""
     unit = pixels / np.maximum(np.linalg.norm(pixels, axis=2, keepdims=True), 1)
     return int((unit @ (np.array(rgb) / np.linalg.norm(rgb)) > 0.995).sum())
 
@@ -160,18 +160,18 @@ class TestRoundParts:
 
     @pytest.mark.parametrize(("ratio", "radii"), [(-0.5, (0.1, 0.2)), (3.0, (0.45, 0.15)), (-1.0, (0.15, 0.15))])
     def test_pitch_circles_touch(self, ratio, radii):
-        """About bearings, not centres of mass: r_i / r_j = |ratio|, and the distance of axes is 0.3 m."""
+        """About bearings, not centers of mass: r_i / r_j = |ratio|, and the distance of axes is 0.3 m."""
         one, two = wheels(self.pair(ratio, [0.3, 0, 0.5]))
         np.testing.assert_allclose([one.radius, two.radius], radii)
-        np.testing.assert_allclose(one.centre, [-0.1, 0, 0], atol=1e-15)
-        np.testing.assert_allclose(two.centre, 0, atol=1e-15)
+        np.testing.assert_allclose(one.center, [-0.1, 0, 0], atol=1e-15)
+        np.testing.assert_allclose(two.center, 0, atol=1e-15)
 
     def test_gears_on_one_axis_have_none(self):
         assert wheels(self.pair(-2.0, [0, 0, 1])) == []
         assert wheels(self.pair(1.0, [0.3, 0, 0])) == []
 
     def test_a_fixed_ring_and_its_planet(self):
-        """The ring's centre is where the arm turns on the ground; each wheel comes once."""
+        """The ring's center is where the arm turns on the ground; each wheel comes once."""
         arm = Body("arm", 1.0, [1, 1, 1], position=[1.15, 0, 0])
         planet = Body("planet", 1.0, [1, 1, 1], position=[1.3, 0, 0])
         parts = [arm, planet, quirk.Revolute("main", GROUND, arm, point=[1, 0, 0], axis="z"),
@@ -179,7 +179,7 @@ class TestRoundParts:
                  quirk.Gear("mesh", GROUND, planet, ratio=3.0, axis="z", carrier=arm)]  # fmt: skip
         ring, wheel = wheels(quirk.System(parts))
         assert (ring.body, wheel.body) == (GROUND, planet)
-        np.testing.assert_allclose(ring.centre, [1, 0, 0])
+        np.testing.assert_allclose(ring.center, [1, 0, 0])
         np.testing.assert_allclose([ring.radius, wheel.radius], [0.45, 0.15])
         faces = round_faces(quirk.System(parts))
         # The planet rolls inside of the ring, which has no spokes in its way.
@@ -229,8 +229,8 @@ def test_lines_in_pieces_have_no_gaps():
     np.testing.assert_array_equal(np.concatenate([parts[0], *(part[1:] for part in parts[1:])]), line)
 
 
-def test_colours_of_a_film_are_kept(tmp_path):
-    """A colour that the first picture does not show has its place in the palette."""
+def test_colors_of_a_film_are_kept(tmp_path):
+    """A color that the first picture does not show has its place in the palette."""
     ball = Body("ball", 1.0, [1, 1, 1], velocity=[1, 0, 0], shape=quirk.shapes.Box([0.3] * 3, color="magenta"))
     result = quirk.simulate(quirk.System([ball]), 1.0, output=0.1)
     path = result.animate(tmp_path / "film.gif", fps=10, size=2)

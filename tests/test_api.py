@@ -236,3 +236,25 @@ def test_keywords_of_class_methods_are_those_of_the_constructor():
             taken = inspect.signature(getattr(kind, name)).parameters
             assert all(taken[key] == known[key] for key in known.keys() & taken.keys() - {"name", "mass"})
             assert {"velocity", "frames", "inertia_tolerance"} <= taken.keys() and "shape" not in taken
+
+
+def test_earlier_names_work_and_warn(tmp_path):
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[1.0, 2.0, 3.0])
+    system = quirk.System([ball])
+    result = quirk.simulate(system, 0.1, output=0.1)
+    with pytest.warns(DeprecationWarning, match="Result.centre_of_mass is called center_of_mass now"):
+        assert (result.centre_of_mass().position == [1.0, 2.0, 3.0]).all()
+    with pytest.warns(DeprecationWarning, match="System.linearise is called linearize now"):
+        assert system.linearise().A.shape == (12, 12)
+    with pytest.warns(DeprecationWarning, match="sphere: the argument centre is called center now"):
+        old = quirk.surface.sphere(0.1, centre=[0, 0, 1])
+    contact = quirk.Contact("touch", quirk.GROUND, ball, on_i=quirk.surface.plane(), on_j=old)
+    quirk.System([ball, contact]).save(file := tmp_path / "model.toml")
+    assert "center = " in file.read_text()
+    file.write_text(file.read_text().replace("center = ", "centre = "))
+    with pytest.warns(DeprecationWarning, match="the argument centre"):
+        read = quirk.load(file)
+    read.save(file)
+    assert "center = [0.0, 0.0, 1.0]" in file.read_text() or "center = [0, 0, 1]" in file.read_text()
+    with pytest.raises(AttributeError, match="no attribute 'lineariz'"):
+        _ = system.lineariz

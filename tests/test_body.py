@@ -113,7 +113,7 @@ class TestShapes:
             make()
 
 
-def test_a_solid_takes_a_colour_and_no_other_shape():
+def test_a_solid_takes_a_color_and_no_other_shape():
     assert quirk.Body.box("b", 1.0, [1, 1, 1], color="firebrick").shape.color == "firebrick"
     assert quirk.Body.bar("b", [0, 0, 0], [1, 0, 0], 1.0, color="gold").shape.color == "gold"
     with pytest.raises(

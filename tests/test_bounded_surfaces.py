@@ -40,7 +40,7 @@ def test_a_face_of_a_box_does_not_reach_beside_the_box():
     box = quirk.Body.box("box", 5.0, [1, 0.6, 0.4], position=[0, 0, 0.2])
     ball = quirk.Body.sphere("ball", 1.0, RADIUS, position=[3, 0, 0.4 + RADIUS])
     held = quirk.Fixed("held", quirk.GROUND, box)
-    face = quirk.Contact("face", ball, box, on_i=S.sphere(RADIUS), on_j=S.rectangle([1, 0.6], centre=[0, 0, 0.2]))
+    face = quirk.Contact("face", ball, box, on_i=S.sphere(RADIUS), on_j=S.rectangle([1, 0.6], center=[0, 0, 0.2]))
     result = quirk.simulate(quirk.System([box, ball, held, face], gravity=[0, 0, -G]), 1.0, output=0.5, **TIGHT)
     np.testing.assert_allclose(result["ball"].position[-1, 2], 0.4 + RADIUS - 0.5 * G, rtol=1e-12)
 
@@ -123,7 +123,7 @@ def test_what_rests_or_moves_right_above_an_edge_does_not_chatter(y):
 @pytest.mark.parametrize(("friction", "factor"), [(None, 1.0), (np.inf, 7 / 5), (0.2, 7 / 5)])
 def test_periods_in_a_bowl(friction, factor):
     R, small = 1.0, 1e-4
-    system = ball_and(S.bowl(R, centre=[0, 0, R]), [small, 0, R - np.sqrt((R - RADIUS) ** 2 - small**2)],
+    system = ball_and(S.bowl(R, center=[0, 0, R]), [small, 0, R - np.sqrt((R - RADIUS) ** 2 - small**2)],
                       friction=friction)  # fmt: skip
     passes = quirk.Event("passes", "ball.position.x")
     result = quirk.simulate(system, 4.0, output=0.5, events=[passes], **TIGHT)
@@ -158,7 +158,7 @@ def moving_table(turned):
     """A box on a rail with a ball that slips on it and rolls off behind."""
     box = quirk.Body.box("box", 5.0, [1, 0.6, 0.4], position=[0, 0, 0.2])
     ball = quirk.Body.sphere("ball", 1.0, RADIUS, position=[-0.2, 0.1, 0.4 + RADIUS], velocity=[-0.6, 0.1, 0])
-    top, round_ = S.rectangle([0.6, 1.0], centre=[0, 0, 0.2], along=[0, 1, 0]), S.sphere(RADIUS)
+    top, round_ = S.rectangle([0.6, 1.0], center=[0, 0, 0.2], along=[0, 1, 0]), S.sphere(RADIUS)
     on = {"on_i": round_, "on_j": top} if turned else {"on_i": top, "on_j": round_}
     contact = quirk.Contact("contact", *((ball, box) if turned else (box, ball)), **on)
     rail = quirk.Prismatic("rail", quirk.GROUND, box, axis=[1, 0, 0], point=[0, 0, 0])

@@ -154,7 +154,7 @@ def test_both_solvers_and_derivatives_know_the_offsets():
     for solver in ("dense", "sparse"):
         acceleration = system.acceleration(state, solver=solver)
         np.testing.assert_allclose(acceleration.linear, system.acceleration(state).linear, rtol=1e-9, atol=1e-9)
-    system.linearise(system.equilibrium())
+    system.linearize(system.equilibrium())
 
 
 def test_offsets_are_kept_in_files_and_other_systems(tmp_path):

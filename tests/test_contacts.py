@@ -236,8 +236,8 @@ def test_a_rim_rolls_and_falls_on_its_edge():
     result = quirk.simulate(quirk.System([can, *rims], gravity=[0, 0, -G]), 1.0, output=0.01)
     R = quirk.rotation.matrix(result["can"].orientation)
     for side in (-1, 1):
-        centre = result["can"].point([0, 0, side * 0.15])[:, 2]
-        lowest = centre - 0.1 * np.sqrt(1 - R[:, 2, 2] ** 2)
+        center = result["can"].point([0, 0, side * 0.15])[:, 2]
+        lowest = center - 0.1 * np.sqrt(1 - R[:, 2, 2] ** 2)
         assert lowest.min() > -1e-10
     assert len(result.events) > 3
     assert np.diff(result.energy.total).max() < 1e-9

@@ -119,7 +119,7 @@ class TestPointOnCurve:
         x, y, _ = result["bead"].position.T
         assert np.unwrap(np.arctan2(y, x))[-1] > 4 * np.pi
 
-    def test_a_point_beside_the_centre_on_a_body_that_moves(self):
+    def test_a_point_beside_the_center_on_a_body_that_moves(self):
         """No loads from without: momentum, angular momentum and energy stay."""
         rng = np.random.default_rng(5)
         track = Body.box("track", 3.0, [1, 2, 3], velocity=rng.normal(size=3), angular_velocity=rng.normal(size=3),
@@ -255,7 +255,7 @@ class TestCurveOnCurve:
         return unit * (circle(self.R, count) + np.array([self.E, 0]))
 
     @UNITS
-    def test_circles_are_a_rod_between_their_centres(self, unit):
+    def test_circles_are_a_rod_between_their_centers(self, unit):
         """An eccentric cam with a roller, over many turns; the roller slides."""
         height = unit * np.sqrt((self.R + self.ROLLER) ** 2 - self.E**2)
         given = self.eccentric(unit), unit * circle(self.ROLLER, 40), height, unit

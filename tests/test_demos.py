@@ -143,7 +143,7 @@ def snap_through(result):
 
 
 def straight_line(result):
-    """Straight, and at constant speed, to a few millimetres."""
+    """Straight, and at constant speed, to a few millimeters."""
     from quirk.demos.straight_line import TIMES, curve
 
     # The best place on the coupler, and the line, by linear least squares.

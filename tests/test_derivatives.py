@@ -111,7 +111,7 @@ def test_dense_and_sparse_derivatives_agree(seed):
         for one, other in ((dense.linear, sparse.linear), (dense.angular, sparse.angular)):
             assert_same(other, one, 1e-10)
         assert_same(sparse.multipliers, dense.multipliers, 1e-9)
-        # Moments count over one metre; errors spread from the largest loads to all.
+        # Moments count over one meter; errors spread from the largest loads to all.
         scale = sum(np.abs(load.force).max(axis=1) + np.abs(load.torque).max(axis=1) for load in dense.loads.values())
         for name, load in dense.loads.items():
             for one, other in ((load.force, sparse.loads[name].force), (load.torque, sparse.loads[name].torque)):
@@ -140,21 +140,21 @@ def test_dense_and_sparse_derivatives_agree_for_every_constraint(kind):
 class Richardson:
     """Differences of a run's quantities, over shorter and shorter intervals, extrapolated to none."""
 
-    CENTRES, LEVELS = np.array([0.3, 0.7, 1.1]), 5
+    CENTERS, LEVELS = np.array([0.3, 0.7, 1.1]), 5
 
     def __init__(self, system, widest):
         self.steps = widest / 2.0 ** np.arange(self.LEVELS)
-        times = np.unique([c + s * h for c in self.CENTRES for h in [0.0, *self.steps] for s in (-1, 1)])
+        times = np.unique([c + s * h for c in self.CENTERS for h in [0.0, *self.steps] for s in (-1, 1)])
         self.result = quirk.simulate(system, 1.5, output=times, rtol=1e-13, atol=1e-14)
         self.rows = {t: k for k, t in enumerate(times)}
 
-    def at_centres(self, values):
-        return np.array([values[self.rows[c]] for c in self.CENTRES])
+    def at_centers(self, values):
+        return np.array([values[self.rows[c]] for c in self.CENTERS])
 
     def derivative(self, values, order):
-        """First or second derivative (centres, ...) of values at all times."""
+        """First or second derivative (centers, ...) of values at all times."""
         found = []
-        for c in self.CENTRES:
+        for c in self.CENTERS:
             table = []
             for h in self.steps:
                 behind, here, ahead = (values[self.rows[t]] for t in (c - h, c, c + h))
@@ -205,14 +205,14 @@ def test_jerk_and_snap_are_derivatives_of_accelerations_along_the_run(build, wid
         ):
             for order, have in ((1, first), (2, second)):
                 want = run.derivative(of, order)
-                np.testing.assert_allclose(run.at_centres(have), want, atol=1e-6 * np.abs(want).max())
+                np.testing.assert_allclose(run.at_centers(have), want, atol=1e-6 * np.abs(want).max())
     for constraint in system.constraints:
         view = run.result[constraint.name]
         for frame in ("inertial", "i", "joint j"):
-            scale = np.abs(run.derivative(view.force(), 1)).max()  # a moment's over one metre
+            scale = np.abs(run.derivative(view.force(), 1)).max()  # a moment's over one meter
             for of, rate in ((view.force, view.force_rate), (view.torque, view.torque_rate)):
                 want = run.derivative(of(frame), 1)
-                np.testing.assert_allclose(run.at_centres(rate(frame)), want, atol=1e-6 * scale)
+                np.testing.assert_allclose(run.at_centers(rate(frame)), want, atol=1e-6 * scale)
 
 
 def free(*elements, **gravity):

@@ -37,7 +37,7 @@ def area_of(faces):
 
 def test_faces_of_bounded_surfaces():
     normal = np.array([1.0, 2.0, 2.0]) / 3
-    rectangle = S.rectangle([0.4, 0.2], centre=[1, 0, 0], normal=normal, along=[2, 0, -1])
+    rectangle = S.rectangle([0.4, 0.2], center=[1, 0, 0], normal=normal, along=[2, 0, -1])
     faces = plate_faces(thrown((GROUND, rectangle)).system)["ground"]
     np.testing.assert_allclose(area_of(faces), 0.08)
     corners = np.concatenate(faces) - [1, 0, 0]
@@ -52,7 +52,7 @@ def test_faces_of_bounded_surfaces():
 
 def test_a_plate_is_left_out_where_a_shape_shows_it():
     box = quirk.Body.box("box", 1.0, [1, 0.6, 0.4], position=[0, 0, -2])
-    top, wide = S.rectangle([1, 0.6], centre=[0, 0, 0.2]), S.rectangle([2, 0.6], centre=[0, 0, 0.2])
+    top, wide = S.rectangle([1, 0.6], center=[0, 0, 0.2]), S.rectangle([2, 0.6], center=[0, 0, 0.2])
     assert plate_faces(thrown((box, top)).system) == {}
     assert len(plate_faces(thrown((box, top), (box, wide), (box, wide)).system)["box"]) == 1
 

@@ -12,7 +12,7 @@ SEEDS = range(6)
 
 
 def newton_euler(system, state):
-    """Mass matrix (6 n, 6 n), applied generalised forces and rows over (v, omega), built body by body."""
+    """Mass matrix (6 n, 6 n), applied generalized forces and rows over (v, omega), built body by body."""
     n = len(system.bodies)
     M, Q = np.zeros((6 * n, 6 * n)), np.zeros(6 * n)
     for k, body in enumerate(system.bodies):
@@ -160,7 +160,7 @@ def test_duplicated_joints_change_no_acceleration(seed):
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("mass", [1e-3, 1.0, 1e3])
 def test_scale_free(size, mass):
-    """The same mechanism in millimetres or kilometres, grams or tonnes: only units change."""
+    """The same mechanism in millimeters or kilometers, grams or tonnes: only units change."""
 
     def scaled(size, mass):
         return random_system(
@@ -217,7 +217,7 @@ def test_the_solver_asked_for_must_exist():
         system.acceleration(system.initial_state(), solver="fast")
 
 
-def test_a_state_is_not_altered_and_normalised_on_the_way_in():
+def test_a_state_is_not_altered_and_normalized_on_the_way_in():
     system = random_system(np.random.default_rng(0))
     state = random_state(np.random.default_rng(1), 4)
     scaled = quirk.State(state.position, 3 * state.orientation, state.velocity, state.angular_velocity)

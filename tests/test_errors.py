@@ -229,7 +229,7 @@ def test_errors_are_what_python_expects():
 
 
 def test_consistent_states_are_accepted_in_any_unit():
-    """The same rounded input, in millimetres and far from the origin, is not taken for a mistake."""
+    """The same rounded input, in millimeters and far from the origin, is not taken for a mistake."""
     for size, origin in ((1e-3, 0.0), (1e3, 0.0), (1.0, 1e6)):
         arm = size * np.array([0.6, 0.8, 0]) + origin
         rod = quirk.Body(

@@ -57,7 +57,7 @@ class Pinned:
         return (r, m), mobile, frozen, S, M
 
     def loads(self):
-        """Force in N and torque about its centre of mass in body axes on each body, without what else acts."""
+        """Force in N and torque about its center of mass in body axes on each body, without what else acts."""
         acceleration, state = self.system.acceleration(self.system.initial_state()), self.system.initial_state()
         masses = np.array([[self.sc.mass], [self.magnet.mass]])
         torques = [b.inertia @ a + np.cross(w, b.inertia @ w) for b, a, w in
@@ -74,12 +74,12 @@ def test_loads_are_those_of_dipoles(seed):
     forces, torques = pinned.loads()
     np.testing.assert_allclose(forces[1], S @ pull, rtol=1e-11)
     np.testing.assert_allclose(forces[0], -S @ pull, rtol=1e-11)
-    about_centre = np.cross(M @ pinned.point, S @ pull) + S @ twist
+    about_center = np.cross(M @ pinned.point, S @ pull) + S @ twist
     scale = np.abs(torques).max()
-    np.testing.assert_allclose(torques[1], M.T @ about_centre, atol=1e-11 * scale)
-    # Moments on both balance about the superconductor's centre of mass.
+    np.testing.assert_allclose(torques[1], M.T @ about_center, atol=1e-11 * scale)
+    # Moments on both balance about the superconductor's center of mass.
     apart = pinned.magnet.position - pinned.sc.position
-    np.testing.assert_allclose(S @ torques[0], -about_centre - np.cross(apart, S @ pull), atol=1e-10 * scale)
+    np.testing.assert_allclose(S @ torques[0], -about_center - np.cross(apart, S @ pull), atol=1e-10 * scale)
 
 
 @pytest.mark.parametrize("seed", range(3))

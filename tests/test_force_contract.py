@@ -154,7 +154,7 @@ def test_wherever_the_inertial_frame_is(kind, variant):
 
 @pytest.mark.parametrize(("kind", "variant"), VARIANTS)
 def test_whatever_the_units(kind, variant):
-    """Millimetres and grams give the same motion and energy."""
+    """Millimeters and grams give the same motion and energy."""
     small = Units(1e3, 1e3)
     si, mm = system_with(kind, variant), system_with(kind, variant, place=Place(small))
     one, other = (system.acceleration(system.initial_state(), T) for system in (si, mm))

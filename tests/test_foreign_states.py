@@ -52,7 +52,7 @@ ENTRIES = {
     "constraint_derivatives": lambda s, state: s.constraint_derivatives(state),
     "constraint_rows": lambda s, state: s.constraint_rows(state),
     "mobility": lambda s, state: s.mobility(state),
-    "linearise": lambda s, state: s.linearise(state),
+    "linearize": lambda s, state: s.linearize(state),
     "modes": lambda s, state: s.modes(state),
     "equilibrium": lambda s, state: s.equilibrium(state),
     "virtual_displacements": lambda s, state: s.virtual_displacements(state),

@@ -79,7 +79,7 @@ class TestAssembly:
         ):
             self.SYSTEM.assemble(coordinates={"joint": {"translation z": 0.1}})
 
-    def test_degrees_are_recognised(self):
+    def test_degrees_are_recognized(self):
         with pytest.raises(quirk.InputError, match=r"45 rad is more than a whole turn.*np.radians\(45\) = 0.785398"):
             self.SYSTEM.assemble(coordinates={"joint": 45})
 

@@ -83,7 +83,7 @@ def test_springs_are_drawn_and_arrows_are_not():
 
 
 def test_turning_out_of_a_plane_is_drawn_in_space(tumbling):
-    """The centre of mass stays on a line, but the corners do not."""
+    """The center of mass stays on a line, but the corners do not."""
     (axes,) = tumbling.plot.ghosts().axes
     assert isinstance(axes, Axes3D)
     assert len(opacities(axes, Poly3DCollection)) == 6
@@ -117,7 +117,7 @@ def test_what_cannot_be_drawn(swinging, arguments, said):
 
 @pytest.mark.parametrize("view", [None, (25.0, -50.0)])
 def test_round_bars_have_no_stripes(view):
-    """Across a bar its colour changes at its borders alone, seen from the side and from anywhere."""
+    """Across a bar its color changes at its borders alone, seen from the side and from anywhere."""
     bar = Body.cylinder("bar", 1.0, radius=0.1, length=2.0, orientation=[np.cos(0.2), 0, np.sin(0.2), 0])
     guide = quirk.Prismatic("guide", GROUND, bar, axis="x")
     result = quirk.simulate(quirk.System([bar, guide]), 0.1, output=0.1)

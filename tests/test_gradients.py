@@ -55,7 +55,7 @@ def compare(system, names, keys, *, span=0.4, output=0.1, **options):
 def test_of_a_chain_by_all_its_numbers():
     """Many parameters; among them what its start is, and where a hinge is, on which the angle depends by itself."""
     keys = [(f"b{k}", "mass") for k in range(8)] + [(f"s{k}", "stiffness") for k in range(8)]
-    keys += [("b0", "angular_velocity"), ("b3", "inertia"), ("b2", "centre_of_mass"), "gravity"]
+    keys += [("b0", "angular_velocity"), ("b3", "inertia"), ("b2", "center_of_mass"), "gravity"]
     keys += [("j1", "frame_i.origin"), ("j2", "frame_j.rotation")]
     compare(chain(), ["b7.position.z", "j2.angle", "b5.velocity.x", "b1.angular_velocity.y"], keys)
 
@@ -171,7 +171,7 @@ def test_over_impacts_while_something_rests():
 def test_when_nothing_but_the_start_counts():
     """Output at the start alone, and of a run that ends long behind the last output."""
     first = quirk.Objective(["b1.position.x"], lambda x: (float(x[0, 0]), np.eye(len(x))[:, :1]))
-    key = [("b1", "centre_of_mass"), ("b0", "mass")]
+    key = [("b1", "center_of_mass"), ("b0", "mass")]
     result = quirk.simulate(chain(2), 0.1, output=[0.0], objective=first, sensitivities=key)
     assert result.gradient["b0", "mass"] == 0.0
     # Three times 0.3 is next to 0.9.

@@ -1,4 +1,4 @@
-"""Bodies of a result taken together: centre of mass and momenta."""
+"""Bodies of a result taken together: center of mass and momenta."""
 
 import matplotlib as mpl
 
@@ -29,23 +29,23 @@ def derivative(result, values):
     return make_interp_spline(result.time, values, k=7).derivative()(result.time)[INNER]
 
 
-class TestCentreOfMass:
+class TestCenterOfMass:
     def test_it_is_the_mean_by_mass(self, result):
-        centre = result.centre_of_mass()
+        center = result.center_of_mass()
         masses = np.array([body.mass for body in result.system.bodies])
-        assert centre.mass == pytest.approx(masses.sum())
+        assert center.mass == pytest.approx(masses.sum())
         want = sum(body.mass * result[body.name].position for body in result.system.bodies) / masses.sum()
-        np.testing.assert_allclose(centre.position, want, atol=1e-14)
+        np.testing.assert_allclose(center.position, want, atol=1e-14)
 
     def test_of_one_body_it_is_its_own(self, result):
         name = result.system.bodies[2].name
-        centre, view = result.centre_of_mass(name), result[name]
+        center, view = result.center_of_mass(name), result[name]
         for quantity in ("position", "velocity", "acceleration"):
-            np.testing.assert_allclose(getattr(centre, quantity), getattr(view, quantity), rtol=1e-14)
+            np.testing.assert_allclose(getattr(center, quantity), getattr(view, quantity), rtol=1e-14)
 
     def test_velocity_and_acceleration_are_its_derivatives(self, result):
-        centre = result.centre_of_mass([result.system.bodies[0], result.system.bodies[3].name])
-        for rate, value in ((centre.velocity, centre.position), (centre.acceleration, centre.velocity)):
+        center = result.center_of_mass([result.system.bodies[0], result.system.bodies[3].name])
+        for rate, value in ((center.velocity, center.position), (center.acceleration, center.velocity)):
             want = derivative(result, value)
             np.testing.assert_allclose(rate[INNER], want, atol=1e-6 * (1 + np.abs(want).max()))
 
@@ -55,7 +55,7 @@ class TestCentreOfMass:
     ])  # fmt: skip
     def test_what_is_no_group(self, bodies, said):
         run = pendulum()
-        for ask in (run.centre_of_mass, run.momentum_of):
+        for ask in (run.center_of_mass, run.momentum_of):
             with pytest.raises(quirk.QuirkError, match=said):
                 ask(bodies)
 
@@ -76,9 +76,9 @@ class TestMomentum:
         """By Koenig: L_P = L_C + (C - P) x p."""
         names, point = [body.name for body in result.system.bodies[1:4]], np.array([0.3, -2.0, 0.7])
         own, moved = result.momentum_of(names), result.momentum_of(names, about=point)
-        centre = result.centre_of_mass(names)
-        np.testing.assert_allclose(own.linear, centre.mass * centre.velocity, atol=1e-13)
-        want = own.angular + np.cross(centre.position - point, own.linear)
+        center = result.center_of_mass(names)
+        np.testing.assert_allclose(own.linear, center.mass * center.velocity, atol=1e-13)
+        want = own.angular + np.cross(center.position - point, own.linear)
         np.testing.assert_allclose(moved.angular, want, atol=1e-12)
 
     def test_loads_from_outside_change_it(self):
@@ -91,22 +91,22 @@ class TestMomentum:
         system = quirk.System([*bodies, *joints, jet], gravity=G)
         system.assemble()
         run = quirk.simulate(system, 0.5, rtol=1e-11, atol=1e-13, output=0.005)
-        centre, jet = run.centre_of_mass(), run["jet"]
+        center, jet = run.center_of_mass(), run["jet"]
         force, torque, joint = run["grounda"].force(), run["grounda"].torque(), run["grounda"].point
         where = run["c"].path([0, 0.2, 0]).position
-        outside = force + jet.force() + centre.mass * np.array(G)
-        moments = (torque + np.cross(joint - centre.position, force)
-                   + np.cross(where - centre.position, jet.force()) + jet.torque())  # fmt: skip
+        outside = force + jet.force() + center.mass * np.array(G)
+        moments = (torque + np.cross(joint - center.position, force)
+                   + np.cross(where - center.position, jet.force()) + jet.torque())  # fmt: skip
         momentum = run.momentum_of()
         for rate, want in ((momentum.linear, outside), (momentum.angular, moments)):
             np.testing.assert_allclose(derivative(run, rate), want[INNER], atol=1e-6 * np.abs(want).max())
-        np.testing.assert_allclose(centre.mass * centre.acceleration, outside, atol=1e-9 * np.abs(outside).max())
+        np.testing.assert_allclose(center.mass * center.acceleration, outside, atol=1e-9 * np.abs(outside).max())
 
     @pytest.mark.parametrize(("draw", "axes"), [
         (lambda plot, path: plot.momentum(path=path), 2),
         (lambda plot, path: plot.momentum("rod", [0, 0, 1.0], path=path), 2),
-        (lambda plot, path: plot.centre_of_mass(path=path), 3),
-    ], ids=["momentum", "of one body", "centre of mass"])  # fmt: skip
+        (lambda plot, path: plot.center_of_mass(path=path), 3),
+    ], ids=["momentum", "of one body", "center of mass"])  # fmt: skip
     def test_pictures(self, tmp_path, draw, axes):
         path = tmp_path / "picture.png"
         assert len(draw(pendulum().plot, path).axes) == axes

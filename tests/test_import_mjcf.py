@@ -33,7 +33,7 @@ def mujoco_at_key(path):
 
 
 def body_accelerations(m, d, qdd):
-    """Of centres of mass, and angular, in N, of all bodies but the world, from joint accelerations."""
+    """Of centers of mass, and angular, in N, of all bodies but the world, from joint accelerations."""
     found = np.zeros((2, m.nbody - 1, 3))
     jacobian, rate = np.zeros((2, 3, m.nv)), np.zeros((2, 3, m.nv))
     for body in range(1, m.nbody):
@@ -358,5 +358,5 @@ def test_meshes_come_along(tmp_path):
     assert body.mass == pytest.approx(2.0)
     corners = np.concatenate(body.shape.faces()) @ body.frame("b").matrix
     assert np.allclose(np.ptp(corners, axis=0), [2, 1, 1], atol=1e-6)
-    # The centre of a tetrahedron is the mean of its corners, and that of the body.
+    # The center of a tetrahedron is the mean of its corners, and that of the body.
     assert np.allclose(np.unique(np.concatenate(body.shape.faces()).round(6), axis=0).mean(axis=0), 0, atol=1e-6)

@@ -46,8 +46,8 @@ def by_hand():
     rocker = after(crank, pose([0.7, 0, -0.05], [0, 0, 0]))
 
     def body(name, link, mass, com, rpy, inertia):
-        turn, centre = after(link, pose(com, rpy))
-        return quirk.Body(name, mass, inertia, position=centre, orientation=turn)
+        turn, center = after(link, pose(com, rpy))
+        return quirk.Body(name, mass, inertia, position=center, orientation=turn)
 
     one = body("crank", crank, 0.8, [0.02, 0, 0.1], [0.1, 0, 0.2],
                [[0.004, 0.0002, -0.0001], [0.0002, 0.0035, 0.0001], [-0.0001, 0.0001, 0.0012]])  # fmt: skip
@@ -144,7 +144,7 @@ def test_what_acts_at_joints(tmp_path):
     assert system["s spring"].stiffness[2, 2] == 3 and system["s spring"].preload[2] == pytest.approx(0.3)
     assert system["u axis2 spring"].rest_angle == 0.1 and system["h friction"].viscous == 0.4
     assert 'limits of effort: joint "h", joint "u"' in imported.left_out
-    # The generalised force of springs at the second angle of the cross is what k (0.1 - x) does.
+    # The generalized force of springs at the second angle of the cross is what k (0.1 - x) does.
     acceleration = system.acceleration(system.initial_state())
     assert np.isfinite(acceleration.linear).all() and np.abs(acceleration.angular).max() > 0.1
     without = importers.load_sdf(written(tmp_path, *parts), limits=False).system
@@ -246,7 +246,7 @@ def test_inertia_of_collisions(tmp_path, geometry, mass, inertia):
         path = written(tmp_path, link("a", inertial=inertial, more=first + second))
         body = importers.load_sdf(path).system["a"]
         assert body.mass == pytest.approx(body_mass)
-        far = np.array([0, 1, 1]) * 12 * mass  # of both masses about their centre, 3 m and 1 m away
+        far = np.array([0, 1, 1]) * 12 * mass  # of both masses about their center, 3 m and 1 m away
         expected = body_mass / (4 * mass) * (4 * np.array(inertia) + far)
         assert np.allclose(body.inertia, np.diag(expected), rtol=1e-9)
 

@@ -181,14 +181,14 @@ def test_the_run_ends_soon_and_nobody_is_asked_for_long():
 
     def force(t, p, q, v, w):
         calls.append(t)
-        if t > 1.0 and not signalled:
-            signalled.append(len(calls))
+        if t > 1.0 and not signaled:
+            signaled.append(len(calls))
             signal.raise_signal(signal.SIGINT)
         return -p
 
-    signalled = []
+    signaled = []
     assert quirk.simulate(with_force(force), 1e4).status == "interrupted"
-    assert len(calls) == signalled[0]
+    assert len(calls) == signaled[0]
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "dense"}, {"method": "LSODA"}], ids=str)

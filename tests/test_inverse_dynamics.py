@@ -210,8 +210,8 @@ def recursive_newton_euler(system, times, count=7):
             out.append((p, p + c, z, force, J @ dw + np.cross(w, J @ w)))
         force, moment = np.zeros(3), np.zeros(3)  # of all links behind, about the origin
         for k in reversed(range(count)):
-            at, centre, z, own, turning = out[k]
-            force, moment = force + own, moment + turning + np.cross(centre, own)
+            at, center, z, own, turning = out[k]
+            force, moment = force + own, moment + turning + np.cross(center, own)
             efforts[row, k] = z @ (moment - np.cross(at, force))
     return efforts
 

@@ -1,4 +1,4 @@
-"""Mechanisms that are driven in all freedoms, analysed and simulated, against closed forms over ten turns."""
+"""Mechanisms that are driven in all freedoms, analyzed and simulated, against closed forms over ten turns."""
 
 import numpy as np
 import pytest
@@ -35,16 +35,16 @@ UNSTEADY = Turning(WAVE, wave)
 EVERY_TURNING = pytest.mark.parametrize("turning", [STEADY, FASTER, UNSTEADY], ids=["steady", "faster", "unsteady"])
 
 
-BOTH_WAYS = pytest.mark.parametrize("analyse", [quirk.kinematics, simulated], ids=["kinematics", "simulated"])
+BOTH_WAYS = pytest.mark.parametrize("analyze", [quirk.kinematics, simulated], ids=["kinematics", "simulated"])
 
 
 class TestFourBar:
     @BOTH_WAYS
     @KINDS
     @EVERY_TURNING
-    def test_angles_and_coupler_point(self, kind, turning, analyse):
+    def test_angles_and_coupler_point(self, kind, turning, analyze):
         bars = FourBar(kind, turning)
-        bars.check(analyse(bars.system, turning.times))
+        bars.check(analyze(bars.system, turning.times))
 
     @KINDS
     @pytest.mark.parametrize("plane", [TILTED, FAR], ids=["tilted", "far"])
@@ -135,9 +135,9 @@ class SliderCrank:
 class TestSpatialSliderCrank:
     @BOTH_WAYS
     @EVERY_TURNING
-    def test_motion(self, turning, analyse):
+    def test_motion(self, turning, analyze):
         mechanism, times = SliderCrank(turning), turning.times
-        known, result = mechanism.known, analyse(mechanism.system, times)
+        known, result = mechanism.known, analyze(mechanism.system, times)
         rod = result["rod"]
 
         def off_axis(tip, end, s):
@@ -154,9 +154,9 @@ class TestSpatialSliderCrank:
         check([rod.path(mechanism.POINT)], LINEAR, [known(times, off_axis)], "point off the rod")
 
     @BOTH_WAYS
-    def test_orientation_of_the_rod(self, analyse):
+    def test_orientation_of_the_rod(self, analyze):
         mechanism, times = SliderCrank(UNSTEADY), UNSTEADY.times
-        rod = analyse(mechanism.system, times)["rod"]
+        rod = analyze(mechanism.system, times)["rod"]
         axes = mechanism.known(times, lambda tip, end, s: rod_axes(tip, end, mechanism.CROSS))
         agree(rotation.matrix(rod.orientation), axes[0])
         check([rod], ANGULAR[1:], [body_spin(axes)])
@@ -180,38 +180,38 @@ class TestSpatialSliderCrank:
 @pytest.fixture(scope="module")
 def both():
     mechanism = SliderCrank(UNSTEADY)
-    analysed, run = (analyse(mechanism.system, UNSTEADY.times) for analyse in (quirk.kinematics, simulated))
-    return mechanism, analysed, run
+    analyzed, run = (analyze(mechanism.system, UNSTEADY.times) for analyze in (quirk.kinematics, simulated))
+    return mechanism, analyzed, run
 
 
 class TestRunsAgainstAnalyses:
     @pytest.mark.parametrize("quantity", [*LINEAR, *ANGULAR[1:]])
     def test_motion(self, both, quantity):
-        mechanism, analysed, run = both
-        got, want = (np.array([getattr(r[name], quantity) for name in mechanism.BODIES]) for r in (run, analysed))
+        mechanism, analyzed, run = both
+        got, want = (np.array([getattr(r[name], quantity) for name in mechanism.BODIES]) for r in (run, analyzed))
         agree(got, want)
 
     @pytest.mark.parametrize("load", ["force", "torque", "force_rate", "torque_rate"])
     @pytest.mark.parametrize("frame", ["inertial", "j"])
     def test_loads(self, both, load, frame):
-        mechanism, analysed, run = both
-        unique = analysed["ball"].unique
+        mechanism, analyzed, run = both
+        unique = analyzed["ball"].unique
         assert (unique.force, unique.torque) == ("unique", "unique")
-        got, want = (np.array([getattr(r[name], load)(frame) for name in mechanism.JOINTS]) for r in (run, analysed))
+        got, want = (np.array([getattr(r[name], load)(frame) for name in mechanism.JOINTS]) for r in (run, analyzed))
         agree(got, want)
 
     @BOTH_WAYS
-    def test_power_of_the_motor_is_the_rate_of_the_energy(self, analyse):
+    def test_power_of_the_motor_is_the_rate_of_the_energy(self, analyze):
         mechanism = SliderCrank(UNSTEADY)
-        result = analyse(mechanism.system, UNSTEADY.times)
+        result = analyze(mechanism.system, UNSTEADY.times)
         agree(mechanism.driving_power(result), mechanism.kinetic_and_potential_power(result))
 
     @BOTH_WAYS
-    def test_work_of_the_motor_is_the_gain_of_energy(self, analyse):
+    def test_work_of_the_motor_is_the_gain_of_energy(self, analyze):
         """By Gauss' rule, at whose nodes the states are asked for: of analytic powers exact to round-off."""
         mechanism, end = SliderCrank(UNSTEADY), 4.0
         nodes, weights = np.polynomial.legendre.leggauss(60)
-        result = analyse(mechanism.system, np.concatenate([[0.0], end * (1 + nodes) / 2, [end]]))
+        result = analyze(mechanism.system, np.concatenate([[0.0], end * (1 + nodes) / 2, [end]]))
         power, energy = mechanism.driving_power(result), result.energy.total
         work = end / 2 * weights @ power[1:-1]
         assert abs(energy[-1] - energy[0]) > 0.1 * np.abs(energy).max()
@@ -238,12 +238,12 @@ class TestQuickReturn:
     @BOTH_WAYS
     @EVERY_TURNING
     @pytest.mark.parametrize(("depth", "turns"), [(1.0, 0), (0.15, 10)])
-    def test_angle_of_the_link(self, turning, analyse, depth, turns):
+    def test_angle_of_the_link(self, turning, analyze, depth, turns):
         def pin_from_pivot(t):
             theta = START + turning.angle(t)
             return self.CRANK * np.cos(theta), self.CRANK * np.sin(theta) + depth
 
-        result = analyse(self.system(turning, depth), turning.times)
+        result = analyze(self.system(turning, depth), turning.times)
         angle = derivatives(lambda t: continued_angle(*pin_from_pivot(t)), turning.times)
         assert round((angle[0, -1] - angle[0, 0]) / (2 * np.pi)) == turns
         check([result["link"].in_plane], ANGULAR, [angle])
@@ -257,7 +257,7 @@ class TestPlanetaryGears:
     """A sun that is driven, three planets on an arm in a fixed ring, and a wheel that the sun turns; by Willis."""
 
     SUN, PLANET, RING, WHEEL = 24, 18, 60, 17
-    # Half of a module of 10 mm: metres of radius for each tooth.
+    # Half of a module of 10 mm: meters of radius for each tooth.
     TOOTH = 0.005
     ARM = TOOTH * (SUN + PLANET)
     RATIO_ARM = SUN / (SUN + RING)
@@ -301,9 +301,9 @@ class TestPlanetaryGears:
 
     @BOTH_WAYS
     @KINDS
-    def test_angles_and_epicycloids(self, kind, analyse):
+    def test_angles_and_epicycloids(self, kind, analyze):
         turning, times = UNSTEADY, UNSTEADY.times
-        result = analyse(self.system(kind, turning), times)
+        result = analyze(self.system(kind, turning), times)
         places = self.places()
         drawn = np.array([angle for _, _, angle in places.values()])
         wants = np.moveaxis(derivatives(lambda t: drawn + turning.angle(t)[..., None] * self.RATIOS, times), -1, 0)
@@ -318,8 +318,8 @@ class TestPlanetaryGears:
         def rim(t, k):
             arm, planet = (turning.angle(t) * ratio for ratio in (self.RATIO_ARM, self.RATIO_PLANET))
             mark = planet + self.MARK + places[f"planet {k}"][2]
-            centre = turned(arm + 2 * np.pi / 3 * k, self.ARM, 0.0)
-            return np.stack([c + r for c, r in zip(centre, turned(mark, radius, 0.0), strict=True)], axis=-1)
+            center = turned(arm + 2 * np.pi / 3 * k, self.ARM, 0.0)
+            return np.stack([c + r for c, r in zip(center, turned(mark, radius, 0.0), strict=True)], axis=-1)
 
         radius = self.TOOTH * self.PLANET
         mark = radius * np.array([np.cos(self.MARK), np.sin(self.MARK), 0])

@@ -257,11 +257,11 @@ class TestArguments:
 
 
 class TestDerivativesThatAreMissing:
-    @pytest.mark.parametrize("analyse", [quirk.kinematics, simulated])
-    def test_of_a_function(self, analyse):
+    @pytest.mark.parametrize("analyze", [quirk.kinematics, simulated])
+    def test_of_a_function(self, analyze):
         short = Turning(Motion.function(*WAVE.functions[:3]), wave)
         bars = FourBar("planar", short)
-        result = analyse(bars.system, short.times)
+        result = analyze(bars.system, short.times)
         angles = derivatives(bars.angles, result.time)
         agree(result["rocker"].in_plane.angular_acceleration, angles[2, :, 2])
         assert np.isfinite(result["A"].force()).all()
@@ -318,8 +318,8 @@ class TestWhatAnalysesStand:
         parts = swinging()
         spring = quirk.Spring("spring", GROUND, parts[0], [2, 2, 0], [0.5, 0, 0], stiffness=stiffness, rest_length=1.0)
         result = quirk.kinematics(quirk.System([*parts, spring]), np.linspace(0, 3, 7))
-        centre = -0.5 * np.column_stack([np.cos(result.time), np.sin(result.time)])
-        np.testing.assert_allclose(result["bar"].in_plane.acceleration, centre, atol=1e-14)
+        center = -0.5 * np.column_stack([np.cos(result.time), np.sin(result.time)])
+        np.testing.assert_allclose(result["bar"].in_plane.acceleration, center, atol=1e-14)
 
     def test_clocks_that_count_from_long_ago(self):
         """A dead point at 1e5 s: steps cannot be shorter than the digits of the time."""

@@ -9,7 +9,7 @@ from quirk.errors import SimulationError
 
 
 def swarm(seed, count, events, *constraints):
-    """Boxes that float about, with fixed joints between neighbours that are open."""
+    """Boxes that float about, with fixed joints between neighbors that are open."""
     rng = np.random.default_rng(seed)
     boxes = [
         quirk.Body.box(

@@ -40,7 +40,7 @@ AXIS_Y = [np.sqrt(0.5), -np.sqrt(0.5), 0, 0]
 @pytest.mark.parametrize("speed", BICYCLE["running"])
 def test_published_eigenvalues_of_the_bicycle(speed):
     real, imaginary, capsize, caster = BICYCLE["running"][speed]
-    linear = bicycle(float(speed)).linearise()
+    linear = bicycle(float(speed)).linearize()
     assert linear.about == "steady motion"
     assert linear.A.shape == (10, 10)  # seven coordinates, of which four alone have a speed of their own less one
     wanted = [real + 1j * imaginary, real - 1j * imaginary, capsize, caster]
@@ -50,19 +50,19 @@ def test_published_eigenvalues_of_the_bicycle(speed):
 
 
 def test_bicycle_at_its_critical_speeds():
-    standing = bicycle(0.0).linearise()
+    standing = bicycle(0.0).linearize()
     assert standing.about == "equilibrium"
     assert nearest(standing.eigenvalues, [s * x for s in (1, -1) for x in BICYCLE["standing"]]) < 1e-12
 
     def weave(speed):
-        return max(bicycle(speed).linearise().eigenvalues, key=lambda value: value.imag)
+        return max(bicycle(speed).linearize().eigenvalues, key=lambda value: value.imag)
 
     found = brentq(lambda speed: weave(speed).real, 4.2, 4.4, xtol=1e-13)
     assert abs(found - BICYCLE["weave_speed"]["speed"]) < 1e-12
     assert abs(weave(found).imag - BICYCLE["weave_speed"]["frequency"]) < 1e-11
 
     def capsize(speed):
-        values = bicycle(speed).linearise().eigenvalues
+        values = bicycle(speed).linearize().eigenvalues
         return max((v.real for v in values if v != 0 and v.imag == 0 and v.real > -1), default=0.0)
 
     assert abs(brentq(capsize, 5.9, 6.1, xtol=1e-13) - BICYCLE["capsize_speed"]) < 1e-10
@@ -78,7 +78,7 @@ def test_pendulum_in_named_coordinates():
     m, length = 1.3, 0.8
     system = pendulum(m, length, motor, push)
     outputs = ["hinge.angle", "rod.position.x", "hinge.force.x", "hinge.force.z", "energy.total"]
-    linear = system.linearise(inputs=["motor", "push.x"], outputs=outputs, coordinates=["hinge.angle"])
+    linear = system.linearize(inputs=["motor", "push.x"], outputs=outputs, coordinates=["hinge.angle"])
     inertia = m * length**2 / 3
     assert linear.states == ["hinge.angle", "hinge.angle_rate"]
     np.testing.assert_allclose(linear.A, [[0, 1], [-m * G * length / 2 / inertia, 0]], atol=1e-13)
@@ -125,7 +125,7 @@ def test_of_any_state_against_differences():
         one, two = system.acceleration(double_pendulum_at(x)).angular[:, 1]
         return np.array([one, two - one])
 
-    linear = system.linearise(double_pendulum_at(start), coordinates=["shoulder", "elbow"])
+    linear = system.linearize(double_pendulum_at(start), coordinates=["shoulder", "elbow"])
     assert linear.about == "instant"
     assert linear.states[-1].startswith("servo.")
     wanted = [extrapolated(lambda h, e=e: accelerations(start + h * e)) for e in np.eye(5)]
@@ -141,8 +141,8 @@ def test_rest_without_loads_and_a_start_from_rest(length):
         rail = quirk.Prismatic("rail", quirk.GROUND, pin, point=[0, 0, 0], axis=[0, 0, 1])
         bars = [quirk.Spring(f"bar {x}", quirk.GROUND, pin, [x * length, 0, 0], [0, 0, 0], stiffness=500.0)
                 for x in (-1, 1)]  # fmt: skip
-        assert quirk.System([pin, rail, *bars]).linearise().about == "equilibrium"
-    assert pendulum(1.3, length, angle=0.5).linearise().about == "instant"
+        assert quirk.System([pin, rail, *bars]).linearize().about == "equilibrium"
+    assert pendulum(1.3, length, angle=0.5).linearize().about == "instant"
 
 
 def test_a_ball_that_falls_beside_a_stiff_spring_is_not_at_rest():
@@ -150,8 +150,8 @@ def test_a_ball_that_falls_beside_a_stiff_spring_is_not_at_rest():
     held, falls = (quirk.Body.sphere(name, 1.0, 0.05, position=[x, 0, 0]) for name, x in (("held", 0), ("falls", 1)))
     mount = quirk.Bushing("mount", quirk.GROUND, held, point=[0, 0, 0], stiffness=[1e14] * 3 + [1.0] * 3,
                           damping=[1e8] * 3 + [1.0] * 3)  # fmt: skip
-    assert quirk.System([held, falls, mount], gravity=[0, 0, -G]).linearise().about == "instant"
-    assert quirk.System([held, falls, mount]).linearise().about == "equilibrium"
+    assert quirk.System([held, falls, mount], gravity=[0, 0, -G]).linearize().about == "instant"
+    assert quirk.System([held, falls, mount]).linearize().about == "equilibrium"
 
 
 def test_motions_of_drivers_are_inputs():
@@ -164,7 +164,7 @@ def test_motions_of_drivers_are_inputs():
     drive = quirk.Drive("drive", rail, quirk.Motion.polynomial([0.0]))
     system = quirk.System([cart, rod, rail, hinge, drive], gravity=[0, 0, -G])
     for coordinates in (["hinge"], None):
-        linear = system.linearise(
+        linear = system.linearize(
             inputs=[("drive", "motion")], outputs=["hinge.angle", "rod.position.x", "drive.force.x"],
             coordinates=coordinates,
         )  # fmt: skip
@@ -180,7 +180,7 @@ def test_motions_of_drivers_are_inputs():
 
 
 def test_redundant_driven_and_in_other_units():
-    """A door on two hinges in kilograms and metres, grams and millimetres, tons and kilometres: one mode, the same."""
+    """A door on two hinges in kilograms and meters, grams and millimeters, tons and kilometers: one mode, the same."""
     for length, mass in ((1.0, 1.0), (1e3, 1e3), (1e-3, 1e-3)):
         leaf = quirk.Body.box("leaf", 20.0 * mass, np.array([0.9, 0.04, 2.0]) * length,
                               position=np.array([0.45, 0, 1.0]) * length)  # fmt: skip
@@ -189,7 +189,7 @@ def test_redundant_driven_and_in_other_units():
         torsion = mass * length**2
         closer = quirk.TorsionSpring("closer", hinges[0], stiffness=6.0 * torsion, damping=8.0 * torsion)
         system = quirk.System([leaf, *hinges, closer], gravity=[0, 0, -G * length])
-        linear = system.linearise()
+        linear = system.linearize()
         inertia = 20 * (0.9**2 / 3 + 0.04**2 / 12)
         assert linear.about == "equilibrium"
         assert nearest(linear.eigenvalues, np.roots([inertia, 8, 6])) < 1e-12
@@ -201,7 +201,7 @@ def test_planar_bodies():
     pin = quirk.planar.Revolute("pin", quirk.GROUND, bar, point=[0, 0])
     system = quirk.System([bar, pin], gravity=[0, -G, 0])
     np.testing.assert_allclose(
-        np.abs(system.linearise().eigenvalues), np.sqrt(2.0 * G * 0.5 / (bar.inertia[2, 2] + 0.5)), rtol=1e-12
+        np.abs(system.linearize().eigenvalues), np.sqrt(2.0 * G * 0.5 / (bar.inertia[2, 2] + 0.5)), rtol=1e-12
     )
 
 
@@ -209,10 +209,10 @@ def test_exports():
     def motor(rod, hinge):
         return quirk.JointTorque("motor", hinge, 0.0)
 
-    linear = pendulum(1.0, 1.0, motor).linearise(inputs=["motor"], outputs=["hinge.angle"], coordinates=["hinge.angle"])
+    linear = pendulum(1.0, 1.0, motor).linearize(inputs=["motor"], outputs=["hinge.angle"], coordinates=["hinge.angle"])
     other = linear.to_scipy()
     np.testing.assert_array_equal(other.A, linear.A)
-    bare = pendulum().linearise().to_scipy()
+    bare = pendulum().linearize().to_scipy()
     assert bare.B.shape == (2, 1)
     control = pytest.importorskip("control")
     found = linear.to_control()
@@ -244,7 +244,7 @@ def test_mistakes_are_named(arguments, says):
         return quirk.JointTorque("controlled", hinge, lambda t, angle, rate: -rate)
 
     with pytest.raises(quirk.InputError) as raised:
-        pendulum(1.0, 1.0, spring, controlled).linearise(**arguments)
+        pendulum(1.0, 1.0, spring, controlled).linearize(**arguments)
     assert says in str(raised.value)
 
 
@@ -259,7 +259,7 @@ def test_singular_states_are_refused():
     pins = [quirk.Revolute(f"pin {k}", links[k], links[k + 1], point=[x, 0, 0], axis=[0, 0, 1])
             for k, x in enumerate((0.0, 1.0, 2.0, 1.0))]  # fmt: skip
     with pytest.raises(quirk.InputError, match="singular"):
-        quirk.System([*bars, *pins]).linearise()
+        quirk.System([*bars, *pins]).linearize()
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
@@ -269,8 +269,8 @@ def test_coordinates_that_change_by_round_off_alone_are_refused(scale):
     hinge = quirk.Revolute("hinge", quirk.GROUND, body, point=[0, 0, 0], axis=[0, 1, 0])
     system = quirk.System([body, hinge], gravity=[0, 0, -9.81])
     with pytest.raises(quirk.InputError, match=r'"bob.position.z" does not change'):
-        system.linearise(coordinates=["bob.position.z"])
-    by_angle, by_place = (system.linearise(coordinates=[name]) for name in ("hinge.angle", "bob.position.x"))
+        system.linearize(coordinates=["bob.position.z"])
+    by_angle, by_place = (system.linearize(coordinates=[name]) for name in ("hinge.angle", "bob.position.x"))
     np.testing.assert_allclose(by_place.eigenvalues, by_angle.eigenvalues, rtol=1e-12, atol=1e-12)
 
 
@@ -281,5 +281,5 @@ def test_coordinates_of_heavy_bodies_count_beside_light_ones():
         bob = quirk.Body(name, mass, np.full(3, 0.01 * mass), position=[x, 0, -0.5])
         parts += [bob, quirk.Revolute(f"hinge {name}", quirk.GROUND, bob, point=[x, 0, 0], axis=[0, 1, 0])]
     system = quirk.System(parts, gravity=[0, 0, -9.81])
-    found = system.linearise(coordinates=["hinge light.angle", "hinge heavy.angle"]).eigenvalues
+    found = system.linearize(coordinates=["hinge light.angle", "hinge heavy.angle"]).eigenvalues
     np.testing.assert_allclose(np.abs(found.imag), np.sqrt(9.81 * 0.5 / 0.26), rtol=1e-12)

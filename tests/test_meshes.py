@@ -12,7 +12,7 @@ TURNED = rotation.exp(np.array([0.4, -0.3, 0.8]))
 
 
 def box_file(path, size=(1.0, 2.0, 3.0), shift=(0.0, 0.0, 0.0)):
-    """Write a box of this size with its centre at `shift`."""
+    """Write a box of this size with its center at `shift`."""
     box = trimesh.creation.box(size)
     box.apply_translation(shift)
     box.export(path)
@@ -46,11 +46,11 @@ def test_density_and_origin_and_orientation(tmp_path):
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e7])
 def test_a_tetrahedron_against_closed_forms(size):
-    """Volume a^3/6, centre a/4, Ixx = 3/40 m a^2 and Ixy = m a^2/80 (the tensor's) about the centre, at any size."""
+    """Volume a^3/6, center a/4, Ixx = 3/40 m a^2 and Ixy = m a^2/80 (the tensor's) about the center, at any size."""
     mesh = Mesh(*tetrahedron(size))
     inertia = np.full((3, 3), 1 / 80) + np.diag(np.full(3, 3 / 40 - 1 / 80))
     assert mesh.solid.volume == pytest.approx(size**3 / 6, rel=1e-13)
-    np.testing.assert_allclose(mesh.solid.centre, size / 4, rtol=1e-13)
+    np.testing.assert_allclose(mesh.solid.center, size / 4, rtol=1e-13)
     np.testing.assert_allclose(mesh.inertia(1.0), size**2 * inertia, rtol=1e-12)
 
 
@@ -61,12 +61,12 @@ def test_a_placed_mesh_and_a_mirrored_file(tmp_path):
     R = rotation.matrix(TURNED)
     np.testing.assert_allclose(placed.inertia, R @ Mesh(vertices, triangles).inertia(2.0) @ R.T, rtol=1e-12)
     np.testing.assert_allclose(
-        placed.shape.frame.matrix @ placed.shape.solid.centre + placed.shape.frame.origin, 0, atol=1e-14
+        placed.shape.frame.matrix @ placed.shape.solid.center + placed.shape.frame.origin, 0, atol=1e-14
     )
     trimesh.Trimesh(vertices, triangles).export(tmp_path / "t.ply")
     mirrored = Mesh.load(tmp_path / "t.ply", scale=(-2, 1, 1))
     assert mirrored.solid.volume == pytest.approx(2 / 6)
-    np.testing.assert_allclose(mirrored.solid.centre, [-0.5, 0.25, 0.25])
+    np.testing.assert_allclose(mirrored.solid.center, [-0.5, 0.25, 0.25])
 
 
 def test_inside_out_is_turned_and_a_cavity_stays():
@@ -86,7 +86,7 @@ def test_parts_of_a_scene_are_put_in_place(tmp_path):
     scene.export(tmp_path / "two.glb")
     mesh = Mesh.load(tmp_path / "two.glb")
     assert mesh.solid.volume == pytest.approx(2.0)
-    np.testing.assert_allclose(mesh.solid.centre, [5, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(mesh.solid.center, [5, 0, 0], atol=1e-15)
 
 
 def test_an_open_mesh_is_drawn_and_has_no_inertia():

@@ -164,7 +164,7 @@ def test_frames_that_were_added_and_orientations_of_other_libraries():
     assert other["joint"].frame_j is other["rod"].frames["tip"]
 
 
-def test_shapes_and_colours():
+def test_shapes_and_colors():
     shapes = [
         quirk.shapes.Box([1, 2, 3], color="red"),
         quirk.shapes.Cylinder(0.1, 1.0, axis=[1, 1, 0], frame=quirk.Frame([0, 0, 1]), color=(0.1, 0.2, 0.3)),

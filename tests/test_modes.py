@@ -121,7 +121,7 @@ def test_four_bar_with_a_diagonal_spring(start):
 def test_nothing_is_free():
     block = quirk.Body.box("block", 1.0, [1, 1, 1])
     system = quirk.System([block, quirk.Fixed("fixed", quirk.GROUND, block)], gravity=[0, 0, -G])
-    assert len(system.modes()) == len(system.modes(count=1)) == len(system.linearise().eigenvalues) == 0
+    assert len(system.modes()) == len(system.modes(count=1)) == len(system.linearize().eigenvalues) == 0
     assert system.equilibrium().stable
 
 
@@ -204,7 +204,7 @@ def test_sleeping_top():
     A = ACROSS + MASS * ARM**2
     limit = 2 * np.sqrt(A * MASS * G * ARM) / AXIAL
     for spin in (0.5 * limit, 0.999 * limit, 1.001 * limit, 2 * limit):
-        linear = top(spin).linearise()
+        linear = top(spin).linearize()
         assert linear.about == "steady motion"
         wanted = np.roots([A, -1j * AXIAL * spin, -MASS * G * ARM])
         assert max(np.abs(linear.eigenvalues - value).min() for value in wanted) < 1e-11
@@ -250,15 +250,15 @@ def test_unsymmetric_rotors_are_seen_in_axes_that_turn():
     inertia = np.array([0.02, 0.03, 0.04])
     for axis in range(3):
         body = quirk.Body("body", 1.0, inertia, angular_velocity=7.0 * np.eye(3)[axis])
-        linear = quirk.System([body]).linearise()
+        linear = quirk.System([body]).linearize()
         assert linear.about == "steady motion"
         one, two = (inertia[k] for k in range(3) if k != axis)
         square = 49.0 * (inertia[axis] - one) * (two - inertia[axis]) / (one * two)
         wanted = np.sqrt(complex(square))
         assert np.abs(linear.eigenvalues - wanted).min() < 1e-11
     uneven = [800.0, 500.0, 900.0, 40.0, 30.0, 70.0]
-    assert rotor(9.0, [0.02, 0.03, 0.04], uneven).linearise().about == "instant"  # in no axes are coefficients constant
-    assert rotor(9.0, [0.03, 0.03, 0.04], uneven).linearise().about == "steady motion"
+    assert rotor(9.0, [0.02, 0.03, 0.04], uneven).linearize().about == "instant"  # in no axes are coefficients constant
+    assert rotor(9.0, [0.03, 0.03, 0.04], uneven).linearize().about == "steady motion"
 
 
 def test_shapes_as_motions(tmp_path):

@@ -151,7 +151,7 @@ def test_many_rows_are_drawn_in_part():
         (lambda r: r[f"{NASTY} hinge"], f'<JointView: Revolute "{NASTY} hinge" at 21 times>'),
         (lambda r: r[f"{NASTY} spring"], f'<ForceView: Spring "{NASTY} spring" at 21 times>'),
         (lambda r: r[NASTY].path([0.5, 0, 0]), f'<PointPath: (0.5, 0, 0) m of Body "{NASTY}">'),
-        (lambda r: r.centre_of_mass(), "<CentreOfMass: of 1 bodies, 1 kg>"),
+        (lambda r: r.center_of_mass(), "<CenterOfMass: of 1 bodies, 1 kg>"),
         (lambda r: r.momentum, "<Momentum: linear and angular, at 21 times>"),
         (lambda r: r.power, f"<Power: of gravity, {NASTY} spring, {NASTY} hinge>"),
     ],

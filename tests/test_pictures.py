@@ -228,7 +228,7 @@ def test_paths_in_space():
 
 
 def test_several_shapes(tmp_path):
-    """Each is drawn in its place and colour: in a plane, in space and in films."""
+    """Each is drawn in its place and color: in a plane, in space and in films."""
     head = quirk.shapes.Box((0.2, 0.2, 0.2), frame=quirk.Frame([0.5, 0, 0]), color="tab:green")
     shapes = [quirk.shapes.Cylinder(0.05, 1.0, "x"), head]
     hammer = quirk.Body("hammer", 1.0, [1, 1, 1], shape=shapes, velocity=[1, 0, 0])
@@ -243,7 +243,7 @@ def test_several_shapes(tmp_path):
     np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [[0.4, -0.1, -0.1], [0.6, 0.1, 0.1]])
     figure = result.plot.paths(at=0.0)
     filled = [drawn for drawn in figure.axes[0].collections if isinstance(drawn, PathCollection)]
-    assert len(filled) == 2  # one of each colour
+    assert len(filled) == 2  # one of each color
     (head,) = (drawn for drawn in filled if tuple(drawn.get_facecolor()[0]) == (*green, OPACITY_OF_BODIES))
     corners = np.concatenate([path.vertices for path in head.get_paths()])
     np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [[0.4, -0.1], [0.6, 0.1]], atol=1e-9)
@@ -500,7 +500,7 @@ class TestForcesInScenes:
         assert len(scene.forces.curves(1, scene.half)) == 1
         assert np.ptp(self.line(scene, 1), axis=0).max() == 0
 
-    def test_colours_keep_their_opacity(self):
+    def test_colors_keep_their_opacity(self):
         shapes = [quirk.shapes.Box([1, 1, 1], color=color) for color in ("red", (0, 0, 1, 0.1), "#00ff0080")]
         body = Body("b", 1.0, [1, 1, 1], shape=shapes)
         system = quirk.System([body])

@@ -116,7 +116,7 @@ def test_a_balance_shows_what_is_uncertain_alone():
 
 
 @pytest.mark.parametrize(("ask", "said"), [
-    (lambda p: p.quantity("rod.colour"), 'there is no quantity "rod.colour"; there are: rod.position.x'),
+    (lambda p: p.quantity("rod.color"), 'there is no quantity "rod.color"; there are: rod.position.x'),
     (lambda p: p.quantity("nobody.speed"), 'no quantity "nobody.speed"; a quantity is "time"'),
     (lambda p: p.quantity("spring.length.x"), '"spring.length" is a number, and has no x'),
     (lambda p: p.quantity(), "name a quantity"),
@@ -145,9 +145,9 @@ def test_what_cannot_be_drawn(run, ask, said):
 
 def test_options_that_no_plot_has(run):
     with pytest.raises(
-        TypeError, match=r"plot.energy\(\) has no argument 'colour'; the arguments of all pictures: path"
+        TypeError, match=r"plot.energy\(\) has no argument 'color'; the arguments of all pictures: path"
     ):
-        run.plot.energy(colour="red")
+        run.plot.energy(color="red")
     with pytest.raises(TypeError, match="has no argument 'events'"):
         run.plot.spectrum("hinge", events=True)
 
@@ -195,7 +195,7 @@ def test_two_results_compared(run):
     assert list(curves(apart)) == ["rod"] == list(curves(turned))
     assert list(curves(forces)) == ["hinge"]
     assert len(curves(apart)["rod"]) == shared.sum()
-    # The centre of mass is half a metre from the hinge: both panels show the same angle.
+    # The center of mass is half a meter from the hinge: both panels show the same angle.
     np.testing.assert_allclose(curves(apart)["rod"][5:], 0.5 * curves(turned)["rod"][5:], rtol=1e-3, atol=1e-12)
     assert 1e-10 < np.nanmax(curves(turned)["rod"]) < 1e-3
     itself = run.plot.compare(run)
@@ -296,7 +296,7 @@ def test_prefixes(unit, largest, found):
     assert prefixed(unit, largest) == pytest.approx(found)
 
 
-def test_ticks_of_a_prefix_and_lines_in_metres():
+def test_ticks_of_a_prefix_and_lines_in_meters():
     figure, ax = plt.subplots()
     ax.plot([0.0, 1.0], [0.0, 4e-3])
     ax.yaxis.set_major_formatter(InUnit(1e-3))

@@ -56,8 +56,8 @@ def test_all_say_the_same(made, tilt):
     for result in results.values():
         assert result.rank == report.rank
         assert result.health().rank.tolist() == [report.rank] * len(result.time)
-        travelled = np.abs(result.state.position - result.state.position[0]).max()
-        assert travelled > 1e-3 if moves else travelled < 1e-9
+        traveled = np.abs(result.state.position - result.state.position[0]).max()
+        assert traveled > 1e-3 if moves else traveled < 1e-9
     assert np.allclose(results["sparse"].state.position, results["dense"].state.position, atol=1e-8)
 
 
@@ -135,10 +135,10 @@ def test_complete_graphs_of_rods_move_as_one_body(n):
     result = quirk.simulate(system, 1.0, initial_state=state, output=0.5)
     assert result.rank == 3 * n - 6
     assert result.residual.position.max() <= 1e-12
-    centre = result.state.position.mean(axis=1)
+    center = result.state.position.mean(axis=1)
     start = state.velocity.mean(axis=0)
-    fallen = centre[0] + start * result.time[:, None] - 0.5 * 9.81 * np.outer(result.time**2, [0, 0, 1])
-    assert np.allclose(centre, fallen, atol=1e-9)
+    fallen = center[0] + start * result.time[:, None] - 0.5 * 9.81 * np.outer(result.time**2, [0, 0, 1])
+    assert np.allclose(center, fallen, atol=1e-9)
     assert time.perf_counter() - began < 120  # seconds on an idle machine; without bounds it would never end
 
 

@@ -83,7 +83,7 @@ def test_chains_of_thin_rods_for_which_blocks_are_too_inexact(moment):
 
 @pytest.mark.parametrize("moment", [1e-8, 1e-9])
 def test_derivatives_of_chains_of_thin_rods(moment):
-    """Series use the factorisation of accelerations for further right-hand sides."""
+    """Series use the factorization of accelerations for further right-hand sides."""
     rng = np.random.default_rng(11)
     for trial in range(8):
         system = thin_rods(rng, 3 + trial % 4, moment, trial % 2)
@@ -177,7 +177,7 @@ def test_a_driven_four_bar_with_links_of_a_microgram():
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("mass", [1e-3, 1.0, 1e3])
 def test_units_do_not_matter(unit, mass):
-    """Lengths in millimetres or kilometres, masses in grams or tonnes."""
+    """Lengths in millimeters or kilometers, masses in grams or tonnes."""
 
     def made(unit, mass):
         rod = quirk.Body("rod", mass, mass * unit**2 * np.array([1e-7, 0.08, 0.08]), position=[0.5 * unit, 0, 0])
@@ -221,18 +221,18 @@ def test_functions_of_any_size_whose_squares_are_floats_hold(scale):
     ("length", "time"), [(1e-9, 1.0), (1e-6, 1.0), (1e6, 1.0), (1.0, 1e-9), (1e-6, 1e-6), (1.0, 1e9)]
 )
 def test_runs_of_any_scale(length, time, method):
-    """Arms of micrometres are not rounded as directions are; squares of coefficients of series stay floats."""
+    """Arms of micrometers are not rounded as directions are; squares of coefficients of series stay floats."""
 
-    def run(metre, second):
+    def run(meter, second):
         rng = np.random.default_rng(0)
         bodies, joints, before, point = [], [], quirk.GROUND, np.zeros(3)
         for k, kind in enumerate(("hinge", "cross", "hinge")):
             along, axis, across = np.linalg.qr(rng.normal(size=(3, 3)))[0]
             body = quirk.Body(
-                f"body {k}", 1.0, 0.05 * metre**2 * np.diag([1.0, 1.3, 1.7]), position=metre * (point + 0.5 * along),
+                f"body {k}", 1.0, 0.05 * meter**2 * np.diag([1.0, 1.3, 1.7]), position=meter * (point + 0.5 * along),
                 orientation=random_quaternion(rng), angular_velocity=rng.normal(size=3) / second,
             )  # fmt: skip
-            where = {"point": metre * point}
+            where = {"point": meter * point}
             joints.append(
                 quirk.Revolute(kind + str(k), before, body, axis=axis, **where)
                 if kind == "hinge"
@@ -240,15 +240,15 @@ def test_runs_of_any_scale(length, time, method):
             )
             bodies.append(body)
             before, point = body, point + along
-        system = quirk.System([*bodies, *joints], gravity=[0, 0, -9.81 * metre / second**2])
+        system = quirk.System([*bodies, *joints], gravity=[0, 0, -9.81 * meter / second**2])
         system.assemble()
-        least = 1e-13 * min(1.0, metre, 1 / second, metre / second)
+        least = 1e-13 * min(1.0, meter, 1 / second, meter / second)
         result = quirk.simulate(system, second, method=method, rtol=1e-11, atol=least, output=[0.5 * second, second])
         states = [
-            np.hstack([result[body].velocity * second / metre, result[body].angular_velocity * second])
+            np.hstack([result[body].velocity * second / meter, result[body].angular_velocity * second])
             for body in bodies
         ]
-        loads = [result[joint].force() * second**2 / metre for joint in joints]
+        loads = [result[joint].force() * second**2 / meter for joint in joints]
         return np.hstack([*states, *loads]), result.statistics.steps
 
     (found, steps), (same, usual) = run(length, time), run(1.0, 1.0)

@@ -70,7 +70,7 @@ ORBIT = {"position": [1.0, 0.2, 0.1], "velocity": [-0.2, 0.9, 0.3]}
 
 
 def orbit(mass=2.0, mu=1.0, **start):
-    """An orbit about a heavy centre that is free itself, held together by a spring as well."""
+    """An orbit about a heavy center that is free itself, held together by a spring as well."""
     sun = quirk.Body("sun", 5.0, [1.0, 1.1, 1.2])
     planet = quirk.Body("planet", mass, [0.1, 0.12, 0.14], angular_velocity=[0.5, 1.0, 0.2], **{**ORBIT, **start})
     pull = quirk.PointGravity("pull", sun, planet, mu=mu)
@@ -126,9 +126,9 @@ def five_bar(**more):
 
 def driven(x=0.0, what=None):
     """A crank under a load that swings drives a rod in space, which pushes a block: a loop of all kinds of numbers."""
-    given = dict.fromkeys(["amplitude", "frequency", "phase", "length", "centre", "frame", "turn", "arm", "rest"], 0.0)
+    given = dict.fromkeys(["amplitude", "frequency", "phase", "length", "center", "frame", "turn", "arm", "rest"], 0.0)
     given.update({} if what is None else {what: x})
-    c = given["centre"]
+    c = given["center"]
     crank = quirk.Body("crank", 1.3, [[0.1, 0.01, 0], [0.01, 0.11, 0], [0, 0, 0.12]], position=[0.5 + c, 0, 0])
     block = quirk.Body("block", 0.7, [0.02, 0.03, 0.025], position=[1.4, 0.1, -0.2])
     turned = quirk.rotation.multiply(UPRIGHT, quirk.rotation.exp(np.array([0, given["turn"], 0])))
@@ -160,14 +160,14 @@ UPRIGHT = quirk.rotation.from_matrix(np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.
         ("amplitude", ("load", "torque.amplitude"), ()),
         ("frequency", ("load", "torque.angular_frequency"), ()),
         ("length", ("link", "length"), ()),
-        ("centre", ("crank", "centre_of_mass"), (0,)),
+        ("center", ("crank", "center_of_mass"), (0,)),
         ("frame", ("hinge", "frame_i.origin"), (0,)),
         ("turn", ("hinge", "frame_i.rotation"), (1,)),
         ("arm", ("spring", "point_j"), (0,)),
     ],
 )
 def test_of_a_loop_in_space(what, key, index):
-    """By a motion, a length, frames, a centre of mass: with loads, and an angle whose frames move."""
+    """By a motion, a length, frames, a center of mass: with loads, and an angle whose frames move."""
     angle = "hinge.angle", lambda result: result["hinge"].rotation[:, 2]
     compare(lambda x: driven(x, what), key, index, span=0.5, h=1e-2, loads=["hinge", "spring"], others=[angle])
 

@@ -16,7 +16,7 @@ SHARP = {"rtol": 1e-12, "atol": 1e-14}
 
 @pytest.mark.parametrize("name", KINDS)
 def test_tangents_while_anything_slides(name):
-    """Two joints with friction, whose loads depend on each other; the same in millimetres and kilometres."""
+    """Two joints with friction, whose loads depend on each other; the same in millimeters and kilometers."""
 
     def at(unit, mass):
         system, state = moving_pair(name.split()[0], KINDS[name], 5, unit, mass)
@@ -171,12 +171,12 @@ def test_linear_systems_while_it_slides_and_none_at_rest():
     lift = quirk.Force("lift", block, lambda t, r, q, v, w: [0.0, 4.0 * v[0], 0.0])
     system = quirk.System([block, rail, lift, quirk.Friction("f", rail, 0.2)], gravity=[0, 0, -G])
     state = system.initial_state()
-    found = system.linearise(state, coordinates=["rail.travel"])
+    found = system.linearize(state, coordinates=["rail.travel"])
     slope = -0.2 * (4.0 / 2.0) ** 2 * 3.0 / np.hypot(G, 4.0 * 3.0 / 2.0)
     np.testing.assert_allclose(found.A, [[0, 1], [0, slope]], atol=1e-12)
     state.velocity[:] = 0.0
     with pytest.raises(quirk.InputError, match=re.escape('Friction "f": nothing slides in this state')):
-        system.linearise(state, coordinates=["rail.travel"])
+        system.linearize(state, coordinates=["rail.travel"])
 
 
 def test_what_is_not_differentiated_is_told():

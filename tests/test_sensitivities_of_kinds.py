@@ -101,7 +101,7 @@ def test_of_a_controller_at_its_limits(what, kp):
         asked = -0.5 * given["kp"] - 0.2 * given["ki"] - 0.3 * given["kd"]
         return -0.5 - (asked + 0.6) / max(given["kp"], np.sqrt(given["ki"] * given["kd"]))
 
-    found = system.linearise(inputs=[("control", what)], coordinates=["hinge.angle"])
+    found = system.linearize(inputs=[("control", what)], coordinates=["hinge.angle"])
     want = extrapolated(lambda x: np.array([rate(x)]), 1e-2)[0]
     assert found.B[found.states.index("control.integral"), 0] == pytest.approx(want, rel=1e-10)
     assert abs(want) > 1e-3

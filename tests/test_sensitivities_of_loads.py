@@ -9,7 +9,7 @@ from quirk.sensitivity import found, instant
 
 
 def arm():
-    """Two links with a motor in Python by an angle of several turns, springs off the centres, and drag."""
+    """Two links with a motor in Python by an angle of several turns, springs off the centers, and drag."""
     one = Body("one", 1.2, [0.01, 0.1, 0.09], position=[0.5, 0, 0], velocity=[0, 10, 0], angular_velocity=[0, 0, 20])
     two = Body("two", 0.8, [0.01, 0.06, 0.05], position=[1.4, 0, 0], velocity=[0, 28, 0], angular_velocity=[0, 0, 20])
     hinge = quirk.Revolute("hinge", GROUND, one, point=[0, 0, 0], axis=[0, 0, 1])

@@ -38,7 +38,7 @@ def by_speed():
 @pytest.mark.parametrize("method", ["Vern9", "DOP853", "RadauIIA9"])
 @pytest.mark.parametrize(("length", "mass"), [(1e-3, 1e3), (1.0, 1.0), (1e3, 1e-3)])
 def test_force_that_jumps_at_a_place(method, length, mass):
-    """In millimetres, metres and kilometres."""
+    """In millimeters, meters and kilometers."""
     options = {**TIGHT, "atol": 1e-14 * length, "method": method, "output": [SPAN]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

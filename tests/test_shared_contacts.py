@@ -57,7 +57,7 @@ def test_loads_at_rest_are_those_of_least_norm_inside_the_cones(count):
 
 @pytest.mark.parametrize(("count", "static", "seed"), [(3, None, 0), (4, 0.35, 1), (6, None, 2)])
 def test_a_push_that_grows_begins_to_slide_once(count, static, seed):
-    """The push acts where friction does not turn the body: in the direction in which the centre of mass is pushed."""
+    """The push acts where friction does not turn the body: in the direction in which the center of mass is pushed."""
     rng = np.random.default_rng(seed)
     mu, rate, turn = rng.uniform(0.15, 0.3), rng.uniform(5, 15), rng.uniform(0, 2 * np.pi)
     points, way = feet(count), np.array([np.cos(turn), np.sin(turn), 0.0])
@@ -85,7 +85,7 @@ def turning(points, half, mu, pull, at, inertia, y0, duration):
         e = slip / np.linalg.norm(slip, axis=1)[:, None]
         B = np.column_stack([np.ones(len(r)), r])
         force = np.array(pull(t))
-        # Loads B p: their sum carries the weight; moments of loads and of friction below the centre of mass vanish.
+        # Loads B p: their sum carries the weight; moments of loads and of friction below the center of mass vanish.
         moment_x = (B * r[:, 1:] - half * mu * B * e[:, 1:]).sum(axis=0)
         moment_y = (-B * r[:, :1] + half * mu * B * e[:, :1]).sum(axis=0)
         p = np.linalg.solve([B.sum(axis=0), moment_x, moment_y], [2.0 * G, 0.0, 0.0])

@@ -96,7 +96,7 @@ def test_links_lead_to_pages_of_the_site():
         ("[plots](plots.md) of `f[k](t)`", DOCS, "[plots](/plots.md) of `f[k](t)`"),
         ("![all](images/scaling.png)", DOCS, "![all](/images/scaling.png)"),
         ("[how](benchmarks/README.md)", DOCS.parent, "[how](/benchmarks.md)"),
-        ("[licence](../LICENSE)", DOCS, "[licence](/../LICENSE)"),
+        ("[license](../LICENSE)", DOCS, "[license](/../LICENSE)"),
         ("[elsewhere](https://a.b/c.md#d)", DOCS, "[elsewhere](https://a.b/c.md#d)"),
     ):
         assert links.led(text, folder) == made

@@ -106,14 +106,14 @@ def test_duplicated_constraints(seed, bodies, copies):
 
 def hub(arms, rng, kind=quirk.Spherical, spokes=0):
     """A body with many arms of two bodies each; some arms also end on the ground."""
-    centre = random_body(rng, "centre")
-    items = [centre]
+    center = random_body(rng, "center")
+    items = [center]
     for k in range(arms):
         near, far = random_body(rng, f"near{k}"), random_body(rng, f"far{k}")
         items += [
             near,
             far,
-            random_joint(rng, f"a{k}", centre, near, kind),
+            random_joint(rng, f"a{k}", center, near, kind),
             random_joint(rng, f"b{k}", near, far, kind),
         ]
         if k < spokes:
@@ -207,7 +207,7 @@ class TestWork:
         assert result.statistics.steps == 500
         assert result.statistics.evaluations == 4 * 500 + 1
 
-    def test_corrections_reuse_the_last_factorisation(self):
+    def test_corrections_reuse_the_last_factorization(self):
         result = quirk.simulate(build(load("ball_chain10")), 0.5, method="RK4", step=1e-3, output=0.5)
         assert result.statistics.factorisations == 0
         assert result.statistics.corrections <= 4 * 500
@@ -232,7 +232,7 @@ class TestWork:
         finally:
             _nrt_python.memsys_disable_stats()
 
-    def test_singular_passes_need_few_new_factorisations(self):
+    def test_singular_passes_need_few_new_factorizations(self):
         result = quirk.simulate(build(load("fourbar2")), 10.0, rtol=1e-9, output=10.0)
         assert result.statistics.factorisations < 0.2 * result.statistics.steps
         assert result.statistics.rejected < 0.1 * result.statistics.steps

@@ -357,6 +357,6 @@ document.head.append(style);
 
 
 def colored(png):
-    """Which dots of a picture have a colour, unlike the ground, its grid and all that is written."""
+    """Which dots of a picture have a color, unlike the ground, its grid and all that is written."""
     rgb = np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
     return np.ptp(rgb, axis=2) > 60

@@ -10,15 +10,15 @@ from quirk.dynamics import work_tolerance
 RATE = 2 * np.pi * 50  # rad/s
 
 
-def driven_crank(width, *, metre=1.0, kilogram=1.0):
+def driven_crank(width, *, meter=1.0, kilogram=1.0):
     """A slider-crank at constant rate against a gas pulse, whose width is an angle of the crank, deg: no freedom left."""
-    R, L = 0.05 * metre, 0.15 * metre
+    R, L = 0.05 * meter, 0.15 * meter
     crank = Body.bar("crank", [0, 0, 0], [R, 0, 0], mass=0.5 * kilogram)
     rod = Body.bar("rod", [R, 0, 0], [R + L, 0, 0], mass=0.4 * kilogram)
-    size = np.array([0.04, 0.06, 0.06]) * metre
+    size = np.array([0.04, 0.06, 0.06]) * meter
     piston = Body.box("piston", 0.3 * kilogram, size, position=[R + L, 0, 0])
     main = quirk.Revolute("main", GROUND, crank, point=[0, 0, 0], axis=[0, 0, 1])
-    force = f"{-25e3 * kilogram * metre!r}*exp(-(({RATE!r}*t - radians(375))/radians({width!r}))**2)"
+    force = f"{-25e3 * kilogram * meter!r}*exp(-(({RATE!r}*t - radians(375))/radians({width!r}))**2)"
     system = quirk.System([
         crank, rod, piston, main,
         quirk.Revolute("pin", crank, rod, point=[R, 0, 0], axis=[0, 0, 1]),
@@ -41,7 +41,7 @@ def pushed_cart(width):
 
 
 def hit_ball(width):
-    """A free body that tumbles, hit by two pulses off its centre."""
+    """A free body that tumbles, hit by two pulses off its center."""
     ball = Body("ball", 0.7, [0.01, 0.02, 0.03], velocity=[3, 0.5, 0], angular_velocity=[1, 2, 0.5])
     pulses = [f"5*exp(-((t-1)/{width!r})**2)/{width!r}", f"2*sin(40*t)*exp(-((t-1.2)/{width!r})**2)", 0]
     return quirk.System([ball, quirk.Force("pulse", ball, pulses, point=[0, 0.1, 0.05])]), 2.0
@@ -91,10 +91,10 @@ def test_work_is_right_with_the_dense_solver(make, width):
 @pytest.mark.parametrize("method", ["Vern9", "Taylor", "RadauIIA9"])
 def test_steps_do_not_depend_on_units(method):
     runs = []
-    for units in ({}, {"metre": 1e3, "kilogram": 1e3}, {"metre": 0.1, "kilogram": 1e-6}):
+    for units in ({}, {"meter": 1e3, "kilogram": 1e3}, {"meter": 0.1, "kilogram": 1e-6}):
         system, duration = driven_crank(5.0, **units)
         runs.append(quirk.simulate(system, duration, output=duration, method=method, rtol=1e-6, atol=1e-10))
-        energy = units.get("kilogram", 1.0) * units.get("metre", 1.0) ** 2
+        energy = units.get("kilogram", 1.0) * units.get("meter", 1.0) ** 2
         assert runs[-1].power.work["drive"][-1] / energy == pytest.approx(runs[0].power.work["drive"][-1], rel=2e-5)
     # Those of the motion depend on atol.
     steps = [run.statistics.steps for run in runs]

@@ -85,12 +85,12 @@ class ExudynModel:
         return self.mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=number, localPosition=list(local)))
 
     def positions(self) -> np.ndarray:
-        """Return the centres of mass (n, 3) in N, at the end of the last run."""
+        """Return the centers of mass (n, 3) in N, at the end of the last run."""
         position, now = exudyn.OutputVariableType.Position, exudyn.ConfigurationType.Current
         return np.array([self.mbs.GetObjectOutputBody(b, position, [0, 0, 0], now) for b in self._bodies])
 
     def accelerations(self) -> np.ndarray:
-        """Return the accelerations (n, 3) of the centres of mass in N that runs start from."""
+        """Return the accelerations (n, 3) of the centers of mass in N that runs start from."""
         solver = exudyn.MainSolverImplicitSecondOrder()
         solver.InitializeSolver(self.mbs, settings(1e-3, 1))
         # Per body the position's three coordinates and the four Euler parameters.

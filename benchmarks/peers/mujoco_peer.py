@@ -24,7 +24,7 @@ OFF = ("CONSTRAINT", "CONTACT", "LIMIT", "EQUALITY", "FRICTIONLOSS", "SPRING", "
 
 
 class MujocoModel:
-    """A tree in MuJoCo's terms. Body frames are those of QuIRK, at the centres of mass.
+    """A tree in MuJoCo's terms. Body frames are those of QuIRK, at the centers of mass.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class MujocoModel:
         self.data.qpos[:], self.data.qvel[:] = self._q, self._v
 
     def positions(self) -> np.ndarray:
-        """Return the centres of mass (n, 3) in N."""
+        """Return the centers of mass (n, 3) in N."""
         mujoco.mj_kinematics(self.model, self.data)
         return self.data.xpos[self._number].copy()
 
     def accelerations(self) -> np.ndarray:
-        """Return the accelerations (n, 3) of the centres of mass in N, at the present state."""
+        """Return the accelerations (n, 3) of the centers of mass in N, at the present state."""
         mujoco.mj_forward(self.model, self.data)
         mujoco.mj_rnePostConstraint(self.model, self.data)
         result, six = np.empty((len(self._number), 3)), np.empty((6, 1))

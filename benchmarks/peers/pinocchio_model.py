@@ -67,21 +67,21 @@ class PinocchioModel:
             self.contact_data.append(contact.createData())
 
     def positions(self, q: np.ndarray) -> np.ndarray:
-        """Return the centres of mass (n, 3) in N."""
+        """Return the centers of mass (n, 3) in N."""
         pin.forwardKinematics(self.model, self.data, q)
-        return np.array([(self.data.oMi[j] * centre).translation for j, centre in self._centres()])
+        return np.array([(self.data.oMi[j] * center).translation for j, center in self._centers()])
 
     def accelerations(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
-        """Return the accelerations (n, 3) of the centres of mass in N."""
+        """Return the accelerations (n, 3) of the centers of mass in N."""
         pin.forwardKinematics(self.model, self.data, q, v, vdot)
         result = []
-        for j, centre in self._centres():
-            velocity, spatial = centre.actInv(self.data.v[j]), centre.actInv(self.data.a[j])
+        for j, center in self._centers():
+            velocity, spatial = center.actInv(self.data.v[j]), center.actInv(self.data.a[j])
             classical = spatial.linear + np.cross(velocity.angular, velocity.linear)
-            result.append(self.data.oMi[j].rotation @ centre.rotation @ classical)
+            result.append(self.data.oMi[j].rotation @ center.rotation @ classical)
         return np.array(result)
 
-    def _centres(self):
+    def _centers(self):
         """The joint and the placement of the body in it, for each body."""
         return [(self._joint[k], self._frame[k].inverse()) for k in range(len(self.system.bodies))]
 

@@ -120,7 +120,7 @@ def error_and_seconds(
 ) -> tuple[float, float]:
     """Integrate a chain of ball joints with ABA and SciPy's DOP853.
 
-    The state is (q, v): unit quaternions, normalised at each evaluation, and angular velocities relative to the
+    The state is (q, v): unit quaternions, normalized at each evaluation, and angular velocities relative to the
     parents. ABA is called in its LOCAL convention, which is as quick and keeps more digits.
 
     Parameters
@@ -128,7 +128,7 @@ def error_and_seconds(
     system : quirk.System
     duration : float
     positions : (n, 3)
-        Centres of mass at the end, from a reference.
+        Centers of mass at the end, from a reference.
     rtol : float
         Relative tolerance; the absolute one is a tenth of it.
     repeats : int
@@ -137,7 +137,7 @@ def error_and_seconds(
     Returns
     -------
     error : float
-        The largest distance of a centre of mass from the reference, m.
+        The largest distance of a center of mass from the reference, m.
     seconds : float
     """
     peer = PinocchioModel(system)

@@ -80,7 +80,7 @@ def hinge_angle(q: np.ndarray) -> float:
 def disagreement(system: quirk.System, acceleration: np.ndarray) -> float:
     """Return how far a peer's accelerations (n, 3) are from QuIRK's at the initial state, over the largest of them.
 
-    They are those of the centres of mass, in N.
+    They are those of the centers of mass, in N.
     """
     expected = system.acceleration(system.initial_state()).linear
     return float(np.abs(acceleration - expected).max() / np.abs(expected).max())

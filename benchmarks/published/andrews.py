@@ -35,7 +35,7 @@ def build() -> quirk.System:
     tip = L["rr"] * x[0]
     squeezed = tip - L["d"] * x[1]
     shoulder, knee = A + L["zt"] * x[4], A - L["u"] * y[6]
-    centres = [
+    centers = [
         L["ra"] * x[0],
         tip - L["da"] * x[1],
         B - L["sa"] * y[2] + L["sb"] * x[2],
@@ -45,9 +45,9 @@ def build() -> quirk.System:
         A - L["ua"] * y[6] + L["ub"] * x[6],
     ]
     K = [
-        planar.PlanarBody(name, m, inertia, position=centre, angle=turn)
-        for name, m, inertia, centre, turn in zip(
-            BODIES, PRINTED["mass"], PRINTED["inertia"], centres, angle, strict=True
+        planar.PlanarBody(name, m, inertia, position=center, angle=turn)
+        for name, m, inertia, center, turn in zip(
+            BODIES, PRINTED["mass"], PRINTED["inertia"], centers, angle, strict=True
         )
     ]
     hinges = [

@@ -22,7 +22,7 @@ def build(speed: float, roll_rate: float) -> quirk.System:
     bodies = {}
     for name in ("frame", "fork"):
         given = PRINTED[name]
-        bodies[name] = _body(name, given, given["centre"], speed, [roll_rate, 0, 0])
+        bodies[name] = _body(name, given, given["center"], speed, [roll_rate, 0, 0])
     for name, (key, x) in wheels.items():
         given = PRINTED[key]
         spin = [roll_rate, -speed / given["radius"], 0]
@@ -45,11 +45,11 @@ def build(speed: float, roll_rate: float) -> quirk.System:
     return quirk.System([*bodies.values(), *joints], gravity=[0, 0, PRINTED["gravity"]])
 
 
-def _body(name: str, given: dict, centre: list[float], speed: float, spin: list[float]) -> quirk.Body:
+def _body(name: str, given: dict, center: list[float], speed: float, spin: list[float]) -> quirk.Body:
     # All of it falls over about the line on the ground.
-    velocity = [speed, -spin[0] * centre[2], 0]
+    velocity = [speed, -spin[0] * center[2], 0]
     return quirk.Body(
-        name, given["mass"], given["inertia"], position=centre, velocity=velocity, angular_velocity=spin
+        name, given["mass"], given["inertia"], position=center, velocity=velocity, angular_velocity=spin
     )  # fmt: skip
 
 

@@ -18,13 +18,13 @@ def rod_with_ball(side: int) -> quirk.Body:
     length, width, _ = PRINTED["rod"]
     rod, ball = PRINTED["density"] * np.prod(PRINTED["rod"]), PRINTED["ball"]
     mass = rod + ball
-    centre = (rod * length / 2 + ball * length) / mass
-    across = rod * ((length**2 + width**2) / 12 + (centre - length / 2) ** 2) + ball * (centre - length) ** 2
+    center = (rod * length / 2 + ball * length) / mass
+    across = rod * ((length**2 + width**2) / 12 + (center - length / 2) ** 2) + ball * (center - length) ** 2
     below = np.radians(PRINTED["below"])
     along = np.array([side * np.cos(below), 0, -np.sin(below)])
     # About y, so that x points along the rod.
     turn = np.arctan2(-along[2], along[0])
-    place = hinge(side) + centre * along
+    place = hinge(side) + center * along
     return quirk.Body(
         f"rod {side:+d}",
         mass,

@@ -53,16 +53,16 @@ class PlanarBody(Body):
     mass : float
         kg, positive.
     inertia : float, (3,) or (3, 3)
-        Moment about the plane's normal through the centre of mass, kg m^2; the body is then as flat as a plate. Or
+        Moment about the plane's normal through the center of mass, kg m^2; the body is then as flat as a plate. Or
         principal moments, or the tensor, in body axes.
     plane : Plane
         Default: the x-y plane of N.
     position : (2,)
-        Centre of mass in the plane, m.
+        Center of mass in the plane, m.
     angle : float
         From the plane's x axis to the body's, about the normal, rad.
     velocity : (2,)
-        Of the centre of mass, along the plane's axes, m/s.
+        Of the center of mass, along the plane's axes, m/s.
     angular_velocity : float
         About the normal, rad/s.
     inertia_tolerance, frames, shape : as for `Body`
@@ -138,7 +138,7 @@ class PlanarBody(Body):
         Parameters
         ----------
         start, end : (2,)
-            In the plane, m; the centre of mass is in the middle.
+            In the plane, m; the center of mass is in the middle.
         width, thickness : float, optional
             m, in the plane and along its normal; default: a twentieth of the length, and the width.
         color, plane, velocity, angular_velocity, inertia_tolerance, frames : as for `PlanarBody` and `Body.box`

@@ -95,7 +95,7 @@ class CoordinateDriver(PlanarConstraint):
     """A coordinate q of body j is a multiple of that of body i plus a motion, 1 row; its load is along q.
 
     Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), with q one of x, y
-    and phi: coordinates of the centres of mass and angles in the plane, zero for the ground. With a ratio other than 1
+    and phi: coordinates of the centers of mass and angles in the plane, zero for the ground. With a ratio other than 1
     the load on body i is -K times that on body j, and the plane takes the rest. Angles are kept as by `GearPair`.
 
     Parameters

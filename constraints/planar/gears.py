@@ -127,20 +127,20 @@ class Rolling(PlanarConstraint):
     """A wheel, body j, rolls without slipping along a line of body i, 1 row; its load is what the line exerts.
 
     ``Phi = a_i . d / |a_i| - rho (phi_j - phi_i) - C`` with d = r_j^P - r_i^P ("Two-dimensional constraints" notes,
-    pure rolling along planar parallel-2 distance); a `PinInSlot` keeps the wheel's centre at its height. The force is
-    along the line; with its moment rho F about the wheel's centre it is the friction at the rim.
+    pure rolling along planar parallel-2 distance); a `PinInSlot` keeps the wheel's center at its height. The force is
+    along the line; with its moment rho F about the wheel's center it is the friction at the rim.
 
     Parameters
     ----------
     radius : float
-        rho, m, not zero: positive where the line is to the left of the wheel's centre as seen along vector_i, so that
+        rho, m, not zero: positive where the line is to the left of the wheel's center as seen along vector_i, so that
         moving along it turns the wheel positively; negative where it is to the right, as for a floor along x.
     point_i : (2,)
         From where distances are counted, in the coordinates of body i, m.
     vector_i : (2,)
         Along the line, in the coordinates of body i, not zero.
     point_j : (2,)
-        The wheel's centre, in the coordinates of body j, m.
+        The wheel's center, in the coordinates of body j, m.
     offset : float, optional
         C, m; default: from the initial poses.
     """

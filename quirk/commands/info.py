@@ -11,7 +11,7 @@ from quirk.system import System
 
 from .models import model_at
 
-# So many names are listed of each kind of part; and so many rows are analysed, at a cost that grows with their cube.
+# So many names are listed of each kind of part; and so many rows are analyzed, at a cost that grows with their cube.
 MOST_NAMED, MOST_ROWS = 20, 3000
 
 
@@ -29,7 +29,7 @@ def command(options: argparse.Namespace) -> str:
     if system.model.rows <= MOST_ROWS:
         print(system.mobility(t=start))
     else:
-        print(f"mobility: not analysed, there are more than {MOST_ROWS} rows")
+        print(f"mobility: not analyzed, there are more than {MOST_ROWS} rows")
     if len(system.bodies) > 1:
         print(_joined(system))
     if model.run:

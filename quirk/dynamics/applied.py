@@ -27,7 +27,7 @@ class Exerted:
     Attributes
     ----------
     loads : (..., frames, K + 1, 6)
-        Of each frame force and moment about the centre of mass on its body, in the inertial frame, with K derivatives.
+        Of each frame force and moment about the center of mass on its body, in the inertial frame, with K derivatives.
     energy : (...) J, stored
     coordinates : (..., c, 3) value, rate, and force or torque along each coordinate
     rates : (..., s, K + 1) of the internal variables, with derivatives
@@ -186,7 +186,7 @@ def law_inputs(
 def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
     """Return the sum of gravity and all force elements at a state.
 
-    Force (n, 3) in N, and torque (n, 3) in body axes about the centres of mass.
+    Force (n, 3) in N, and torque (n, 3) in body axes about the centers of mass.
     """
     force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles, kin.internal)
     return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
@@ -200,7 +200,7 @@ def applied_derivative(
     angles: Mapping[str, np.ndarray],
     internal: Mapping[str, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A derivative of the applied loads along a motion: force and torque (n, 3) about the centres of mass, in N.
+    """A derivative of the applied loads along a motion: force and torque (n, 3) about the centers of mass, in N.
 
     Needs the velocities of the motion to that order; `angles` and `internal` as in `Kinematics`.
     """

@@ -19,7 +19,7 @@ class ConstrainedMotion:
     Attributes
     ----------
     acceleration : (n, 7) rdd in N and qdd of each body
-    constraint_force : (n, 7) Q_c = A^T lambda: force in N, and generalised force along q
+    constraint_force : (n, 7) Q_c = A^T lambda: force in N, and generalized force along q
     multipliers : (m,) lambda, of minimum norm in the model's row scale where rows are redundant
     rank : number of independent constraint rows
     """

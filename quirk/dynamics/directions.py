@@ -9,7 +9,7 @@ import numpy as np
 
 from .model import Model
 
-# Of each body: displacement of the centre of mass in N, turn in body axes (R changes to R exp(turn)), change of the
+# Of each body: displacement of the center of mass in N, turn in body axes (R changes to R exp(turn)), change of the
 # velocity in N and of the angular velocity in body axes.
 SHIFT, TURN, VELOCITY, OMEGA = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12)
 FREEDOMS = 12

@@ -18,7 +18,7 @@ def kinetic_energy(model: Model, state: State) -> np.ndarray:
 
 
 def gravity_energy(model: Model, state: State) -> np.ndarray:
-    """Minus the sum of m g.r, J: zero with all centres of mass at the inertial origin."""
+    """Minus the sum of m g.r, J: zero with all centers of mass at the inertial origin."""
     return -np.einsum("n,i,...ni->...", model.mass, model.gravity, state.position)
 
 

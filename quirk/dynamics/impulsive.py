@@ -108,9 +108,9 @@ def with_angular_momentum(plant: Plant, y: np.ndarray, before: np.ndarray, bodie
         state.angular_velocity[~bodies] = 0.0
     missing = angular_momentum(model, one) - angular_momentum(model, two)
     mass = model.mass[bodies]
-    centre = mass @ two.position[bodies] / mass.sum()
-    missing -= np.cross(centre, linear_momentum(model, one) - linear_momentum(model, two))
-    R, arm = rotation.matrix(two.orientation[bodies]), two.position[bodies] - centre
+    center = mass @ two.position[bodies] / mass.sum()
+    missing -= np.cross(center, linear_momentum(model, one) - linear_momentum(model, two))
+    R, arm = rotation.matrix(two.orientation[bodies]), two.position[bodies] - center
     inertia = np.einsum("nij,njk,nlk->il", R, model.inertia[bodies], R)
     inertia += np.einsum("n,n,ij->ij", mass, (arm**2).sum(axis=1), np.eye(3)) - np.einsum("n,ni,nj->ij", mass, arm, arm)
     spin = np.linalg.lstsq(inertia, missing, rcond=1e-12)[0]

@@ -15,7 +15,7 @@ import numpy as np
 
 from .model import Model
 
-# No body counts as smaller than this part of the largest: its joint points may happen to be its centre of mass.
+# No body counts as smaller than this part of the largest: its joint points may happen to be its center of mass.
 SMALLEST_BODY = 1e-3
 
 

@@ -80,7 +80,7 @@ class Model:
     ----------
     body_names : names of the n bodies
     mass : (n,) kg
-    inertia : (n, 3, 3) about the centres of mass in body axes, kg m^2
+    inertia : (n, 3, 3) about the centers of mass in body axes, kg m^2
     gravity : (3,) N, m/s^2
     table : PrimitiveTable
         Body n stands for the ground.

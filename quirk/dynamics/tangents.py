@@ -13,7 +13,7 @@ class Tangent:
 
     Attributes
     ----------
-    linear : (D, n, 3) accelerations of the centres of mass in N
+    linear : (D, n, 3) accelerations of the centers of mass in N
     angular : (D, n, 3) derivatives of the angular velocities, in body axes
     multipliers : (D, m); where rows are redundant those of least norm in the model's row scale
     internal : (D, k) rates of the internal variables

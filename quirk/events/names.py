@@ -148,7 +148,7 @@ def distance_between(
 ) -> Separation:
     """Return the distance, m, of a point of body i and one of body j, as a quantity that events watch.
 
-    Points (3,) are in the coordinates of their bodies, m; by default the centres of mass.
+    Points (3,) are in the coordinates of their bodies, m; by default the centers of mass.
     """
     for argument, body in (("body_i", body_i), ("body_j", body_j)):
         if not isinstance(body, Body | Ground):

@@ -30,7 +30,7 @@ def sensors(
     name : str
         The events are called "name: a - b".
     family : list of Body, or of pairs of Body and point (3,) in its coordinates
-        Where the sensors are; centres of mass unless points are given.
+        Where the sensors are; centers of mass unless points are given.
     others : list of the same, optional
         What they sense: each of `family` each of these. Without it any two of the family sense each other.
     radius : float

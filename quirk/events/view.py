@@ -23,7 +23,7 @@ class BodyNow:
 
     Attributes
     ----------
-    position, velocity : (3,) of the centre of mass, m and m/s
+    position, velocity : (3,) of the center of mass, m and m/s
     rotation : (3, 3) axes of the body as columns
     orientation : (4,) unit quaternion (w, x, y, z), body to N
     spin, angular_velocity : (3,) rad/s, in N and in body axes
@@ -35,7 +35,7 @@ class BodyNow:
 
     @cached_property
     def position(self) -> Any:
-        """Where the centre of mass is in N, m."""
+        """Where the center of mass is in N, m."""
         return self._place.position
 
     @cached_property
@@ -45,7 +45,7 @@ class BodyNow:
 
     @cached_property
     def velocity(self) -> Any:
-        """Velocity of the centre of mass in N, m/s."""
+        """Velocity of the center of mass in N, m/s."""
         return self._place.velocity
 
     @cached_property
@@ -65,7 +65,7 @@ class BodyNow:
 
     @property
     def speed(self) -> Any:
-        """Magnitude of the velocity of the centre of mass, m/s."""
+        """Magnitude of the velocity of the center of mass, m/s."""
         return _length(self.velocity)
 
     @property

@@ -41,7 +41,7 @@ class Bushing(ForceElement):
     damping : (6, 6) or (6,)
         C, or its diagonal: N s/m, N s/rad and so on; it must take out energy.
     preload : (6,)
-        Force and torque on body j where x is zero, newton and newton metre.
+        Force and torque on body j where x is zero, newton and newton meter.
     """
 
     drawing = "force"

@@ -147,11 +147,11 @@ class ForceElement(Sealed):
         raise NotImplementedError
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the force, newton, or torque, newton metre, that acts on each coordinate."""
+        """Return the force, newton, or torque, newton meter, that acts on each coordinate."""
         raise NotImplementedError
 
     def load(self, t: Any, *frames: Place) -> Any:
-        """Return a force, newton, and a torque, newton metre, for each frame, in the inertial frame."""
+        """Return a force, newton, and a torque, newton meter, for each frame, in the inertial frame."""
         raise NotImplementedError
 
     def shown(self, t: Any, *frames: Place) -> Any:

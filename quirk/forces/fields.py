@@ -21,7 +21,7 @@ from .value import LoadLike, Value, motions_of
 
 
 class UniformField(OnBodies):
-    """The same acceleration for several bodies, as gravity is: force m a at each centre of mass.
+    """The same acceleration for several bodies, as gravity is: force m a at each center of mass.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class UniformField(OnBodies):
         a = np.array([getattr(self, name) for name in self.motions]) if self.motions else self.acceleration
         energy: Any = 0.0
         for mass, body in zip(self.masses, bodies, strict=True):
-            energy = energy - mass * (a @ body.centre)
+            energy = energy - mass * (a @ body.center)
         return energy
 
     @property
@@ -57,7 +57,7 @@ class UniformField(OnBodies):
 
 
 class Damping(OnBodies):
-    """Linear damping of the motion of bodies in N: force -c v at the centre of mass, torque -d omega.
+    """Linear damping of the motion of bodies in N: force -c v at the center of mass, torque -d omega.
 
     Parameters
     ----------
@@ -86,11 +86,11 @@ class Damping(OnBodies):
 
     def load(self, t: Any, *bodies: Place) -> Any:
         """Return force and torque on each body."""
-        return [(-self.translational * body.centre_velocity, -self.rotational * body.spin) for body in bodies]
+        return [(-self.translational * body.center_velocity, -self.rotational * body.spin) for body in bodies]
 
 
 class ForceField(OnBodies):
-    """The same force and torque law for several bodies, each by its own motion: force at the centre of mass.
+    """The same force and torque law for several bodies, each by its own motion: force at the center of mass.
 
     The functions are called for each body as ``f(t, position, orientation, velocity, angular_velocity)`` with s, m,
     quaternion (4,), m/s, both vectors in the inertial frame, and rad/s in body axes.
@@ -142,14 +142,14 @@ class ForceField(OnBodies):
 
 
 class PotentialField(OnBodies):
-    """The same potential energy for several bodies, each by where its centre of mass is: forces minus its gradient.
+    """The same potential energy for several bodies, each by where its center of mass is: forces minus its gradient.
 
     Parameters
     ----------
     bodies : list of Body, optional
         Default: all bodies of the system.
     energy : function
-        ``f(t, r)`` returns the energy of one body, J: s, and its centre of mass (3,) in N, m. It is differentiated, and
+        ``f(t, r)`` returns the energy of one body, J: s, and its center of mass (3,) in N, m. It is differentiated, and
         so must use + - * / ** @, numpy's functions and `quirk.where` alone.
     """
 
@@ -180,7 +180,7 @@ class Potential(ForceElement):
     ----------
     bodies : Body, or list of Body and GROUND
     energy : function
-        ``f(t, r, R)`` returns the energy, J: s, the centre of mass (3,) in N, m, and the rotation matrix (3, 3), body
+        ``f(t, r, R)`` returns the energy, J: s, the center of mass (3,) in N, m, and the rotation matrix (3, 3), body
         to inertial; for several bodies ``f(t, r_1, R_1, r_2, R_2, ...)``. It is differentiated, and so must use
         + - * / ** @, numpy's functions and `quirk.where` alone.
     """

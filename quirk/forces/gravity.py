@@ -1,4 +1,4 @@
-"""Gravity of a centre: on a body as a point, and its gradient over the body."""
+"""Gravity of a center: on a body as a point, and its gradient over the body."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ GRAVITATIONAL_CONSTANT = 6.67430e-11
 
 
 class _Attraction(ForceElement):
-    """Base of elements that act between a centre of attraction in body i and body j."""
+    """Base of elements that act between a center of attraction in body i and body j."""
 
-    undefined = "the body is at the centre"
+    undefined = "the body is at the center"
 
     def __init__(
         self, name: str, body_i: Body | Ground, body_j: Body, *, mu: float | None = None, point: ArrayLike = (0, 0, 0)
@@ -33,7 +33,7 @@ class _Attraction(ForceElement):
             raise InputError(f"{owner}: body_j must be the quirk.Body that is attracted; got {body_j!r}")
         if mu is None:
             if isinstance(body_i, Ground):
-                raise InputError(f"{owner}: mu must be given, G M of a centre in the ground, m^3/s^2")
+                raise InputError(f"{owner}: mu must be given, G M of a center in the ground, m^3/s^2")
             mu = GRAVITATIONAL_CONSTANT * body_i.mass
         self.mu = validate.non_negative(owner, "mu", mu)
         self.mass, self.inertia = body_j.mass, body_j.inertia
@@ -41,17 +41,17 @@ class _Attraction(ForceElement):
 
 
 class PointGravity(_Attraction):
-    """Newton's attraction between a centre and the centre of mass of a body: potential -mu m / r.
+    """Newton's attraction between a center and the center of mass of a body: potential -mu m / r.
 
     Parameters
     ----------
     body_i : Body or GROUND
-        That of the centre; a Body is attracted with the same force.
+        That of the center; a Body is attracted with the same force.
     body_j : Body
     mu : float, optional
-        G M of the centre, m^3/s^2; default: that of the mass of body i, in SI units.
+        G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
     point : (3,)
-        The centre, in the coordinates of body i, m.
+        The center, in the coordinates of body i, m.
     """
 
     drawing = "force"
@@ -75,13 +75,13 @@ class GravityGradient(_Attraction):
     Parameters
     ----------
     body_i : Body or GROUND
-        That of the centre.
+        That of the center.
     body_j : Body
         Whose inertia J counts.
     mu : float, optional
-        G M of the centre, m^3/s^2; default: that of the mass of body i, in SI units.
+        G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
     point : (3,)
-        The centre, in the coordinates of body i, m.
+        The center, in the coordinates of body i, m.
     """
 
     drawing = "torque"

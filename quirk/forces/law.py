@@ -39,7 +39,7 @@ class Layout:
     of the position (3 (K + 2)), the rotation (9, by rows), the coefficients of the angular velocity in N (3 (K + 1))
     and the quaternion (4).
     Outputs: of each frame K + 1 Taylor coefficients of the load on its body, eight lanes each: force in N and moment
-    about the centre of mass in N; then the energy, three numbers of each coordinate, K + 1 coefficients of the rate of
+    about the center of mass in N; then the energy, three numbers of each coordinate, K + 1 coefficients of the rate of
     each internal variable, and room for functions.
 
     Attributes

@@ -16,7 +16,7 @@ from .element import ForceElement
 
 
 class OnBodies(ForceElement):
-    """Base of elements that act at the centres of mass of given bodies, or of all bodies of a system.
+    """Base of elements that act at the centers of mass of given bodies, or of all bodies of a system.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class OnBodies(ForceElement):
         vars(self).update(self._on(listed))
 
     def _on(self, bodies: Sequence[Body]) -> dict[str, Any]:
-        """Return the attributes that depend on the bodies: frames at their centres of mass, and masses."""
+        """Return the attributes that depend on the bodies: frames at their centers of mass, and masses."""
         ends = tuple((body, Frame()) for body in bodies)
         return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
 

@@ -107,7 +107,7 @@ class Torque(_OnBody):
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
     """Return a value, or what its function, called as CALL, returns for the motion of a body."""
-    return value(t, place.centre, place.orientation, place.centre_velocity, place.angular_velocity)
+    return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 
 
 def checked_owner(kind: str, name: str, body: Any) -> str:

@@ -38,8 +38,8 @@ class Place:
         self._motion = self._first + PLACEMENT
 
     @cached_property
-    def centre(self) -> np.ndarray:
-        """Centre of mass of the body, (3,) m."""
+    def center(self) -> np.ndarray:
+        """Center of mass of the body, (3,) m."""
         terms = [self._vector(self._motion + 3 * k) for k in range(self._layout.order + 2)]
         zero = [0] * self._layout.order
 
@@ -50,13 +50,13 @@ class Place:
 
     @cached_property
     def arm(self) -> np.ndarray:
-        """From the centre of mass of the body to the origin of the frame, (3,) m."""
+        """From the center of mass of the body to the origin of the frame, (3,) m."""
         return self.direction_in_body(self._vector(self._first))
 
     @cached_property
     def position(self) -> np.ndarray:
         """Origin of the frame, (3,) m."""
-        return self.centre + self.arm
+        return self.center + self.arm
 
     @cached_property
     def velocity(self) -> np.ndarray:
@@ -64,9 +64,9 @@ class Place:
         return _rates(self.position)
 
     @cached_property
-    def centre_velocity(self) -> np.ndarray:
-        """Velocity of the centre of mass of the body, (3,) m/s."""
-        return _rates(self.centre)
+    def center_velocity(self) -> np.ndarray:
+        """Velocity of the center of mass of the body, (3,) m/s."""
+        return _rates(self.center)
 
     @cached_property
     def rotation(self) -> np.ndarray:

@@ -65,7 +65,7 @@ class Damper(BetweenPoints):
     ----------
     body_i, body_j : Body or GROUND
     point_i, point_j : (3,)
-        Its ends in the coordinates of body i and j, m; default: the centres of mass.
+        Its ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
         Both ends in N at the initial poses, m, instead.
     damping : float
@@ -100,7 +100,7 @@ class Spring(BetweenPoints):
     ----------
     body_i, body_j : Body or GROUND
     point_i, point_j : (3,)
-        Its ends in the coordinates of body i and j, m; default: the centres of mass.
+        Its ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
         Both ends in N at the initial poses, m, instead.
     stiffness : float

@@ -120,13 +120,13 @@ class Bodies:
     def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
         """Return one body of all members, or None if it cannot be; it takes name and axes of the first with a mass."""
         first = next(link for link in members if link.mass > 0)
-        centre = sum((link.mass / mass) * link.pose.point(link.centre) for link in members)
-        in_space = Pose(first.pose.axes, np.asarray(centre, dtype=float))
+        center = sum((link.mass / mass) * link.pose.point(link.center) for link in members)
+        in_space = Pose(first.pose.axes, np.asarray(center, dtype=float))
         inertia, momentum = np.zeros((3, 3)), np.zeros(3)
         for link in members:
             pose = in_space.inverse @ link.pose
             self._poses[link.name] = pose
-            d = pose.point(link.centre)
+            d = pose.point(link.center)
             shifted = link.mass * (d @ d * np.eye(3) - np.outer(d, d))
             inertia += pose.axes @ link.inertia @ pose.axes.T + shifted
             momentum += link.mass * link.velocity

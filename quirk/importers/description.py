@@ -52,19 +52,19 @@ class Link:
     where : what messages call it
     pose : Pose, in N at the start
     mass : kg, zero if it has none
-    centre : (3,) centre of mass, m, in the link
-    inertia : (3, 3) about the centre of mass along the axes of the link, kg m^2
+    center : (3,) center of mass, m, in the link
+    inertia : (3, 3) about the center of mass along the axes of the link, kg m^2
     colliders : geometries that may touch those of others
     shapes : functions from the pose of the link in its body to a shape in body coordinates
     frames : poses in the link of further frames, by name
-    velocity, angular_velocity : (3,) of its centre of mass, m/s, and rad/s, both in N
+    velocity, angular_velocity : (3,) of its center of mass, m/s, and rad/s, both in N
     """
 
     name: str
     where: str
     pose: Pose
     mass: float = 0.0
-    centre: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
     colliders: list[Collider] = field(default_factory=list)
     shapes: list[Callable[[Pose], Shape]] = field(default_factory=list)

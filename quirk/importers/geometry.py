@@ -53,7 +53,7 @@ def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) ->
 def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
     """Return red, green, blue and opacity, all between 0 and 1."""
     if numbers.min() < 0 or numbers.max() > 1:
-        raise element.error(f"a colour must be of numbers between 0 and 1; got {numbers.tolist()}")
+        raise element.error(f"a color must be of numbers between 0 and 1; got {numbers.tolist()}")
     return tuple(numbers.tolist())
 
 

@@ -178,14 +178,14 @@ def _float(stack: Stack, bodies: Bodies, names: Names, left_out: LeftOut, made: 
         made.parts.append(joints.make(Free, name, bodies, (None, Pose()), (stack.link, Pose())))
         dofs = slice(m.jnt_dofadr[k], m.jnt_dofadr[k] + 6)
         damping = np.array(m.dof_damping[dofs])
-        centred = not np.abs(m.body_ipos[stack.number]).any()
-        if damping.any() and centred:
+        centered = not np.abs(m.body_ipos[stack.number]).any()
+        if damping.any() and centered:
             body, _ = bodies.place(stack.link)
             assert isinstance(body, Body)
             values = {"translational": float(damping[0]), "rotational": float(damping[3])}
             made.parts.append(Damping(names.part(name, "friction"), [body], **values))
         elif damping.any():
-            left_out.note("damping of free joints whose centre of mass is not at their origin", f'joint "{name}"')
+            left_out.note("damping of free joints whose center of mass is not at their origin", f'joint "{name}"')
         if np.any(m.dof_frictionloss[dofs]) or m.jnt_stiffness[k]:
             left_out.note("friction and springs of free joints", f'joint "{name}"')
         if np.any(m.dof_armature[dofs]):

@@ -24,7 +24,7 @@ def rotor(joint: Joint, kind: str, inertia: float, value: float, rate: float, na
     ----------
     joint : Joint
     kind : "rotation" or "translation"
-        Coordinate of the joint; of a translation the flywheel turns by 1 rad for each metre.
+        Coordinate of the joint; of a translation the flywheel turns by 1 rad for each meter.
     inertia : float
         kg m^2 of a rotation, kg of a translation; positive.
     value, rate : float

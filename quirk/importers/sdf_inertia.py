@@ -18,7 +18,7 @@ WATER = 1000.0
 
 
 def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
-    """Give a link the mass, centre of mass and inertia of its element."""
+    """Give a link the mass, center of mass and inertia of its element."""
     inertial = element.one("inertial")
     if inertial is None:
         meshes.left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
@@ -35,7 +35,7 @@ def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
     values = keys if tensor is None else {key: tensor.child_number(key, value) for key, value in keys.items()}
     xx, xy, xz, yy, yz, zz = values.values()
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    link.mass, link.centre, link.inertia = mass, pose.origin, pose.axes @ inertia @ pose.axes.T
+    link.mass, link.center, link.inertia = mass, pose.origin, pose.axes @ inertia @ pose.axes.T
 
 
 def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: MeshFiles) -> None:
@@ -53,19 +53,19 @@ def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: Mes
         raise inertial.error(
             'auto="true" takes mass and inertia from collisions, of which the link has none with a volume'
         )
-    centre = np.asarray(sum(mass / total * pose.origin for mass, pose, _ in parts))
+    center = np.asarray(sum(mass / total * pose.origin for mass, pose, _ in parts))
     found = np.zeros((3, 3))
     for mass, pose, inertia in parts:
-        d = pose.origin - centre
+        d = pose.origin - center
         found += pose.axes @ inertia @ pose.axes.T + mass * (d @ d * np.eye(3) - np.outer(d, d))
     link.mass = inertial.child_number("mass", total)
     if link.mass <= 0:
         raise inertial.error(f"mass must be positive; got {link.mass:g}")
-    link.centre, link.inertia = centre, link.mass / total * found
+    link.center, link.inertia = center, link.mass / total * found
 
 
 def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float, Pose, np.ndarray]:
-    """Return the mass of a geometry, its centre of mass as a pose in it, and its inertia (3, 3) about that."""
+    """Return the mass of a geometry, its center of mass as a pose in it, and its inertia (3, 3) about that."""
     box, ellipsoid, sphere, mesh = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere", "mesh"))
     try:
         if box is not None:
@@ -87,7 +87,7 @@ def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float,
             if path is None:
                 raise mesh.error("its file is not there, so that mass and inertia cannot be computed; give them")
             whole = Mesh.load(path, scale=np.ones(3) if scale is None else scale.numbers(3)).solid
-            return density * whole.volume, Pose(np.eye(3), whole.centre), density * whole.inertia
+            return density * whole.volume, Pose(np.eye(3), whole.center), density * whole.inertia
     except InputError as error:
         raise geometry.error(str(error)) if not str(error).startswith(geometry.file) else error from None
     if geometry.one("plane") is not None:

@@ -47,7 +47,7 @@ def _primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed]:
 
 
 def _color(visual: Element) -> Any:
-    """Return the diffuse colour of a material, or None."""
+    """Return the diffuse color of a material, or None."""
     material = visual.one("material")
     diffuse = None if material is None else material.one("diffuse")
     return None if diffuse is None else color_of(diffuse, diffuse.numbers(3, 4))

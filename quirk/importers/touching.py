@@ -155,8 +155,8 @@ def _faces(box: Collider, place: Pose) -> list[Surface]:
     for axis, side in itertools.product(range(3), (-1, 1)):
         a, b = (axis + 1) % 3, (axis + 2) % 3
         normal = side * place.axes[:, axis]
-        centre = place.origin + 0.5 * box.sizes[axis] * normal
-        found.append(surface.rectangle([box.sizes[a], box.sizes[b]], centre, normal, along=place.axes[:, a]))
+        center = place.origin + 0.5 * box.sizes[axis] * normal
+        found.append(surface.rectangle([box.sizes[a], box.sizes[b]], center, normal, along=place.axes[:, a]))
     return found
 
 

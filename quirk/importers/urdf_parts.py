@@ -122,7 +122,7 @@ def _read_inertial(link: Link, inertial: Element, left_out: LeftOut) -> None:
         return
     pose = _origin(inertial)
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    link.mass, link.centre, link.inertia = mass, pose.origin, pose.axes @ inertia @ pose.axes.T
+    link.mass, link.center, link.inertia = mass, pose.origin, pose.axes @ inertia @ pose.axes.T
 
 
 def _origin(element: Element) -> Pose:
@@ -143,7 +143,7 @@ def _shapes(visual: Element, colors: dict[str, Any], meshes: MeshFiles) -> list[
         if name and color is not None:
             colors.setdefault(name, color)
         elif own is None and material.one("texture") is None:
-            meshes.left_out.note(f"material {shortened(name)!r}, which has no colour", visual.owner)
+            meshes.left_out.note(f"material {shortened(name)!r}, which has no color", visual.owner)
     mesh = geometry.one("mesh")
     if mesh is not None:
         return meshes.shapes(mesh, mesh.attribute("filename"), mesh.vector("scale", 3, (1, 1, 1)), pose, color)

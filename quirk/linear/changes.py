@@ -91,7 +91,7 @@ class Changes:
     def load(self, number: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
         """Return loads of a force element of the model, by its number: (frames, 6) in N, their changes, and the energy.
 
-        Force and moment about the centre of mass on the body of each frame; changes (frames, 6, D); energy, J, and its
+        Force and moment about the center of mass on the body of each frame; changes (frames, 6, D); energy, J, and its
         changes (D,).
         """
         element, rows = self.point.model.forces[number]

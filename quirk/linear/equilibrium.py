@@ -16,7 +16,7 @@ from quirk.quantities import JointLoad
 from quirk.state import State
 
 from .free import Free
-from .linearisation import linearise
+from .linearization import linearize
 from .outputs import value_of
 from .point import Point
 from .pushes import INDIFFERENT, Pushes, far_step, near_step
@@ -89,7 +89,7 @@ class Equilibrium(State):
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues of small motions about it, complex, 1/s, by size."""
-        return linearise(self.system, self.copy(), self.time).eigenvalues
+        return linearize(self.system, self.copy(), self.time).eigenvalues
 
     @property
     def stable(self) -> bool:

@@ -16,7 +16,7 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.forces.value import Value
 
-OWNER = "System.linearise"
+OWNER = "System.linearize"
 LETTERS = "xyz"
 # What follows a motion of a driver among the inputs, and the factor of each among its Taylor coefficients.
 RATES = (("", 1.0), (".rate", 1.0), (".acceleration", 0.5))

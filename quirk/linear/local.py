@@ -43,11 +43,11 @@ class Local:
         from scipy.sparse import csr_array
 
         refuse_friction(point.solver, "a few modes: ask for all of them, without count=")
-        near, of_rows, of_internal = _neighbours(point)
+        near, of_rows, of_internal = _neighbors(point)
         shapes = {"accelerations": 6 * point.bodies, "rates": point.internal, "positions": point.model.rows,
                   "velocities": point.model.rows}  # fmt: skip
         entries: dict[str, list[tuple[np.ndarray, ...]]] = {name: [] for name in shapes}
-        for members in _colours(near):
+        for members in _colors(near):
             owners = [_owners(touching, members) for touching in (near, of_internal, of_rows)]
             for first in range(0, FREEDOMS, WIDTH):
                 parts = range(first, min(first + WIDTH, FREEDOMS))
@@ -100,7 +100,7 @@ def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
     return np.concatenate([loads[:, :3] / model.mass[:, None, None], angular], axis=1), tangent
 
 
-def _neighbours(point: Point) -> tuple[Any, Any, Any]:
+def _neighbors(point: Point) -> tuple[Any, Any, Any]:
     """Which bodies each body, each row and each internal variable depends on, as sparse matrices over n bodies."""
     from scipy.sparse import csr_array, eye_array
 
@@ -135,14 +135,14 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
     return csr_array((np.ones(len(one)), (one, two)), shape)
 
 
-def _colours(near: Any) -> list[np.ndarray]:
-    """Sets of bodies of which no body depends on two: a greedy colouring, of bodies up to two steps apart."""
+def _colors(near: Any) -> list[np.ndarray]:
+    """Sets of bodies of which no body depends on two: a greedy coloring, of bodies up to two steps apart."""
     apart = (near @ near).tocsr()
-    colour = np.full(apart.shape[0], -1)
+    color = np.full(apart.shape[0], -1)
     for body in np.argsort(-np.diff(apart.indptr), kind="stable"):
-        taken = set(colour[apart.indices[apart.indptr[body] : apart.indptr[body + 1]]])
-        colour[body] = next(c for c in range(len(taken) + 1) if c not in taken)
-    return [np.flatnonzero(colour == c) for c in range(colour.max() + 1)]
+        taken = set(color[apart.indices[apart.indptr[body] : apart.indptr[body + 1]]])
+        color[body] = next(c for c in range(len(taken) + 1) if c not in taken)
+    return [np.flatnonzero(color == c) for c in range(color.max() + 1)]
 
 
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:

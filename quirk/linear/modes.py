@@ -16,7 +16,7 @@ from quirk.state import State
 
 from .changes import Changes
 from .eigen import eigenvectors, order
-from .linearisation import linearise
+from .linearization import linearize
 from .outputs import quantities
 from .point import Point
 from .sparse_modes import sparse_modes
@@ -37,10 +37,10 @@ class Modes:
     ----------
     eigenvalues : (k,) complex, 1/s: real parts are rates of growth, imaginary parts angular frequencies, rad/s
     shapes : (k, n, 12) complex
-        How the bodies move: displacements of the centres of mass in N, turns in body axes, changes of velocities in N
+        How the bodies move: displacements of the centers of mass in N, turns in body axes, changes of velocities in N
         and of angular velocities in body axes. The largest displacement, over the length of the system, or turn is 1.
     internal : (k, s) complex, changes of all internal variables of force elements
-    about : "equilibrium", "steady motion" or "instant", as of a `Linearisation`
+    about : "equilibrium", "steady motion" or "instant", as of a `Linearization`
     state, time : about which they are
     """
 
@@ -132,7 +132,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
     if found is not None:
         (values, shapes, inside), about = found
     else:
-        linear = linearise(system, state, t)
+        linear = linearize(system, state, t)
         values, vectors = eigenvectors(linear.A, linear.units)
         shapes, about = linear.motion(vectors.T), linear.about
         variables = sum(s.stop - s.start for s in system.model.carried.internal.values())

@@ -13,7 +13,7 @@ from quirk.errors import InputError
 from quirk.state import State
 from quirk.system import System
 
-from .linearisation import linearise
+from .linearization import linearize
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +34,7 @@ class RootLocus:
         return f"<RootLocus: {count} eigenvalues at {values} values from {first:.6g} to {last:.6g}>"
 
     def plot(self, **options: Any) -> Any:
-        """Draw the eigenvalues in the complex plane, coloured by the value; `options` as of `Result.plot`."""
+        """Draw the eigenvalues in the complex plane, colored by the value; `options` as of `Result.plot`."""
         from quirk.plot_roots import draw_roots
 
         return draw_roots(self.values, self.eigenvalues, options)
@@ -63,7 +63,7 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
         system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
         if not isinstance(system, System) or not isinstance(state, State | None):
             raise InputError(f"root_locus: build must return a System, or a System and a State; got {made!r}")
-        now = linearise(system, system.initial_state() if state is None else system.checked(state), 0.0).eigenvalues
+        now = linearize(system, system.initial_state() if state is None else system.checked(state), 0.0).eigenvalues
         if found and len(now) != len(found[-1]):
             raise InputError(
                 f"root_locus: at {value:g} there are {len(now)} states, before there were {len(found[-1])}"

@@ -5,7 +5,7 @@ Small motions are the pencil s E y = F y over poses, velocities, internal variab
     dq' = dv,   dv' = (accelerations while multipliers stay) z + M^-1 A^T dlambda,   0 = dPhi,
 
 with the rows that are independent, in axes that take part in a steady motion (`quirk.linear.steady`). Nothing is
-eliminated, so F - sigma E is as sparse as the system, and is factorised once. Multipliers and rows give infinite
+eliminated, so F - sigma E is as sparse as the system, and is factorized once. Multipliers and rows give infinite
 eigenvalues, which the inverse maps to zero. All is in units of the system itself, as what round-off leaves of these
 depends on how alike the entries are.
 """

@@ -16,7 +16,7 @@ from .free import Free
 from .outputs import Named, quantities, rows_of
 from .point import Point, Variation
 
-OWNER = "System.linearise"
+OWNER = "System.linearize"
 # Coordinates are dependent where the least singular value of their changes, each of length 1, is below this; and what
 # changes by less than this part of what its bodies' motions could change it by is round-off.
 INDEPENDENT = 1e-8

@@ -122,7 +122,7 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the rate, 1/s, at which loads alone would move what they act on if none cancelled another."""
+    """Return the rate, 1/s, at which loads alone would move what they act on if none canceled another."""
     return _scales(point)[0]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from quirk.body import GROUND
 from quirk.errors import QuirkError
 from quirk.events import Event
+from quirk.renamed import present_arguments
 
 from .kinds import Maker, makers, names_parts, parameters
 from .mistakes import Mistakes, Path, suggestion
@@ -91,6 +92,7 @@ class PartMaker:
             self.mistakes.add((*path, "kind"), f"{title}: there is no kind {kind!r}; {hint}")
             return FLAWED
         maker, known = makers()[kind], parameters(makers()[kind])
+        table = present_arguments(maker, table)
         arguments, sound = {}, depth < DEEPEST
         if not sound:
             self.mistakes.add(path, f"{title}: tables are within each other {DEEPEST} times")

@@ -1,4 +1,4 @@
-"""Small drawings for notebooks, as SVG in the colour of the text around them."""
+"""Small drawings for notebooks, as SVG in the color of the text around them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .tables import escaped
 
 # Size of a plot in pixels, and so many points of each line at most.
 WIDTH, HEIGHT, MOST_POINTS = 420, 120, 200
-# Readable on white and on black; the first is the colour of the page's text.
-COLOURS = ("currentColor", "#3b8bd0", "#e07b39", "#3fa567")
+# Readable on white and on black; the first is the color of the page's text.
+COLORS = ("currentColor", "#3b8bd0", "#e07b39", "#3fa567")
 
 # Rows of a matrix and bodies that are drawn, and pixels of an entry and of a row's label.
 MOST_DRAWN_ROWS, MOST_DRAWN_BODIES = 40, 12
@@ -30,11 +30,11 @@ def curves(title: str, x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str
     # A line that does not change lies in the middle.
     up = HEIGHT * (0.5 + 0 * values if high == low else (high - values) / (high - low))
     paths = "".join(
-        f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{_points(across, line)}"/>'
-        for colour, line in zip(COLOURS, up, strict=False)
+        f'<polyline fill="none" stroke="{color}" stroke-width="1.5" points="{_points(across, line)}"/>'
+        for color, line in zip(COLORS, up, strict=False)
     )
     names = ", ".join(
-        f'<span style="color: {colour}">{escaped(name)}</span>' for colour, name in zip(COLOURS, lines, strict=False)
+        f'<span style="color: {color}">{escaped(name)}</span>' for color, name in zip(COLORS, lines, strict=False)
     )
     ranges = escaped(f"from {low:.6g} to {high:.6g} {unit}, over {x[0]:g} to {x[-1]:g} s")
     return (
@@ -64,12 +64,12 @@ def pattern(A: np.ndarray, labels: Sequence[str]) -> str:
         parts.append(f'<text x="0" y="{y + 9}" font-size="10" fill="currentColor">{escaped(label)}</text>')
         parts += [
             f'<rect x="{LABEL + CELL * int(k)}" y="{y + 1}" width="{CELL - 1}" height="{CELL * 2 - 3}" '
-            f'fill="{COLOURS[1] if k % 7 < 3 else COLOURS[2]}"/>'
+            f'fill="{COLORS[1] if k % 7 < 3 else COLORS[2]}"/>'
             for k in np.flatnonzero(A[row, : 7 * n])
         ]
     left = f"; the first {m} rows and {n} bodies" if (m, 7 * n) != A.shape else ""
     return (
         f'<svg width="{width}" height="{height}" xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
-        f'<div style="font-size: 90%"><span style="color: {COLOURS[1]}">over accelerations of positions</span>, '
-        f'<span style="color: {COLOURS[2]}">of quaternions</span>{left}</div>'
+        f'<div style="font-size: 90%"><span style="color: {COLORS[1]}">over accelerations of positions</span>, '
+        f'<span style="color: {COLORS[2]}">of quaternions</span>{left}</div>'
     )

@@ -13,7 +13,7 @@ MOST_ROWS, MOST_LISTED = 12, 8
 # Characters of one text; what is longer is cut.
 MOST_CHARACTERS = 200
 
-# The text has the colour of the page; lines are half transparent, so that they show on any background.
+# The text has the color of the page; lines are half transparent, so that they show on any background.
 LINE = "1px solid rgba(128, 128, 128, 0.4)"
 CELL = f"padding: 2px 10px 2px 0; text-align: left; vertical-align: top; border: none; border-bottom: {LINE}"
 TABLE = "border-collapse: collapse; margin: 4px 0 8px 0; background: none; color: inherit; font-size: 90%"

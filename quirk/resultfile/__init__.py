@@ -1,1 +1,1 @@
-"""Results that leave Python: as labelled arrays, flat tables, and files from which they are read back."""
+"""Results that leave Python: as labeled arrays, flat tables, and files from which they are read back."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CONVENTIONS = {
     "units": "SI: m, kg, s, N, rad; each variable has its own in its attribute units",
     "inertial_frame": "N, right-handed; gravity in it is in the attribute gravity, m/s^2",
-    "bodies": "the origin of a body's axes is its centre of mass",
+    "bodies": "the origin of a body's axes is its center of mass",
     "quaternions": "scalar first (w, x, y, z), Hamilton; v_N = R(q) v_body",
     "joint_loads": "force and torque that body i exerts on body j, at the origin of joint frame j (joint_point_j)",
     "joint_coordinates": "of joint frame j in joint frame i; the joint axis is z of both frames",

@@ -21,7 +21,7 @@ FRAMES = {
     "joint i": JOINT_I,
     "joint j": "axes of joint frame j",
 }
-OF_COM = "of the centre of mass"
+OF_COM = "of the center of mass"
 
 
 def motion(table: Table, chosen: Chosen) -> None:

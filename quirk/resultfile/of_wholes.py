@@ -31,9 +31,9 @@ def power(table: Table, chosen: Chosen) -> None:
 
 
 def momentum(table: Table, chosen: Chosen) -> None:
-    """Add momenta of all bodies, and their centre of mass."""
-    found, centre = chosen.result.momentum, chosen.result.centre_of_mass()
-    table.add("centre_of_mass", "time axis", centre.position, "centre of mass of all bodies", "m", INERTIAL)
+    """Add momenta of all bodies, and their center of mass."""
+    found, center = chosen.result.momentum, chosen.result.center_of_mass()
+    table.add("center_of_mass", "time axis", center.position, "center of mass of all bodies", "m", INERTIAL)
     table.add("linear_momentum", "time axis", found.linear, "linear momentum of all bodies", "kg m/s", INERTIAL)
     what = "angular momentum of all bodies about the inertial origin"
     table.add("angular_momentum", "time axis", found.angular, what, "kg m^2/s", INERTIAL)

@@ -190,7 +190,7 @@ class BodySensitivity:
 
     @property
     def position(self) -> np.ndarray:
-        """Of the centre of mass in N, m."""
+        """Of the center of mass in N, m."""
         return self._part(0, 3)
 
     @property
@@ -209,7 +209,7 @@ class BodySensitivity:
 
     @property
     def velocity(self) -> np.ndarray:
-        """Of the centre of mass in N, m/s."""
+        """Of the center of mass in N, m/s."""
         return self._part(7, 3)
 
     @property
@@ -219,7 +219,7 @@ class BodySensitivity:
 
     @property
     def acceleration(self) -> np.ndarray:
-        """Of the centre of mass in N, m/s^2."""
+        """Of the center of mass in N, m/s^2."""
         return self._of.shaped(self._of._every.accelerations[:, self._row, :3, self._of.columns])
 
     @property
@@ -242,7 +242,7 @@ class LoadSensitivity:
         return self._load("force")
 
     def torque(self) -> np.ndarray:
-        """Return derivatives (nt, 3, ...) of the torque in N at the joint point on that body, newton metre."""
+        """Return derivatives (nt, 3, ...) of the torque in N at the joint point on that body, newton meter."""
         return self._load("torque")
 
     def _load(self, what: str) -> np.ndarray:

@@ -114,7 +114,7 @@ class SegmentLoads:
         return np.array([given.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """Loads (nt, 6, 1 + D) with the moment about a point of a body in place of its centre of mass.
+        """Loads (nt, 6, 1 + D) with the moment about a point of a body in place of its center of mass.
 
         The point is at `origin` (3,) in the body, and moves there by `moved` (3, D).
         """

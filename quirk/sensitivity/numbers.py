@@ -57,7 +57,7 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
 
 
 def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
-    """First row and numbers of each relation of a constraint, in which neighbouring primitives are one."""
+    """First row and numbers of each relation of a constraint, in which neighboring primitives are one."""
     first = 0
     own = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
     for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):

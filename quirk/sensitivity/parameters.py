@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 OWNER = "simulate: sensitivities"
 # Of bodies: what their states at the start are, and where each is among the twelve numbers of a motion.
 STATES = {"position": 0, "orientation": 3, "velocity": 6, "angular_velocity": 9}
-CENTRE = "centre_of_mass"
+CENTER = ("center_of_mass", "centre_of_mass")
 GRAVITY_NAME = "gravity"
 
 
@@ -117,8 +117,8 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
         moved[:, first : first + 3] = np.eye(3)
         size = float(np.abs(getattr(start, parameter)[row]).max())
         return (3,), [Change(start={body.name: one}, size=size) for one in moved]
-    if parameter == CENTRE:
-        return (3,), [_centre_moved(system, start, body, row, axis) for axis in np.eye(3)]
+    if parameter in CENTER:
+        return (3,), [_center_moved(system, start, body, row, axis) for axis in np.eye(3)]
     made = made_with(body)
     if parameter == "inertia" and (made is None or np.ndim(made.arguments.get("inertia", [0])) > 0):
         return _of_inertia(system, body)
@@ -148,10 +148,10 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Chang
     return (3,) if principal else (3, 3), [Change(derivative(partial(moved, unit), size), size=size) for unit in units]
 
 
-def _centre_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> Change:
-    """The centre of mass goes along an axis of the body, and all that is fixed in it stays where it is.
+def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> Change:
+    """The center of mass goes along an axis of the body, and all that is fixed in it stays where it is.
 
-    What acts at the centre of mass itself goes with it.
+    What acts at the center of mass itself goes with it.
     """
     R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
     moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])

@@ -26,7 +26,7 @@ from .change import with_motions
 # A change of poses that is so many times as large as where it is smallest may be on its way to no bound; and a least
 # pivot that is less than this part of the largest, on its way to zero.
 GROWN, LOW = 3.0, 0.9
-# Singular vectors of neighbouring states that are less alike than this do not tell what goes through zero.
+# Singular vectors of neighboring states that are less alike than this do not tell what goes through zero.
 ALIKE = 0.5
 # Part of Phi_p along the left vector below which there is a change at the singular configuration: what is found
 # between two steps is found by a straight line.

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
 # Thickness of arms and radius of the ball at their common end, over the reach of the body.
 ARM, HUB = 0.012, 0.035
-# A point that is nearer to the centre of mass than this, over the reach, needs no arm.
+# A point that is nearer to the center of mass than this, over the reach, needs no arm.
 NEAR = 1e-6
 
 
 def color_of(number: int) -> str:
-    """Return the usual colour of a body by its number."""
+    """Return the usual color of a body by its number."""
     return COLORS[number % len(COLORS)]
 
 
@@ -80,7 +80,7 @@ def held_points(system: System, body: Body) -> list[np.ndarray]:
 
 
 def reach_of(system: System, body: Body) -> float:
-    """Return how far a body reaches from its centre of mass, m: to the farthest point that is drawn of it."""
+    """Return how far a body reaches from its center of mass, m: to the farthest point that is drawn of it."""
     corners = [surface_of(shape).vertices for shape in body.shapes]
     points = np.vstack([np.zeros(3), *held_points(system, body), *corners])
     reach = float(np.linalg.norm(points, axis=1).max())
@@ -88,7 +88,7 @@ def reach_of(system: System, body: Body) -> float:
 
 
 def _arms(points: list[np.ndarray], reach: float) -> Surface | None:
-    """Thin bars from the centre of mass to points."""
+    """Thin bars from the center of mass to points."""
     far = [point for point in points if np.linalg.norm(point) > NEAR * reach]
     if not far:
         return None

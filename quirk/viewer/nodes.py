@@ -34,12 +34,12 @@ def label_of(part: Part) -> str:
     if isinstance(part, Arrow):
         return ""
     if isinstance(part, Marker):
-        return part.of if part.labelled else ""
+        return part.of if part.labeled else ""
     return part.name
 
 
 def rgb(color: Any) -> tuple[int, int, int]:
-    """Return a colour (r, g, b, ...) of parts from 0 to 1 as whole numbers up to 255."""
+    """Return a color (r, g, b, ...) of parts from 0 to 1 as whole numbers up to 255."""
     r, g, b = (round(255 * float(x)) for x in color[:3])
     return r, g, b
 
@@ -51,7 +51,7 @@ class PartNode:
     ----------
     scene : viser's SceneApi
     part : what it shows
-    unit : lengths of the scene for each metre
+    unit : lengths of the scene for each meter
     label : how its name is written, or None if it has none
     labels : whether it is written
     """

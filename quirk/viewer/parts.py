@@ -1,4 +1,4 @@
-"""What a picture consists of: surfaces with a colour, and where each of them is at the times of the pictures."""
+"""What a picture consists of: surfaces with a color, and where each of them is at the times of the pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Color = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Look:
-    """A surface with a colour (r, g, b, opacity), each from 0 to 1."""
+    """A surface with a color (r, g, b, opacity), each from 0 to 1."""
 
     surface: Surface
     color: Color
@@ -84,7 +84,7 @@ class Marker(Part):
     body: Body | Ground
     frame: Frame
     of: str
-    labelled: bool = False
+    labeled: bool = False
 
     @property
     def parent(self) -> Body | None:
@@ -119,7 +119,7 @@ class Arrow(Part):
     body: Body | Ground
     point: np.ndarray
     of: str
-    # From the times of the pictures to the vectors (nt, 3) in N, in metres of the picture.
+    # From the times of the pictures to the vectors (nt, 3) in N, in meters of the picture.
     vectors: Callable[[np.ndarray], np.ndarray] = field(repr=False)
     longest: float = 1.0
 

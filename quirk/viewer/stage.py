@@ -153,7 +153,7 @@ class Stage:
             position=self._axes @ np.array([*nearest, height]),
         )
         front = self._axes @ np.array([nearest[0], nearest[1] - np.ceil(HALF / cell) * cell, height])
-        self._scene.add_label(path_of("square"), f"1 square = {in_metres(square)}", position=front)
+        self._scene.add_label(path_of("square"), f"1 square = {in_meters(square)}", position=front)
         near = bool((np.abs(origin) <= 2.5 * HALF).all())
         corner = np.array([-HALF, -HALF, height])
         place = self._axes @ (origin if near else corner)
@@ -171,7 +171,7 @@ def _rounded(length: float) -> float:
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
 
 
-def in_metres(length: float) -> str:
+def in_meters(length: float) -> str:
     """Return a length with the unit that people use for such."""
     for unit, size in (("km", 1e3), ("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
         if 1e3 * (1 - 1e-9) > length / size >= (1 - 1e-9) * (1.0 if unit != "m" else 0.1):

@@ -6,7 +6,7 @@ derivative of the accelerations and of the multipliers,
     M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k,
 
 where for m = 1 the sum is kappa = (d/dt A^T) lambda, and b_k is minus what Phi's derivative of order k + 2 is without
-a^(k): gamma, eta, sigma. One factorisation serves all orders. Source: "Two-dimensional constraints", which has the
+a^(k): gamma, eta, sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which has the
 right-hand sides up to sigma and kappa for planar joints; here they follow from the towers of any constraint.
 """
 
@@ -34,7 +34,7 @@ class Derivatives:
 
     Attributes
     ----------
-    linear : (K, n, 3) acceleration, jerk, snap, ... of the centres of mass in N
+    linear : (K, n, 3) acceleration, jerk, snap, ... of the centers of mass in N
     angular : (K, n, 3) first, second, ... derivatives of the angular velocity's components in body axes
     multipliers : (K, m); where rows are redundant those of least norm in the model's row scale, at all times
     force, torque : (K, j, 3) in N, what body i of each constraint exerts on body j at the joint point of j

@@ -29,7 +29,7 @@ def load_derivatives(
     From multipliers and their derivatives (K, m), along a motion.
 
     Row k with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is moved from the
-    centre of mass to the joint point.
+    center of mass to the joint point.
     """
     orders = len(multipliers)
     rows, R = row_tower(model, motion.up_to(orders - 1), t), motion.rotations(orders - 1)

@@ -1,7 +1,7 @@
 """Projection onto the constraints: the nearest poses and velocities in the mass metric.
 
 Positions by Gauss-Newton steps delta = -W (A W)^+ Phi, velocities by the same formula with Phi_dot, which is
-linear in them. After a step of an integrator the residuals are tiny, so one factorisation serves both.
+linear in them. After a step of an integrator the residuals are tiny, so one factorization serves both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .udwadia_kalaba import ROUND_OFF, PseudoInverse
 # residual at round-off.
 SMALL_CORRECTION = 1e-8
 
-# A correction below this part changes the rows too little to need a new factorisation.
+# A correction below this part changes the rows too little to need a new factorization.
 SAME_ROWS = 1e-5
 
 # Corrections of positions below this many units in the last place of the largest position are round-off.
@@ -32,7 +32,7 @@ MAX_CORRECTIONS = 12
 
 
 def displaced(state: State, translation: np.ndarray, turn: np.ndarray) -> State:
-    """Return the state with centres of mass moved by (n, 3) m in N and bodies turned by (n, 3) rad, body axes."""
+    """Return the state with centers of mass moved by (n, 3) m in N and bodies turned by (n, 3) rad, body axes."""
     turned = rotation.multiply(state.orientation, rotation.exp(turn))
     turned /= np.linalg.norm(turned, axis=1, keepdims=True)
     return State(state.position + translation, turned, state.velocity, state.angular_velocity, bodies=state.bodies)

@@ -110,7 +110,7 @@ def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = 
     """Rows (m, n + 1, 6) over velocities and angular velocities in N; body n is the ground.
 
     A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about
-    its centre of mass.
+    its center of mass.
     """
     # Rows of a user may depend on velocities.
     return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]

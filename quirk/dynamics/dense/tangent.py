@@ -132,7 +132,7 @@ class _Eight:
 
     Attributes
     ----------
-    loads : (n, 6, 8) forces and moments about the centres of mass on all bodies, in N
+    loads : (n, 6, 8) forces and moments about the centers of mass on all bodies, in N
     levels : (m, 3, 8) Phi and its first two derivatives
     rows : (m, n + 1, 6, 8) rows over velocities and angular velocities in N
     rates : (k, 8) of internal variables

@@ -41,7 +41,7 @@ class PseudoInverse:
     def of(
         cls, AW: np.ndarray, kept: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
     ) -> PseudoInverse:
-        """Factorise (m, k) rows that are already multiplied by W.
+        """Factorize (m, k) rows that are already multiplied by W.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ def constrained_motion(
     t : s
     rows : those of the model at this state
     force : (n, 3) applied forces in N
-    torque : (n, 3) applied torques about the centres of mass, body axes
+    torque : (n, 3) applied torques about the centers of mass, body axes
     baumgarte : alpha and beta, 1/s: b is lowered by 2 alpha Phi_dot + beta^2 Phi
     kept : (m,) bool, optional
         Which of the constraint rows are independent; default: all. At a state that violates the constraints a little,

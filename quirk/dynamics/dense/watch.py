@@ -27,7 +27,7 @@ from .rows import constraint_rows
 # Functions are asked at so many times of a step, if that is longer than the gap, that a short load leaves some as they
 # are.
 LEAST_PARTS = 6
-# Changes between neighbouring times are looked at, up to MOST of a step, if they differ from those beside them by so
+# Changes between neighboring times are looked at, up to MOST of a step, if they differ from those beside them by so
 # many times what all but an eighth do at least.
 OUTLIER, ROUND_OFF, MOST = 8.0, 1e-9, 4
 # The step has not seen what differs from its own slopes by this part of their change.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Linearisation:
+class Linearization:
     """x' = A x + B u and y = C x + D u, where x, u and y are small changes of states, inputs and outputs.
 
     Attributes
@@ -36,7 +36,7 @@ class Linearisation:
     about : "equilibrium"; "steady motion", in axes that take part in it (`frame`); or "instant" of a motion, whose
         coefficients go on changing
     directions : (n, 12, F)
-        How the bodies move with each state: displacements of the centres of mass in N, m, turns in body axes, rad, and
+        How the bodies move with each state: displacements of the centers of mass in N, m, turns in body axes, rad, and
         changes of velocities in N and of angular velocities in body axes.
     output_values : (o,) of the outputs at the state
     state, time : about which it is
@@ -69,7 +69,7 @@ class Linearisation:
         """Return how the bodies move (n, 12) with states x (F,), or (k, n, 12) with (k, F); see `directions`."""
         given = np.asarray(x)
         if given.shape[-1:] != (len(self.states),) or given.dtype.kind not in "iufc":
-            raise InputError(f"Linearisation.motion: x must have {len(self.states)} numbers, one a state; got {x!r}")
+            raise InputError(f"Linearization.motion: x must have {len(self.states)} numbers, one a state; got {x!r}")
         return np.einsum("ncf,...f->...nc", self.directions, given)
 
     def to_scipy(self) -> Any:
@@ -88,7 +88,7 @@ class Linearisation:
             import control
         except ImportError as error:
             raise InputError(
-                "Linearisation.to_control needs python-control: pip install quirk-dynamics[control]"
+                "Linearization.to_control needs python-control: pip install quirk-dynamics[control]"
             ) from error
         names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         # Dots are its own, between the names of systems and signals.
@@ -97,20 +97,20 @@ class Linearisation:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        return f"<Linearisation about {'an' if self.about[0] in 'ei' else 'a'} {self.about}: {sizes}>"
+        return f"<Linearization about {'an' if self.about[0] in 'ei' else 'a'} {self.about}: {sizes}>"
 
 
-def linearise(
+def linearize(
     system: System,
     state: State,
     t: float,
     inputs: Iterable[Any] = (),
     outputs: Iterable[Any] = (),
     coordinates: Sequence[str] | None = None,
-) -> Linearisation:
-    """Return the linear system about a state; see `System.linearise`."""
+) -> Linearization:
+    """Return the linear system about a state; see `System.linearize`."""
     point = Point(system, state, t)
-    listed, asked = inputs_of(point.model, inputs), quantities("System.linearise", "outputs", point.system, outputs)
+    listed, asked = inputs_of(point.model, inputs), quantities("System.linearize", "outputs", point.system, outputs)
     free = Free.at(point)
     basis = point.variation(free.directions())
     about, frame = kind_of(free, basis)
@@ -126,7 +126,7 @@ def linearise(
         values[k], C[k] = one.read(by_state)
         if listed:
             D[k] = one.read(by_input)[1]
-    return Linearisation(
+    return Linearization(
         A, B, C, D, states.names, [one.name for one in listed], [one.name for one in asked], about,
         states.directions.bodies, values, point.state, t, frame, units,
     )  # fmt: skip

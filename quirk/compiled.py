@@ -130,10 +130,12 @@ class EntryLibrary(Library):
             self._reload_init.update(library._reload_init)
         self.link(self._final_module)
         self._linking_libraries = []
-        # Kernels of two entries that were compiled in two processes may have one name and differ.
+        # Kernels of two entries that were compiled in two processes may have one name and differ; and what numba compiles
+        # by itself from the same kernels would find an internal function of its name.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"
+                function.name = f"own.{function.name}"
         super().finalize()
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:

@@ -411,3 +411,51 @@ def test_a_folder_of_the_user_where_the_package_cannot_be_written(tmp_path):
     home = {"XDG_CACHE_HOME": str(tmp_path / "home"), "NUMBA_CACHE_DIR": ""}
     assert ended(started(tmp_path, **home)) == (["4.0", "0"], ["quirk: compiling"])
     assert ended(started(tmp_path, **home)) == (["4.0", "1"], [])
+
+
+LONG_KERNELS = """
+import sys
+import numba
+from quirk.compiled import entry, kernel
+
+def long_kernel(factor):
+    @kernel
+    def scaled(x, more):
+STEPS        return factor * more * x
+    return scaled
+
+double, triple = long_kernel(2.0), long_kernel(3.0)
+
+@entry
+def doubled(x):
+    return double(x, 1.0) + double(-2.0 * x, 1.0)
+
+@entry
+def tripled(x):
+    return triple(x, 1.0) + triple(-2.0 * x, 1.0)
+
+entries = {"doubled": doubled, "tripled": tripled, "plain": numba.njit(lambda x: double(x, 5.0) + double(-2.0 * x, 5.0))}
+print(*(entries[name](0.0 * len(sys.argv) + 1.0) for name in sys.argv[1:]))
+"""
+
+
+def test_kernels_of_one_name_stay_apart(tmp_path):
+    """Two processes compile one entry each, whose kernels are too long to be inlined and get one name."""
+    # Nothing in all: what is added is taken away again, by a sine that the compiler cannot know.
+    steps = "".join(f"        x = x + sin({k}.0 * x)\n" for k in range(1, 150))
+    steps += "".join(f"        x = x - 0.0 * cos({k}.0 * x)\n" for k in range(1, 150))
+    path = tmp_path / "long_kernels.py"
+    path.write_text("from math import cos, sin\n" + LONG_KERNELS.replace("STEPS", steps))
+    # Names hold the options of the compiler in the order of a set.
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONHASHSEED": "0"}
+
+    def returned(*names):
+        command = [sys.executable, str(path), *names]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return [float(x) for x in done.stdout.split()]
+
+    double, plain = returned("doubled", "plain")
+    (triple,) = returned("tripled")
+    assert triple == pytest.approx(1.5 * double)
+    assert plain == pytest.approx(5.0 * double)
+    assert returned("doubled", "tripled") == [double, triple]

@@ -43,6 +43,7 @@ class RungeKuttaStepper:
             k=aligned(solver.size * tableau.buffers),
             stage=aligned(solver.size),
             change=aligned(solver.size),
+            round_off=np.zeros(tableau.stages + 1),
         )
 
     def begin(self, slope: np.ndarray) -> None:

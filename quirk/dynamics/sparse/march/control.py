@@ -144,24 +144,36 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: Run) -> 
 
 
 @kernel
+def leads_across_singular(mechanism: Mechanism, run: Run, h: float) -> bool:
+    """Whether a step of size h leads across a configuration where a row depends on others.
+
+    There the root of its pivot, which falls about evenly, is zero by extrapolation of the last two steps.
+    """
+    work, part = mechanism.work, h / (h + run.clock[T] - run.clock[EARLIER])
+    for row in range(work.pivots.shape[0]):
+        if 0.0 < at(work.pivots_before, row) < part * part * at(work.pivots_earlier, row):
+            return True
+    return False
+
+
+@kernel
 def keep_before_singular(mechanism: Mechanism, run: Run, h: float) -> None:
     """Let the next step be shorter, if a step that was rejected leads across a singular configuration.
 
-    Where a row comes closest to depending on others, the root of its pivot falls about evenly down to zero. A step that
-    ends just before this place would leave a way across that is short beside the step that takes it: errors of stages
-    right behind its start, and round-off over the distance from which it starts, are then all that shows. Instead two
-    steps of one length lead across, so that the second, with this place in its middle part, is in proportion to its
-    distance. If it is too long, both shrink.
+    A step that ends just before this place would leave a way across that is short beside the step that takes it: errors
+    of stages right behind its start, and round-off over the distance from which it starts, are then all that shows.
+    Instead two steps of one length lead across, so that the second, with this place in its middle part, is in
+    proportion to its distance. If it is too long, both shrink.
     """
-    clock, work = run.clock, mechanism.work
-    ahead = h
+    if not leads_across_singular(mechanism, run, h):
+        return
+    clock, work, ahead = run.clock, mechanism.work, h
     for row in range(work.pivots.shape[0]):
         earlier, before = at(work.pivots_earlier, row), at(work.pivots_before, row)
         if earlier > before > 0.0:
             distance = before**0.5
             ahead = min(ahead, distance * (clock[T] - clock[EARLIER]) / (earlier**0.5 - distance))
-    if ahead < h:
-        clock[H] = APPROACH * ahead
+    clock[H] = APPROACH * ahead
 
 
 @kernel

@@ -8,15 +8,17 @@ import numpy as np
 
 from quirk.compiled import entry, kernel
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
-from quirk.lanes import load, store
+from quirk.lanes import at, greater, load, splat, store
 from quirk.record import record
 
 from ..kernels.applied import variables_error
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
+from ..kernels.redundancy import EPSILON
 from ..kernels.work_error import work_error
-from .control import in_piece, keeps_to_constraints
+from .control import in_piece, keeps_to_constraints, leads_across_singular
 from .march import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
 from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
 from .suspicion import note_all
@@ -27,7 +29,8 @@ class RungeKutta(NamedTuple):
     """A tableau with the arrays of its steps.
 
     weights · exponent: 1 / (order of the error estimate + 1) · k (buffers size,): slopes · stage, change (size,): state
-    of a stage, and the error of a step
+    of a stage, and the error of a step · round_off (stages + 1,): relative round-off of the slopes of a step that
+    leads across a singular configuration
     """
 
     weights: Weights
@@ -35,12 +38,16 @@ class RungeKutta(NamedTuple):
     k: np.ndarray
     stage: np.ndarray
     change: np.ndarray
+    round_off: np.ndarray
 
 
 @kernel
 def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, h: float) -> float:
     """Take a step; returns its error over the tolerance."""
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
+    across = leads_across_singular(mechanism, run, h)
+    if across:
+        stepper.round_off[0] = EPSILON / least_before(mechanism)
     for stage in range(1 - run.counts[FRESH], stages + 1):
         y = run.y_new if stage == stages else stepper.stage if stage > 0 else run.y
         t = in_piece(run, run.clock[T] + weights.c[stage] * h)
@@ -54,8 +61,21 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
         if run.stop[0] != 0:
             return np.inf
         note_all(mechanism, settings, run, stage)
+        if across:
+            stepper.round_off[stage] = EPSILON / pivots(mechanism)[2]
     run.counts[FRESH] = 0
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
+
+
+@kernel
+def least_before(mechanism: Mechanism) -> float:
+    """Return the least pivot of the rows at the start of the step."""
+    least, before = 1.0, mechanism.work.pivots_before
+    for row in range(before.shape[0]):
+        pivot = at(before, row)
+        if pivot > 0.0:
+            least = min(least, pivot)
+    return least
 
 
 @kernel
@@ -117,9 +137,33 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
             first = worst
         else:
             second = worst
-    if weights.errors == 1 or first <= 0.0 or first == np.inf:
-        return first
-    return first * first / np.sqrt(first * first + 0.01 * second * second)
+    error = first
+    if weights.errors > 1 and 0.0 < first < np.inf:
+        error = first * first / np.sqrt(first * first + 0.01 * second * second)
+    if error > 1.0 and leads_across_singular(mechanism, run, h):
+        # Shorter steps would start closer to the singular configuration, with more round-off.
+        return min(error, max(1.0, error / round_off_error(mechanism, stepper, settings, run, h)))
+    return error
+
+
+@kernel
+def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, h: float) -> float:
+    """Bound of the part of the error estimate that is round-off of the accelerations, over the tolerance.
+
+    Where the least pivot of the rows is p, accelerations have a relative round-off of about EPSILON / p.
+    """
+    weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers
+    for o in range(0, size, 8):
+        bound = splat(0.0)
+        for e in range(weights.first[row], weights.first[row + 1]):
+            stage = weights.slope[e]
+            slope = load(stepper.k, stage * size + o)
+            bound = bound + abs(at(weights.weight, e)) * at(stepper.round_off, stage) * greater(slope, -slope)
+        store(change, o, h * bound)
+    tangential(mechanism, run.y_new, change, VELOCITIES, False)
+    return error_ratio(
+        mechanism.constants, mechanism.work.motion, run.y, run.y_new, VELOCITIES, settings.rtol, settings.atol
+    )
 
 
 march = march_of(take, between, middle, close, watching=False, planned=True)

@@ -130,8 +130,8 @@ class EntryLibrary(Library):
             self._reload_init.update(library._reload_init)
         self.link(self._final_module)
         self._linking_libraries = []
-        # Kernels of two entries that were compiled in two processes may have one name and differ; and what numba compiles
-        # by itself from the same kernels would find an internal function of its name.
+        # Kernels of two entries that were compiled in two processes may have one name and differ. Internal functions
+        # are renamed, since LLVM would find them by name for plain numba code of the same process.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"

@@ -188,10 +188,10 @@ class DistanceDrive(Constraint):
     ----------
     motion : Motion
         m, positive.
-    point_i, point_j : (3,)
-        The ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
-        Both ends in N at the initial poses, m, instead.
+        Both ends in the inertial frame, m, at the initial poses.
+    point_i, point_j : (3,), body axes
+        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
     """
 
     row_count = 1
@@ -227,7 +227,7 @@ class TrajectoryDrive(Constraint):
     ----------
     x, y, z : Motion
         Coordinates of the point in frame i, m.
-    point : (3,)
+    point : (3,), body axes
         The point, in the coordinates of body j, m.
     frame_i : Frame
         In body i; default: its own.

@@ -181,10 +181,10 @@ class Distance(Constraint):
 
     Parameters
     ----------
-    point_i, point_j : (3,)
-        The ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
-        Both ends in N at the initial poses, m, instead.
+        Both ends in the inertial frame, m, at the initial poses.
+    point_i, point_j : (3,), body axes
+        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
     length : float, optional
         m, positive; default: the distance at the initial poses.
     """

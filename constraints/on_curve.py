@@ -75,7 +75,7 @@ class PointOnCurve(Constraint):
     degree : 3 or 5
         Of the spline. A cubic one has continuous curvature, so that accelerations are continuous; of degree 5 it has
         continuous jerk and snap, too, which steps of high order and tight tolerances thank for.
-    point : (3,)
+    point : (3,), body axes
         The point, in the coordinates of body j, m.
     frame_i : Frame
         In body i; default: its own.

@@ -250,11 +250,10 @@ def test_earlier_names_work_and_warn(tmp_path):
         old = quirk.surface.sphere(0.1, centre=[0, 0, 1])
     contact = quirk.Contact("touch", quirk.GROUND, ball, on_i=quirk.surface.plane(), on_j=old)
     quirk.System([ball, contact]).save(file := tmp_path / "model.toml")
-    assert "center = " in file.read_text()
-    file.write_text(file.read_text().replace("center = ", "centre = "))
+    written = file.read_text()
+    file.write_text(written.replace("center = ", "centre = "))
     with pytest.warns(DeprecationWarning, match="the argument centre"):
-        read = quirk.load(file)
-    read.save(file)
-    assert "center = [0.0, 0.0, 1.0]" in file.read_text() or "center = [0, 0, 1]" in file.read_text()
+        quirk.load(file).save(file)
+    assert "center = " in written and file.read_text() == written
     with pytest.raises(AttributeError, match="no attribute 'lineariz'"):
         _ = system.lineariz

@@ -152,11 +152,11 @@ class SlotDriver(PlanarConstraint):
     ----------
     motion : Motion
         f, m.
-    point_i : (2,)
+    point_i : (2,), body axes
         From where distances are counted, in the coordinates of body i, m.
     vector_i : (2,)
         The direction, in the coordinates of body i, not zero.
-    point_j : (2,)
+    point_j : (2,), body axes
         The driven point in the coordinates of body j, m.
     """
 
@@ -188,7 +188,7 @@ class DistanceDriver(PlanarConstraint):
     ----------
     motion : Motion
         f, m, positive: at zero the row vanishes.
-    point_i, point_j : (2,)
+    point_i, point_j : (2,), body axes
         The ends in body coordinates, m.
     """
 

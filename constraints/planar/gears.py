@@ -135,11 +135,11 @@ class Rolling(PlanarConstraint):
     radius : float
         rho, m, not zero: positive where the line is to the left of the wheel's center as seen along vector_i, so that
         moving along it turns the wheel positively; negative where it is to the right, as for a floor along x.
-    point_i : (2,)
+    point_i : (2,), body axes
         From where distances are counted, in the coordinates of body i, m.
     vector_i : (2,)
         Along the line, in the coordinates of body i, not zero.
-    point_j : (2,)
+    point_j : (2,), body axes
         The wheel's center, in the coordinates of body j, m.
     offset : float, optional
         C, m; default: from the initial poses.

@@ -48,7 +48,7 @@ class Revolute(PlanarConstraint):
     ----------
     point : (2,)
         Where the pin is, in the plane at the initial poses, m.
-    point_i, point_j : (2,)
+    point_i, point_j : (2,), body axes
         Instead of it: the points in body coordinates, m.
     """
 
@@ -80,11 +80,11 @@ class Prismatic(PlanarConstraint):
 
     Parameters
     ----------
-    point_i : (2,)
+    point_i : (2,), body axes
         A point of the line in the coordinates of body i, m.
     vector_i : (2,)
         Along the line, in the coordinates of body i, not zero.
-    point_j : (2,)
+    point_j : (2,), body axes
         The point of body j that stays on the line, in its coordinates, m.
     vector_j : (2,), optional
         What stays along the line, in the coordinates of body j, not zero; default: what points along `vector_i` at the
@@ -127,7 +127,7 @@ class DoubleRevolute(PlanarConstraint):
 
     Parameters
     ----------
-    point_i, point_j : (2,)
+    point_i, point_j : (2,), body axes
         The pins in body coordinates, m.
     length : float, optional
         m, positive; default: the distance at the initial poses.
@@ -195,11 +195,11 @@ class PinInSlot(PlanarConstraint):
 
     Parameters
     ----------
-    point_i : (2,)
+    point_i : (2,), body axes
         A point of the slot in the coordinates of body i, m.
     vector_i : (2,)
         Along the slot, in the coordinates of body i, not zero; its length scales Phi alone.
-    point_j : (2,)
+    point_j : (2,), body axes
         The pin in the coordinates of body j, m.
     """
 

@@ -30,8 +30,8 @@ class Drag(ForceElement):
         rho, kg/m^3; a function ``f(t, position)`` of s and of the point (3,) in N, m, returns it.
     wind : (3,) or function
         Velocity of the fluid in N, m/s; a function ``f(t, position)`` returns it.
-    point : (3,)
-        Where it acts and whose velocity counts, body coordinates, m.
+    point : (3,), body axes
+        Where it acts and whose velocity counts, m.
     """
 
     drawing = "force"

@@ -40,11 +40,11 @@ class FluxPinning(ForceElement):
         Of the superconductor and of the magnet.
     moment : (3,)
         Of the magnet, A m^2, in body axes of j.
-    point_i : (3,)
+    point_i : (3,), body axes
         A point of the surface, in the coordinates of body i, m.
     normal : "x", "y", "z" or (3,)
         Of the surface, out of the superconductor, in body axes of i.
-    point_j : (3,)
+    point_j : (3,), body axes
         Where the magnet is, in the coordinates of body j, m.
     cooled : Frame, optional
         The pose of body j in the coordinates of body i when the superconductor was cooled; default: that of the

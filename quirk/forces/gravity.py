@@ -50,7 +50,7 @@ class PointGravity(_Attraction):
     body_j : Body
     mu : float, optional
         G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
-    point : (3,)
+    point : (3,), body axes
         The center, in the coordinates of body i, m.
     """
 
@@ -80,7 +80,7 @@ class GravityGradient(_Attraction):
         Whose inertia J counts.
     mu : float, optional
         G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
-    point : (3,)
+    point : (3,), body axes
         The center, in the coordinates of body i, m.
     """
 

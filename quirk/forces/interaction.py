@@ -33,7 +33,7 @@ class Interaction(ForceElement):
     Parameters
     ----------
     body_i, body_j : Body or GROUND
-    point_i, point_j : (3,)
+    point_i, point_j : (3,), body axes
         In the coordinates of body i and j, m.
     force : (3,) or function
         N on body j at point j; body i gets the opposite at the same place in space, so moments balance too.

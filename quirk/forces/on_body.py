@@ -52,8 +52,8 @@ class Force(_OnBody):
         N, of which each component may be a `Motion` over time; or a function
         ``f(t, position, orientation, velocity, angular_velocity)`` of that body returns it. Its arguments are s, m,
         quaternion (4,), m/s, both vectors in the inertial frame, and rad/s in body axes.
-    point : (3,)
-        Where it acts, body coordinates, m.
+    point : (3,), body axes
+        Where it acts, m.
     frame : "inertial" or "body"
         In which axes `force` is given.
     """

@@ -31,8 +31,8 @@ class Thruster(ForceElement):
     throttle : float, Motion or function
         Part of the thrust; a function ``f(t, position, orientation, velocity, angular_velocity)`` gets the motion of
         the body as that of `Force` does.
-    point : (3,)
-        Where it acts, body coordinates, m.
+    point : (3,), body axes
+        Where it acts, m.
     """
 
     drawing = "force"

@@ -64,10 +64,10 @@ class Damper(BetweenPoints):
     Parameters
     ----------
     body_i, body_j : Body or GROUND
-    point_i, point_j : (3,)
-        Its ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
-        Both ends in N at the initial poses, m, instead.
+        Both ends in the inertial frame, m, at the initial poses.
+    point_i, point_j : (3,), body axes
+        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
     damping : float
         c, N s/m, not negative.
     """
@@ -99,10 +99,10 @@ class Spring(BetweenPoints):
     Parameters
     ----------
     body_i, body_j : Body or GROUND
-    point_i, point_j : (3,)
-        Its ends in the coordinates of body i and j, m; default: the centers of mass.
     points : (2, 3)
-        Both ends in N at the initial poses, m, instead.
+        Both ends in the inertial frame, m, at the initial poses.
+    point_i, point_j : (3,), body axes
+        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
     stiffness : float
         k, N/m, not negative; or else `law`.
     damping : float

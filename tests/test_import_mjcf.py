@@ -100,6 +100,12 @@ STACKS = {
     "free": (['<joint type="free" name="a" damping="0.4"/>'], "0.1 0.2 0.3 0.8 0.2 0.5 0.1", "1 0 2 1 2 -1"),
     "cylindrical": ([SLIDE.format("a", "0 1 1", 'damping="1"'), HINGE.format("b", "0 1 1", 'damping="0.2"')], "0.3 0.6", "1 2"),
     "hinge before slide": ([HINGE.format("b", "0 1 1", ""), SLIDE.format("a", "0 1 1", "")], "0.6 0.3", "2 1"),
+    "a hinge and slides across": (
+        [HINGE.format("a", "0 0 1", 'ref="25" stiffness="3" damping="0.2"'), SLIDE.format("b", "1 0 0", 'ref="0.3" stiffness="30" armature="0.4"'),
+         SLIDE.format("c", "0 1 0", 'damping="2" ref="-0.1" springref="0.2" stiffness="9"')],
+        "0.6 0.5 -0.2", "1.5 2 -1",
+    ),
+    "a hinge and a slide across": ([HINGE.format("a", "0 1 0", 'ref="25"'), SLIDE.format("b", "1 0 0", 'ref="0.3" stiffness="30"')], "0.6 0.5", "1.5 2"),
     "planar": (
         [SLIDE.format("a", "1 0 0", 'damping="1" ref="0.2"'), SLIDE.format("b", "0 0 1", 'stiffness="30" springref="0.1"'),
          HINGE.format("c", "0 1 0", 'damping="0.2" ref="40" stiffness="2"')],
@@ -328,7 +334,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     [
         (f'<body name="b">{"".join(HINGE.format(n, "1 0 0", "") for n in "ab")}{GEOM}</body>', "two hinges about one line"),
         (f'<body name="b">{"".join(HINGE.format(n, a, "") for n, a in zip("abc", ("1 0 0", "0 1 0", "1 0 1"), strict=True))}{GEOM}</body>', "not perpendicular"),
-        (f'<body name="b">{HINGE.format("a", "1 0 0", "")}{SLIDE.format("c", "0 1 0", "")}{GEOM}</body>', "slide after a hinge"),
+        (f'<body name="b">{SLIDE.format("s", "0 0 1", "")}{HINGE.format("a", "1 0 0", "")}{SLIDE.format("c", "0 1 0", "")}{GEOM}</body>', "slide after a hinge"),
         ('<body name="b"><joint name="a"/><joint name="c" axis="1 0 0"/><joint name="d" axis="0 1 0" pos="0 1 0"/><geom size="1"/></body>', "different points"),
         ('<body name="b"><joint name="a"/></body>', "MuJoCo does not read it.*mass"),
         ('<body name="b"><joint name="a" type="wheel"/><geom size="1"/></body>', "MuJoCo does not read it.*line"),

@@ -227,6 +227,15 @@ def test_models_are_included_with_name_pose_and_placement_or_merged(tmp_path):
         importers.read(path)
 
 
+def test_frames_of_old_versions(tmp_path):
+    """Which may have the name of a link, and are named by another attribute."""
+    frames = '<frame name="a"><pose>0 2 0 0 0 0</pose></frame>' + link("b", "1 0 0 0 0 0", attributes='frame="a_frame"')
+    system = importers.load_sdf(written(tmp_path, link("a"), frames, version="1.6")).system
+    assert np.allclose(system["b"].position - system["a"].position, [1, 2, 0])
+    with pytest.raises(quirk.InputError, match="another link, joint, frame or model is called"):
+        importers.load_sdf(written(tmp_path, link("a"), frames, version="1.7"))
+
+
 @pytest.mark.parametrize(
     ("geometry", "mass", "inertia"),
     [

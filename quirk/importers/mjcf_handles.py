@@ -48,11 +48,17 @@ def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: Name
 
 
 def _slide(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, names: Names) -> Joint:
-    along = stack.home.axes @ axes_with_z(stack.axis(k))
-    name = names.take(stack.model.name("JOINT", k), "joint")
-    outer = stack.parent, Pose(along, frames[0].origin)
-    inner = stack.link, Pose(axes_with_z(stack.axis(k)), frames[1].origin)
-    return joints.make(Prismatic, name, bodies, outer, inner, active=False)
+    name, axis = names.take(stack.model.name("JOINT", k), "joint"), stack.axis(k)
+    if stack.hinge_first:
+        # The other way along an axis of the body, as the body sees its parent.
+        along = axes_with_z(-axis)
+        one = stack.link, Pose(along, frames[1].origin + stack.reference(k) * axis)
+        two = stack.parent, Pose(stack.home.axes @ along, frames[0].origin)
+    else:
+        along = axes_with_z(axis)
+        one = stack.parent, Pose(stack.home.axes @ along, frames[0].origin)
+        two = stack.link, Pose(along, frames[1].origin)
+    return joints.make(Prismatic, name, bodies, one, two, active=False)
 
 
 def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, names: Names) -> Joint:

@@ -70,7 +70,9 @@ def _connect_as_one(stack: Stack, bodies: Bodies, names: Names, made: MadeJoints
     i, j = stack.frames(axes)
     first, single = stack.model.name("JOINT", stack.numbers[0]), len(stack.numbers) == 1
     name = names.take(first, "joint") if single else names.part(stack.link, "joints")
-    joint = joints.make(kind, name, bodies, (stack.parent, i), (stack.link, j), **arguments)
+    ends = (stack.parent, i), (stack.link, j)
+    one, two = ends[::-1] if stack.hinge_first else ends
+    joint = joints.make(kind, name, bodies, one, two, **arguments)
     made.parts.append(joint)
     if not single:
         _add_handles(stack, (i, j), bodies, names, made)

@@ -61,11 +61,11 @@ class Stack:
 
     def fault(self) -> str | None:
         """Return why no single joint does the same, or None."""
-        first_turn = min((self.numbers.index(k) for k in [*self.hinges, *self.balls]), default=None)
-        late = [k for k in self.slides if first_turn is not None and self.numbers.index(k) > first_turn]
-        along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]
-        if len(along) < len(late):
-            return "a slide after a hinge or ball, along another axis"
+        late = self._late_slides()
+        if late and not self.hinge_first:
+            along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]
+            if len(along) < len(late):
+                return "a slide after a hinge or ball, along another axis, besides one before it or another hinge"
         turns = self.hinges
         if len(self.balls) > 1 or (self.balls and turns) or len(turns) > 3:
             return "more than three freedoms to turn"
@@ -82,6 +82,17 @@ class Stack:
         if not self._fits(self.frame_axes()):
             return "slides that are neither along nor perpendicular to the axes of hinges"
         return None
+
+    def _late_slides(self) -> list[int]:
+        first_turn = min((self.numbers.index(k) for k in [*self.hinges, *self.balls]), default=None)
+        return [k for k in self.slides if first_turn is not None and self.numbers.index(k) > first_turn]
+
+    @property
+    def hinge_first(self) -> bool:
+        """Whether slides are across a hinge before them, and turn with it: seen from the body, they come first."""
+        late = self._late_slides()
+        across = bool(late) and len(self.hinges) == 1 and not any(self._parallel(k, self.hinges[0]) for k in late)
+        return across and len(late) == len(self.slides) and not self.balls
 
     def _parallel(self, one: int, two: int) -> bool:
         return float(np.linalg.norm(np.cross(self.axis(one), self.axis(two)))) <= ALIGNED
@@ -128,6 +139,9 @@ class Stack:
         They are at `anchor` (3,) of the body at home, by default where its first hinge or ball is.
         """
         turns = [*self.hinges, *self.balls]
+        if self.hinge_first:
+            place = Pose(axes, np.array(self.model.m.jnt_pos[turns[0]], dtype=float))
+            return self.home @ place, place
         if anchor is None:
             anchor = np.array(self.model.m.jnt_pos[turns[0]]) if turns else np.zeros(3)
         back = sum((self.reference(k) * self.axis(k) for k in self.slides), np.zeros(3))

@@ -205,7 +205,10 @@ def _collect_parts(contents: Contents, model: Element, scope: str) -> None:
         contents.links[name] = link
     for frame in model.all("frame"):
         # Files that another program has flattened declare the frames of the models that they had.
-        name = scope + frame.attribute("name").removesuffix(f"::{MODEL}")
+        called = frame.attribute("name")
+        name = scope + called.removesuffix(f"::{MODEL}")
+        if version_of(frame.root) < (1, 7) and any(called == other.get("name") for other in _siblings(frame, model)):
+            name += "_frame"  # as the format has it where it still allowed the same name
         pose, to = relative_to(frame)
         told = frame.get("attached_to")
         attached = full_name(scope, told) if told else own
@@ -223,6 +226,11 @@ def _collect_parts(contents: Contents, model: Element, scope: str) -> None:
         pose, to = relative_to(joint)
         frames.add(name, NamedFrame(joint, None, child if to is None else full_name(scope, to), pose, child))
         contents.joints[name] = joint, scope
+
+
+def _siblings(frame: Element, model: Element) -> Iterator[Element]:
+    """Go over what else of a model or world has a name."""
+    return (child for child in model.children if child.tag in ("link", "joint", "model") and child is not frame)
 
 
 def _short_names(contents: Contents, models: int) -> dict[str, str]:

@@ -137,6 +137,9 @@ def read_pose(element: Element | None) -> Pose:
 
 
 def relative_to(element: Element) -> tuple[Pose, str | None]:
-    """Return the pose of an element and the name of the frame that it is relative to, None for the default."""
+    """Return the pose of an element and the name of the frame that it is relative to, None for the default.
+
+    Before SDF 1.7 the attribute was called frame.
+    """
     pose = element.one("pose")
-    return read_pose(pose), None if pose is None else (pose.get("relative_to") or None)
+    return read_pose(pose), None if pose is None else (pose.get("relative_to") or pose.get("frame") or None)

@@ -1,8 +1,8 @@
 """Searches along splines: the point nearest to a given one, and where two curves in a plane touch.
 
 A curve is a table: the number of its pieces and a margin beyond its ends, zero if it is closed; of each piece how long
-its parameter runs, radius and centre of a sphere around it, and TERMS coefficients for each coordinate; then radius and
-centre of spheres around groups of neighbouring pieces, so that those far away are passed over together.
+its parameter runs, radius and center of a sphere around it, and TERMS coefficients for each coordinate; then radius and
+center of spheres around groups of neighboring pieces, so that those far away are passed over together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from quirk.compiled import shared
 
 HEADER = 2
-# Entries of a piece, where the coefficients follow the centre.
+# Entries of a piece, where the coefficients follow the center.
 LENGTH, RADIUS, CENTRE = range(3)
 SPACE, PLANE = 3, 2
 # Coefficients for each coordinate: pieces are of degree 5 at most.

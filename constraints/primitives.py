@@ -102,7 +102,7 @@ def constraint_tower(
 ) -> None:
     """Fill `phi` (m, K + 1) with every Phi and its first K time derivatives.
 
-    `R` (n, 3, 3) body to N, `translation` (n, K + 1, 3) towers of the centres of mass in N, `spin`
+    `R` (n, 3, 3) body to N, `translation` (n, K + 1, 3) towers of the centers of mass in N, `spin`
     (n, K, 3) spin towers in N; the ground is one of the n rows. `scratch` (3, K + 1, 3) is overwritten.
     """
     order = phi.shape[1] - 1
@@ -143,7 +143,7 @@ def constraint_wrenches(
 ) -> None:
     """Fill `wrench` (m, 3, K + 1, 3): per row force on body j, moment on body i, moment on body j, in N, as towers.
 
-    A unit multiplier exerts the force on j and its opposite on i; moments are about the centres of mass.
+    A unit multiplier exerts the force on j and its opposite on i; moments are about the centers of mass.
     So Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. Motions as for `constraint_tower`, one order less
     of the spin; `scratch` (4, K + 1, 3) is overwritten.
     """

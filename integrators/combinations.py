@@ -92,7 +92,7 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
 
 @inlined
 def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
-    """The sums of slopes in four neighbouring blocks from element o on: none waits for another."""
+    """The sums of slopes in four neighboring blocks from element o on: none waits for another."""
     p = q = r = s = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
         weight, place = at(weights.weight, e), weights.slope[e] * size + o

@@ -63,7 +63,7 @@ KERNEL_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper"
 
 
 class Library(JITCodeLibrary):
-    """Code that is optimised when an entry is put together, not before."""
+    """Code that is optimized when an entry is put together, not before."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -86,9 +86,9 @@ class Library(JITCodeLibrary):
 
 
 class KernelLibrary(Library):
-    """The code of a kernel alone: to be linked into an entry and optimised there, not to be run by itself.
+    """The code of a kernel alone: to be linked into an entry and optimized there, not to be run by itself.
 
-    numba would link each kernel with all that it calls, optimise that and make machine code of it, at each level of
+    numba would link each kernel with all that it calls, optimize that and make machine code of it, at each level of
     calls anew; three fifths of the time that compiling takes would go there.
     """
 
@@ -122,10 +122,10 @@ class KernelLibrary(Library):
 
 
 class EntryLibrary(Library):
-    """The code of an entry with all its kernels, optimised once."""
+    """The code of an entry with all its kernels, optimized once."""
 
     def finalize(self) -> None:
-        """Link, optimise and make machine code."""
+        """Link, optimize and make machine code."""
         for library in self.below():
             self._reload_init.update(library._reload_init)
         self.link(self._final_module)

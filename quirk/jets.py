@@ -356,7 +356,13 @@ COMPARISONS = {
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken."""
+    """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken.
+
+    Examples
+    --------
+    >>> quirk.where(3.0 > 2.0, 1.0, 0.0)
+    1.0
+    """
     if any(isinstance(x, np.ndarray) for x in (condition, a, b)):
         return _where_each(condition, a, b)
     if not isinstance(condition, Condition):

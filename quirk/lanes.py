@@ -28,13 +28,13 @@ def aligned(size: int, fill: bool = True) -> np.ndarray:
 
 @traced
 def load(array: Any, at: Any) -> Any:
-    """Eight neighbours of a flat array, from element `at` on."""
+    """Eight neighbors of a flat array, from element `at` on."""
     return array.load(at) if isinstance(array, Scalar) else array[at : at + WIDTH].copy()
 
 
 @traced
 def store(array: Any, at: Any, lanes: Any) -> None:
-    """Write eight neighbours of a flat array."""
+    """Write eight neighbors of a flat array."""
     if isinstance(array, Scalar):
         array.store(at, lanes)
     else:
@@ -43,7 +43,7 @@ def store(array: Any, at: Any, lanes: Any) -> None:
 
 @traced
 def halved(array: Any) -> Any:
-    """The same array for `load` and `store` of four neighbours each, where the other four of eight do not matter."""
+    """The same array for `load` and `store` of four neighbors each, where the other four of eight do not matter."""
     return array.halved() if isinstance(array, Scalar) else array
 
 

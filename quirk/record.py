@@ -146,14 +146,14 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
             c.builder.store(array.nitems, cgutils.gep_inbounds(c.builder, here, 0, COUNT))
         else:
             c.builder.store(c.context.data_model_manager[member].as_data(c.builder, native.value), here)
-    # Where the optimiser sees a place being written, it may not take it for one that nobody writes: it is hidden.
+    # Where the optimizer sees a place being written, it may not take it for one that nobody writes: it is hidden.
     kind_of_place = ir.FunctionType(place.type, [place.type])
     hidden = c.builder.asm(kind_of_place, "", "=r,0,~{memory}", [place], True, name="record")
     return NativeValue(hidden, is_error=wrong)
 
 
 class Lower(lowering.Lower):
-    """Lowers a function, and tells the optimiser that records may be read at any place in it."""
+    """Lowers a function, and tells the optimizer that records may be read at any place in it."""
 
     def setup_function(self, fndesc: Any) -> None:
         """Begin the function."""

@@ -45,7 +45,7 @@ class LanesType(types.Type):
 
 
 class HalvedType(types.Array):
-    """What numba calls a flat array of which but the first four of eight neighbours are read and written."""
+    """What numba calls a flat array of which but the first four of eight neighbors are read and written."""
 
     def __init__(self) -> None:
         super().__init__(types.float64, 1, "C", name="Halved")
@@ -176,20 +176,20 @@ class Traced(Scalar):
 
     @property
     def lanes(self) -> LanesType:
-        """Into how many lanes neighbours of this array are read."""
+        """Into how many lanes neighbors of this array are read."""
         return HALF if self.kind is HALVED else LANES
 
     def halved(self) -> Traced:
-        """Return this array as one of whose eight neighbours but four are read and written."""
+        """Return this array as one of whose eight neighbors but four are read and written."""
         return self.like(HALVED, self.value)
 
     def load(self, index: Any) -> Traced:
-        """Return eight neighbours of this array, or the first four."""
+        """Return eight neighbors of this array, or the first four."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         return self.like(self.lanes, self.builder.load(pointer, align=8))
 
     def store(self, index: Any, lanes: Any) -> None:
-        """Write eight neighbours of this array, or the first four."""
+        """Write eight neighbors of this array, or the first four."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 

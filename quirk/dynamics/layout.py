@@ -27,7 +27,7 @@ ROTATION = 0  # R, body to N, by rows
 METRIC = 9  # W with W W^T = J^-1, by rows: turns moments in body axes into those whose squares add up
 SPIN = 18  # angular velocity in N
 ALPHA = 21  # angular acceleration without constraints, in N
-LINEAR = 24  # acceleration of the centre of mass without constraints, in N
+LINEAR = 24  # acceleration of the center of mass without constraints, in N
 ALPHA_BODY = 27  # ALPHA in body axes
 FORCE, TORQUE = 30, 33  # applied, in N
 KINEMATICS_SIZE = 36

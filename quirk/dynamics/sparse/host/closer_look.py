@@ -14,7 +14,7 @@ from .probed import Functions, Stretch
 # A function that differs by more than HIDDEN is not seen by the stages; less may be the interpolation, which then is
 # allowed MORE than it was found to be wrong. Fixed steps have no tolerance that would tell.
 ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
-# Changes so often found between neighbouring times, with other values beside them, are noise.
+# Changes so often found between neighboring times, with other values beside them, are noise.
 NOISE = 3
 # Jumps in one step that are this part of the largest are located together.
 COMPARABLE = 0.3

@@ -80,9 +80,9 @@ class Found:
     ----------
     states : (nt, 13 n)
     quadrants : (nt, 2 K) of joints, counted along states that were followed
-    linear : (nt, K, n, 3) accelerations of the centres of mass in N, and their derivatives
+    linear : (nt, K, n, 3) accelerations of the centers of mass in N, and their derivatives
     angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
-    steps, corrections, factorisations : numbers of steps, projections and factorisations, if states were followed
+    steps, corrections, factorisations : numbers of steps, projections and factorizations, if states were followed
     """
 
     states: np.ndarray

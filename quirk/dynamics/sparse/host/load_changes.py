@@ -52,7 +52,7 @@ class ChangedLoads:
     Attributes
     ----------
     accelerations : (nt, n, 6, D) changes, linear in N and angular in body axes
-    joints : (nt, C, 6, 1 + D) of each constraint force and moment on body j about its centre of mass, in N: values, and
+    joints : (nt, C, 6, 1 + D) of each constraint force and moment on body j about its center of mass, in N: values, and
         behind them their changes
     forces : (nt, E, 7, 1 + D) of each force element likewise on the body of its last frame, and its energy, J
     """

@@ -121,7 +121,7 @@ class Functions:
     count : number of functions
     asked : the records of inputs and outputs, which kernels fill
     fixed : as given
-    strikes : of each function, how often it changed between neighbouring times without a jump
+    strikes : of each function, how often it changed between neighboring times without a jump
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:

@@ -122,7 +122,7 @@ class _Collected(Scalar):
         self.found[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Keep eight neighbours."""
+        """Keep eight neighbors."""
         self.found.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:

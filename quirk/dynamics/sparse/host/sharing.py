@@ -2,7 +2,7 @@
 
 With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution
 lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule: an unknown y for each
-body, coupled by joints, with the mechanism's freedoms as null space. D^-1 A is factorised as the rows of joints are
+body, coupled by joints, with the mechanism's freedoms as null space. D^-1 A is factorized as the rows of joints are
 (`orthogonal`), with the roles of joints and bodies exchanged.
 """
 

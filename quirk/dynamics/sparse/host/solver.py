@@ -262,18 +262,18 @@ class Solver:
 
     @property
     def rank(self) -> int:
-        """Number of rows that the last factorisation kept."""
+        """Number of rows that the last factorization kept."""
         return int(self.work.summary[RANK])
 
     def _forget(self) -> None:
-        """Undo the choice of rows: keep all rows, factorise by blocks, and do not refine."""
+        """Undo the choice of rows: keep all rows, factorize by blocks, and do not refine."""
         tolerance = self.work.summary[TOLERANCE]
         self.work.summary[:] = 0.0
         self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray, t: float) -> None:
-        """Set floors in the uniform metric by which the next factorisations leave out dependent rows alone."""
+        """Set floors in the uniform metric by which the next factorizations leave out dependent rows alone."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
@@ -361,7 +361,7 @@ class Solver:
         ----------
         y : (size,)
         rates : (m,) by which the rates of the rows are to change
-        wrench : (n, 6) given impulses on the bodies: in N, and moments about the centres of mass in N
+        wrench : (n, 6) given impulses on the bodies: in N, and moments about the centers of mass in N
         """
         model, n = self.model, self.slots.bodies
         state = model.carried.state(self.slots.state_from_lanes(y))
@@ -389,7 +389,7 @@ class Solver:
         Parameters
         ----------
         y : (size,)
-        loads : (k, n, 6) forces in N, and moments about the centres of mass in N
+        loads : (k, n, 6) forces in N, and moments about the centers of mass in N
         """
         model, work = self.model, self.work
         R = rotation.matrix(model.carried.state(self.slots.state_from_lanes(y)).orientation)
@@ -442,7 +442,7 @@ class Solver:
     def _factorised(
         self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorise other rows G over K nodes, of that rank; returns a function that solves for (8 K,) numbers."""
+        """Factorize other rows G over K nodes, of that rank; returns a function that solves for (8 K,) numbers."""
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
             summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),

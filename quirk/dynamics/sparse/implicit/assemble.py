@@ -20,7 +20,7 @@ from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, Implicit
 
 @kernel
 def assemble(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill the matrix for a number e from the derivatives at hand, which are those at y, and factorise it."""
+    """Fill the matrix for a number e from the derivatives at hand, which are those at y, and factorize it."""
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
         erase(parts, o)

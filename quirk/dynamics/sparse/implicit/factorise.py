@@ -15,7 +15,7 @@ from .tables import NODE, Coupling
 
 @kernel
 def factorise_blocks(coupling: Coupling, parts: Any, scratch: int) -> None:
-    """Factorise in place: diagonal blocks become their inverses D^-1, lower ones L D^-1; upper ones stay."""
+    """Factorize in place: diagonal blocks become their inverses D^-1, lower ones L D^-1; upper ones stay."""
     place = 0
     for k in range(coupling.size.shape[0]):
         d, n = coupling.diagonal[k], coupling.size[k]

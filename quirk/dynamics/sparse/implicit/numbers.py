@@ -13,20 +13,20 @@ from quirk.traced import traced
 
 @traced
 def lanes(parts: Any, o: int) -> Any:
-    """Eight neighbours."""
+    """Eight neighbors."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
 def keep(parts: Any, o: int, x: Any) -> None:
-    """Write eight neighbours."""
+    """Write eight neighbors."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
 def erase(parts: Any, o: int) -> None:
-    """Set eight neighbours to zero."""
+    """Set eight neighbors to zero."""
     for part in parts:
         store(part, o, 0.0)
 

@@ -56,7 +56,7 @@ class Blocks(NamedTuple):
     """Where derivatives of loads and rows are kept, and where they go; Q pairs of bodies, S sides of relations.
 
     body_node (slots,): node of each body, -1 of the ground · relation_node (R,) · pair_row, pair_column (Q,): slots of
-    the bodies of each pair · pair_block (Q,): its element in the factorisation · law_pair, relation_pair: of each
+    the bodies of each pair · pair_block (Q,): its element in the factorization · law_pair, relation_pair: of each
     element, each frame on which it acts and each frame that moves the pair, or -1; law_first, relation_first: where
     those of an element begin · own (slots,): the pair of each body with itself, -1 of the ground · side_row (S,): the
     relation of each side · side_slot, side_upper, side_lower (S,): its body, or -1 for the ground, and its blocks.
@@ -92,7 +92,7 @@ class Implicit(NamedTuple):
     the bodies, 0.0 where they are at rest
 
     A system for one e is a tuple of one array (size,), or of two, of real and imaginary parts. In each are, behind the
-    factorisation: from `turn` on how poses and velocities of each body follow from its scaled acceleration (2 * PAIR
+    factorization: from `turn` on how poses and velocities of each body follow from its scaled acceleration (2 * PAIR
     slots) · response: K of each law (BLOCK each) · found: changes of its internal variables (8 each) · scratch
     (3 BLOCK) · vector: right-hand side and solution (NODE N) · pose, speed: dq, dv of each body (NODE slots each)
     """

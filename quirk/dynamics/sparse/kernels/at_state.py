@@ -40,7 +40,7 @@ class Desk(NamedTuple):
 
 
 # What `at_state` can be asked to do: find y'; bring quaternions to unit length, or all of y onto the constraints; count
-# the independent rows; choose `rank` of them; find Phi, or its rate, in work.rhs; factorise the rows in work.G by
+# the independent rows; choose `rank` of them; find Phi, or its rate, in work.rhs; factorize the rows in work.G by
 # reflections; solve for work.rhs with these; add impulses of constraints to those in work.wrench so that rates of rows
 # change by work.goal.
 EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE, IMPULSE = range(10)

@@ -244,7 +244,7 @@ def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
 
 @kernel
 def reach(constants: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest distance of a centre of mass from the origin."""
+    """Return the largest distance of a center of mass from the origin."""
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         r = load3(y, block * STATE + 8 * POSITION)

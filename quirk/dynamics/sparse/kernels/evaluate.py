@@ -20,7 +20,7 @@ from .work import PASSES
 
 @kernel
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate rows and right-hand sides, factorise, and substitute forward, a stretch of nodes at a time.
+    """Evaluate rows and right-hand sides, factorize, and substitute forward, a stretch of nodes at a time.
 
     All three are done for one stretch before the next, while its blocks are in the processor's cache; three passes over
     all nodes of a large system would read memory three times.
@@ -101,7 +101,7 @@ def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Evaluate the rows at (t, y) and factorise them; applied loads are left out, on which rows do not depend."""
+    """Evaluate the rows at (t, y) and factorize them; applied loads are left out, on which rows do not depend."""
     constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1:

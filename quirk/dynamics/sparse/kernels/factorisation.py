@@ -1,6 +1,6 @@
-"""The factorised rows: by blocks of S = A M^-1 A^T, or by reflections of W A^T, as METHOD says.
+"""The factorized rows: by blocks of S = A M^-1 A^T, or by reflections of W A^T, as METHOD says.
 
-All that the rest asks of either: to factorise the rows at hand, to solve with them, and to tell their pivots.
+All that the rest asks of either: to factorize the rows at hand, to solve with them, and to tell their pivots.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .work import METHOD, REFLECTIONS
 
 @kernel
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorise the rows in work.G by the method in the summary: S by blocks, or G^T by reflections.
+    """Factorize the rows in work.G by the method in the summary: S by blocks, or G^T by reflections.
 
     Which rows depend on others, reflections decide: where blocks leave any out, the method becomes reflections.
     """
@@ -48,7 +48,7 @@ def positive(mechanism: Mechanism) -> bool:
 
 @kernel
 def solve_rows(mechanism: Mechanism) -> None:
-    """Solve S x = rhs with the last factorisation: fills work.x, and overwrites work.rhs."""
+    """Solve S x = rhs with the last factorization: fills work.x, and overwrites work.rhs."""
     pattern, work = mechanism.pattern, mechanism.work
     if work.summary[METHOD] == REFLECTIONS:
         substitute(work.fronts, work.triangle, work.rhs, work.x)
@@ -58,7 +58,7 @@ def solve_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
-    """Return how many rows the factorisation kept and left out, and their least pivot; fill work.pivots.
+    """Return how many rows the factorization kept and left out, and their least pivot; fill work.pivots.
 
     Pivots are over the squared lengths of rows at the last choice, which change little; measuring all rows anew would
     take time.

@@ -1,4 +1,4 @@
-"""Block factorisation of S = A M^-1 A^T over joints and hub bodies, and solves with it.
+"""Block factorization of S = A M^-1 A^T over joints and hub bodies, and solves with it.
 
 Unknowns are the multipliers lambda of every joint and, scaled by W^-1, what hub bodies are accelerated by:
 
@@ -26,7 +26,7 @@ from quirk.traced import traced
 from .invert import inversion
 from .rows import UNITS
 
-# Number of nodes for which rows, factorisation and forward substitution are done before the next ones: their blocks
+# Number of nodes for which rows, factorization and forward substitution are done before the next ones: their blocks
 # fit into the processor's cache.
 STRETCH = 256
 

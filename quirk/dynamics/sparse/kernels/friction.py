@@ -1,7 +1,7 @@
 """Friction in proportion to constraint loads, solved for together with them.
 
 Loads are affine in the magnitudes f (c,) of all friction forces: lambda = lambda_0 + sum of f_l lambda_l, with lambda_l
-the answer of the constraints to a unit force of friction l. Each takes one more solve with the same factorisation. Then
+the answer of the constraints to a unit force of friction l. Each takes one more solve with the same factorization. Then
 f_k = mu_k N_k(lambda) are c equations for c magnitudes: linear where N is a multiplier, as of a contact, else solved by
 Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction reacts upon its own load so much
 that there is no solution, or another one (Painleve 1895).
@@ -39,7 +39,7 @@ ENDS = 2
 def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench; work.x are then the multipliers.
 
-    Rows are factorised, and work.goal is what A M^-1 (work.wrench) is to be.
+    Rows are factorized, and work.goal is what A M^-1 (work.wrench) is to be.
     """
     work, rubbing = mechanism.work, mechanism.frictions
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]

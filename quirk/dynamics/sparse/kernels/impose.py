@@ -1,11 +1,11 @@
-"""Constraint loads from right-hand sides, by solves with the factorised rows and iterative refinement.
+"""Constraint loads from right-hand sides, by solves with the factorized rows and iterative refinement.
 
 Evaluations, projections and derivatives all come here. The residual of refinement is goal - A M^-1 (loads), formed
 from rows and accelerations and not from S = A M^-1 A^T. So the condition of S, which is squared, makes refinement
 slower and costs no digits (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
 summed per body: where light bodies are held between heavy ones the sums are small, and their round-off with them.
 
-The residual is also what proves a solution: whatever the factorisation was, loads are combinations of rows, so that
+The residual is also what proves a solution: whatever the factorization was, loads are combinations of rows, so that
 loads under which all rows are met are the right ones. Where solves with blocks do not lead there, reflections do.
 """
 

@@ -1,4 +1,4 @@
-"""Inverses of diagonal blocks in the factorisation of S: symmetric, of as many rows as a joint has, in lanes.
+"""Inverses of diagonal blocks in the factorization of S: symmetric, of as many rows as a joint has, in lanes.
 
 Any block is inverted by exchange steps, one row after the other, each of which waits for the division of the one
 before. Blocks of three and five rows, those of most joints, are inverted by cofactors, with one division for three rows

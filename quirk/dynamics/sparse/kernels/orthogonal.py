@@ -1,4 +1,4 @@
-"""Orthogonal factorisation of the constraint rows along the elimination tree: R with R^T R = S, formed without S.
+"""Orthogonal factorization of the constraint rows along the elimination tree: R with R^T R = S, formed without S.
 
 G = A W holds a row for each constraint row, over the scaled velocities of all bodies. Householder reflections make
 G^T upper triangular, one node of the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math.
@@ -315,7 +315,7 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
 
 @kernel
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution of the factorised system for `rhs`, which is used up; rows left out get zero."""
+    """Fill x (8 K,) with the solution of the factorized system for `rhs`, which is used up; rows left out get zero."""
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
 

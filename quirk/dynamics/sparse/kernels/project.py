@@ -1,7 +1,7 @@
 """Projection of a state onto the constraints, and of an error onto their tangent space.
 
 The nearest state in the mass metric: poses by steps delta = -W (A W)^+ Phi, velocities likewise with Phi_dot. Rows and
-factorisation are those of a state nearby (chord steps) and are renewed when the steps contract too slowly.
+factorization are those of a state nearby (chord steps) and are renewed when the steps contract too slowly.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ACROSS = 1e-9
 
 MOST_STEPS = 16
 
-# Entries of `counts`, to which `project` adds its steps and its factorisations.
+# Entries of `counts`, to which `project` adds its steps and its factorizations.
 CORRECTIONS, FACTORISATIONS = range(2)
 
 
@@ -48,9 +48,9 @@ CORRECTIONS, FACTORISATIONS = range(2)
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
     """Move y onto the constraints; False if it is too far from them.
 
-    The factorisation in `work` is of a state nearby, or is replaced. If it is of one further `away`, as where a long
+    The factorization in `work` is of a state nearby, or is replaced. If it is of one further `away`, as where a long
     step began, it is replaced unless one step with it is enough, and what the new one leaves is foreseen, not tried.
-    Numbers of steps and factorisations are added to the first entries of `counts`.
+    Numbers of steps and factorizations are added to the first entries of `counts`.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length

@@ -130,7 +130,7 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 
 @kernel
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
-    """Force in N, or moment about the centre of mass in N, of a force element on the body of one of its ends."""
+    """Force in N, or moment about the center of mass in N, of a force element on the body of one of its ends."""
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]
     out = forces.entries[ELEMENT_SIZE * e + OUTPUT] + LANES * readings.entries[o + END]

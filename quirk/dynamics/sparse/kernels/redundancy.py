@@ -2,7 +2,7 @@
 
 A row is redundant if its distance from the span of the rows kept before it, in the order of elimination, is at most
 `rank_tolerance` times its length. Lengths and distances are those of A W in the uniform metric
-(`quirk.dynamics.metric`), in which masses play no part; the orthogonal factorisation gives them to round-off.
+(`quirk.dynamics.metric`), in which masses play no part; the orthogonal factorization gives them to round-off.
 
 The set of rows that are kept is chosen at a state on the constraints and used until the next choice. Stages of a step
 violate the constraints a little; redundant rows then contradict each other and look independent, so no stage makes a
@@ -83,7 +83,7 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def judge(work: Work, tolerance: float) -> int:
-    """Factorise the rows in work.G in the uniform metric; returns how many are further from others than the tolerance.
+    """Factorize the rows in work.G in the uniform metric; returns how many are further from others than the tolerance.
 
     Distances of rows from the span of those before them are then in work.triangle.
     """
@@ -143,7 +143,7 @@ def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Factorise the chosen rows in the mass metric, and set their floors and the method from the pivots that result.
+    """Factorize the chosen rows in the mass metric, and set their floors and the method from the pivots that result.
 
     The chosen rows are those with a distance in work.measure; the others get an infinite floor. The floor of a chosen
     row lets its distance in the mass metric shrink by the same factor as from work.measure down to `rank_tolerance`.
@@ -204,7 +204,7 @@ def passes_for(rate: float, least: float) -> int:
 
 @kernel
 def count(mechanism: Mechanism) -> int:
-    """Set RANK and LEAST to the number of rows that the factorisation kept and their least pivot.
+    """Set RANK and LEAST to the number of rows that the factorization kept and their least pivot.
 
     Returns how many rows it left out.
     """

@@ -168,7 +168,7 @@ def newton(
 
 @kernel
 def solved(scratch: np.ndarray, n: int) -> float:
-    """Solve for Newton's step by Cholesky's factorisation; return the slope times it."""
+    """Solve for Newton's step by Cholesky's factorization; return the slope times it."""
     matrix, slope = n, n + n * n
     for f in range(n):
         whole = at(scratch, matrix + n * f + f)

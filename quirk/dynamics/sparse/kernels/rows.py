@@ -118,7 +118,7 @@ def constraint_rows(
             turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
             store(rhs, 8 * n, turning - dot(d2, e))
             # Lanes of the point have no normal, and others no axis of N. Nothing of the size of an axis is added to an
-            # arm, which would be rounded as if it were a metre long.
+            # arm, which would be rounded as if it were a meter long.
             at_point = load(UNITS, 24)
             elsewhere = 1.0 - at_point
             b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))

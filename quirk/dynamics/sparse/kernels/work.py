@@ -16,7 +16,7 @@ class Uniform(NamedTuple):
     """The metric in which rows are judged: what replaces arrays of the same names.
 
     constants: of bodies · inverse_mass, side_inverse_mass: summed over the bodies of nodes, and of the sides of
-    relations · scale, weight: factors of forces in the orthogonal factorisation.
+    relations · scale, weight: factors of forces in the orthogonal factorization.
     """
 
     constants: np.ndarray
@@ -32,13 +32,13 @@ class Work(NamedTuple):
 
     kin: kinematics of bodies · G: rows of nodes · rhs, x (8 K,): right-hand sides and multipliers · goal (8 K,): what A
     M^-1 (wrench) is to be · sum, rest, terms (8 K,): multipliers and residual during refinement, and the sum of the
-    magnitudes of what cancels in the residual · B, Q: the factorisation of S by blocks · wrench, given: loads on
+    magnitudes of what cancels in the residual · B, Q: the factorization of S by blocks · wrench, given: loads on
     bodies, and those before constraints added theirs · motion, change: velocities or displacements of bodies, rotations
     multiplied by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,): distances of rows in the
     uniform metric when they were chosen, zero for rows left out · floor (8 K,): pivots up to it count as zero; infinite
     for rows left out · pivots, pivots_before, pivots_earlier (8 K,): of the rows where they were counted last, and at
     the starts of a step of a run and of the step before, over the squared lengths of rows; zero for rows left out ·
-    summary: see below · fronts, scale, weight, triangle: the orthogonal factorisation, see `orthogonal` · uniform:
+    summary: see below · fronts, scale, weight, triangle: the orthogonal factorization, see `orthogonal` · uniform:
     constants of the uniform metric.
     """
 
@@ -72,7 +72,7 @@ class Work(NamedTuple):
 
 # Entries of Work.summary:
 # RANK: number of rows kept; LEAST: the least pivot kept, over the squared length of its row.
-# METHOD: by which the rows are factorised; PASSES: number of solves of `impose`, 1 for no refinement.
+# METHOD: by which the rows are factorized; PASSES: number of solves of `impose`, 1 for no refinement.
 # RATE: the largest factor seen from one residual of refinement to the next; REMAINS: the part of a residual that one
 # solve is taken to leave, from that or from the least pivot.
 # TRIGGER: the least pivot below which another set of rows is chosen.

@@ -58,7 +58,7 @@ from .watched import (
 
 Kernel = Callable[..., Any]
 
-# A crossing is located when so many steps of root-finding, at most, have brought it between neighbouring times.
+# A crossing is located when so many steps of root-finding, at most, have brought it between neighboring times.
 MOST_ITERATIONS = 100
 # Steps of the search for the lowest point of a quantity that comes near to zero.
 DESCENTS = 40

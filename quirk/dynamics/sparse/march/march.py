@@ -127,7 +127,7 @@ def projects(mechanism: Mechanism, settings: Settings, run: Run) -> bool:
 def land(mechanism: Mechanism, settings: Settings, run: Run, away: bool) -> bool:
     """Bring run.y_new to unit quaternions and, where it is to be, onto the constraints; False if that is too far.
 
-    The factorisation in `work` is of a state nearby, or of one further `away`.
+    The factorization in `work` is of a state nearby, or of one further `away`.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)

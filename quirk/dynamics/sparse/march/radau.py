@@ -1,7 +1,7 @@
 """Radau IIA methods as steppers of the march: for stiff systems, without loss of order where motion is damped fast.
 
 Newton's method is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8): derivatives and
-factorisations of one state serve all iterations of a step, and further steps while iterations converge fast; it starts
+factorizations of one state serve all iterations of a step, and further steps while iterations converge fast; it starts
 from the polynomial of the step before. But the state is that in the middle of the step, as this polynomial has it, and
 all is computed in axes that turn with the bodies.
 """
@@ -246,7 +246,7 @@ def weigh_points(stepper: Radau, x: float) -> None:
 
 @kernel
 def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Factorise all matrices for a step."""
+    """Factorize all matrices for a step."""
     implicit, constants, y = stepper.implicit, mechanism.constants, stepper.centre
     size, inverse = implicit.size, stepper.inverse
     assemble(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:size],))

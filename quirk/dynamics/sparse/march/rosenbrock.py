@@ -35,7 +35,7 @@ class Method(NamedTuple):
     interpolants k · timed: whether anything depends on time · implicit: the linear systems · matrix: that of the
     present step · u (s size,): stages · slope, drift (size,): y' and its derivative by time at the start · stage, rest,
     change (size,): scratch · known
-    (2,): time at which derivatives were found, and e of the last factorisation · power (5 k,): rates of k works at
+    (2,): time at which derivatives were found, and e of the last factorization · power (5 k,): rates of k works at
     NODES of the step
     """
 

@@ -1,4 +1,4 @@
-"""Taylor series as a stepper of the march: one evaluation and factorisation a step, dense output for nothing."""
+"""Taylor series as a stepper of the march: one evaluation and factorization a step, dense output for nothing."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from quirk.lanes import WIDTH
 from ...layout import compact
 from ..kernels.factorise import STRETCH, Pattern
 
-# With more products of blocks than MOST_UPDATES and so many for each node, systems with redundant rows are factorised
+# With more products of blocks than MOST_UPDATES and so many for each node, systems with redundant rows are factorized
 # without the nodes that have none of the rows kept.
 MOST_UPDATES, UPDATES_PER_NODE = 50_000, 1000
 

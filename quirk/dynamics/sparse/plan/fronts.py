@@ -1,4 +1,4 @@
-"""The symbolic phase of the orthogonal factorisation: the elimination tree and the fronts of its nodes."""
+"""The symbolic phase of the orthogonal factorization: the elimination tree and the fronts of its nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BodySides:
 
 @dataclass(frozen=True)
 class Orthogonal:
-    """The pattern of the orthogonal factorisation of one model, for `triangularise`.
+    """The pattern of the orthogonal factorization of one model, for `triangularise`.
 
     Attributes
     ----------

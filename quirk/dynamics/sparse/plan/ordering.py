@@ -135,7 +135,7 @@ def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> boo
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
     """Reorder the elimination, with the same fill, so that small subtrees come one after the other, then the rest.
 
-    Unknowns of a subtree are then neighbours in memory, which saves time in systems larger than the processor's caches.
+    Unknowns of a subtree are then neighbors in memory, which saves time in systems larger than the processor's caches.
     """
     count = len(order)
     position = {unknown: k for k, unknown in enumerate(order)}

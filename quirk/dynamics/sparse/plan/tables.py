@@ -82,13 +82,13 @@ class Tables:
     slots : the order of the bodies in flat arrays
     constants : of bodies, in blocks of eight
     nodes : the joints for kernels
-    blocks : the patterns of the factorisation of S by blocks
+    blocks : the patterns of the factorization of S by blocks
     joints : the rows of each node, None for hubs
     row_lane : (m,) place of each row of the model among the lanes (8 K,) of all nodes
     row_pivot : (m,) place of its diagonal element in the orthogonal factor
     units : element of G at which rows of the unit matrix start, used to couple hubs
     rows_size : number of elements of G
-    orthogonal : the pattern of the orthogonal factorisation
+    orthogonal : the pattern of the orthogonal factorization
     uniform : constants of the uniform metric, packed
     """
 
@@ -259,7 +259,7 @@ def _orthogonal(
     hubs: dict[int, int],
     products: Products,
 ) -> Orthogonal:
-    """Return the fronts of the orthogonal factorisation, from the rows of G^T by bodies and couplings with hubs."""
+    """Return the fronts of the orthogonal factorization, from the rows of G^T by bodies and couplings with hubs."""
     bodies = [
         BodySides(
             nodes=[side.node for side in sides],

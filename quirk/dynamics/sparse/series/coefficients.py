@@ -1,4 +1,4 @@
-"""Taylor coefficients of accelerations and multipliers at a state, in kernels, with one factorisation for all orders.
+"""Taylor coefficients of accelerations and multipliers at a state, in kernels, with one factorization for all orders.
 
 Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations themselves,
 
@@ -33,7 +33,7 @@ from .rows import Series, next_rows
 def find_series(mechanism: Mechanism, series: Series, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
     """Fill all coefficients of accelerations and multipliers at a state on the constraints.
 
-    Leaves the factorisation and number of rows in `work`; `rank` is how many are to be independent. If the motion is
+    Leaves the factorization and number of rows in `work`; `rank` is how many are to be independent. If the motion is
     `driven`, constraints leave no freedom, and loads are left out: they could add nothing but round-off.
     """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work

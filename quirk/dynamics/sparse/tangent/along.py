@@ -1,6 +1,6 @@
 """The variation of a motion, compiled: changes of its state along eight directions, over the steps that a run took.
 
-A run's steps are taken again, and at each stage the tangent of the accelerations is found with the factorisation that
+A run's steps are taken again, and at each stage the tangent of the accelerations is found with the factorization that
 the stage has anyway. Changes go through the sums of the Runge-Kutta method, through projection, and through its
 continuous extension. What comes out is the derivative of the states that the run computed, at the same steps; a step
 that is too long for the changes themselves is cut into parts, see `resolved`.

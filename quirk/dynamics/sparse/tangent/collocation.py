@@ -1,7 +1,7 @@
 """Changes of a state over one step of collocation, compiled: the step is solved again, and its changes with it.
 
 The changes dZ of increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and f_p at
-each point. Both are found by the same iterations with the same factorised matrices, since Newton's method finds the
+each point. Both are found by the same iterations with the same factorized matrices, since Newton's method finds the
 derivatives of what it finds: each iteration takes the tangent at the points of that iteration. Axes turn as those of
 the steps do; how fast is no matter of the changes.
 """

@@ -213,5 +213,5 @@ def run_relations(relations: Elements, t: float) -> None:
 
 @traced
 def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
-    """Add eight numbers to eight neighbours."""
+    """Add eight numbers to eight neighbors."""
     store(array, o, load(array, o) + lanes)

@@ -1,4 +1,4 @@
-"""The tangent of constrained motion in eight directions, with the factorisation of the accelerations.
+"""The tangent of constrained motion in eight directions, with the factorization of the accelerations.
 
 Differentiated in any direction, of the state or of a parameter, the equations of motion are the same linear system with
 the matrix of the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs what

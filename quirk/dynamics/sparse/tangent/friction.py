@@ -53,7 +53,7 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
         store3(bearings.changes, BEARING * k + OF_AXIS, plus(turning, turned(kin, i // 8 * KIN + i % 8, changed)))
         present_load(mechanism, k)
         force = at(rubbing.present, 0), at(rubbing.present, 1), at(rubbing.present, 2)
-        # From the joint point of body j to the centre of mass of the body on which the load is read.
+        # From the joint point of body j to the center of mass of the body on which the load is read.
         numbers, m = rubbing.readings.numbers, NUMBERS * rubbing.place[k] + ARM
         point = at(numbers, m), at(numbers, m + 1), at(numbers, m + 2)
         ground = bearings.grounded[k] != 0

@@ -42,7 +42,7 @@ class LoadPass(NamedTuple):
     changes · places (p,), references (nt p,): inputs of laws from which angles are continued, and what they are ·
     sides: entries as above · slope (size,): scratch
     Found: wrenches (nt D, as `Work.wrench`) · joints (nt, C, 6, 9), forces (nt, E, 7, 9): loads in N, of constraints
-    about the centre of mass of body j, and of force elements about that of the body of the last frame, with energies
+    about the center of mass of body j, and of force elements about that of the body of the last frame, with energies
     """
 
     directions: int

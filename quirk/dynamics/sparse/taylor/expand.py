@@ -1,4 +1,4 @@
-"""The Taylor series of a constrained motion, from one evaluation, with its factorisation for all orders.
+"""The Taylor series of a constrained motion, from one evaluation, with its factorization for all orders.
 
 Coefficient k of accelerations a and multipliers lambda solves the equations of the accelerations themselves,
 

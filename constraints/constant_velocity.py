@@ -43,6 +43,13 @@ class ConstantVelocity(TwoAxisJoint):
         Where the shafts meet, in N at the initial poses, m.
     axis_i, axis_j : (3,)
         Along the shafts i and j, both onwards from i to j, in N at the initial poses: z of the frames. Or frames.
+
+    Examples
+    --------
+    >>> shaft = quirk.Body.cylinder("shaft", 1.0, 0.05, 0.5)
+    >>> joint = quirk.ConstantVelocity("joint", quirk.GROUND, shaft, point=[0, 0, -0.25], axis_i="z", axis_j="z")
+    >>> quirk.System([shaft, joint]).mobility().degrees_of_freedom
+    2
     """
 
     primitives = (coincidence, Relation(homokinetic, ("no twist",), (TORQUE,)))

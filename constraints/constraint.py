@@ -45,6 +45,12 @@ class Constraint(Sealed):
     row_count : int or None
         How many rows the constraints of a class have, counted where the class lists its primitives; None where the
         arguments decide.
+
+    Examples
+    --------
+    >>> hinge = quirk.Revolute("hinge", quirk.GROUND, quirk.Body.sphere("ball", 1.0, 0.1), point=[0, 0, 0], axis="y")
+    >>> isinstance(hinge, quirk.Constraint), hinge.labels[0]
+    (True, 'hinge: coincidence along x')
     """
 
     primitives: Sequence[Primitive | Relation] = ()
@@ -131,6 +137,13 @@ class Joint(Constraint):
     ------
     InputError
         If the placement is missing, given twice, or degenerate.
+
+    Examples
+    --------
+    >>> rod = quirk.Body.box("rod", 1.0, [1, 0.1, 0.1], frames={"end": quirk.Frame([-0.5, 0, 0])})
+    >>> hinge = quirk.Revolute("hinge", quirk.GROUND, rod, frame_i=quirk.Frame([-0.5, 0, 0]), frame_j="end")
+    >>> hinge.frame_j
+    Frame(origin=[-0.5, 0.0, 0.0], rotation=[1.0, 0.0, 0.0, 0.0])
     """
 
     # Which of "point" and "axis" must be given; what is not needed has a natural default.

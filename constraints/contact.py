@@ -32,6 +32,16 @@ class Contact(Unilateral):
         From 0, the default, to 1.
     rest_speed : float, optional
         m/s; slower impacts come to rest.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 1])
+    >>> floor = quirk.Contact(
+    ...     "floor", quirk.GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1), restitution=0.5
+    ... )
+    >>> result = quirk.simulate(quirk.System([ball, floor], gravity=[0, 0, -9.81]), 0.5, output=0.1)
+    >>> result.events.name
+    ['floor']
     """
 
     def __init__(

@@ -48,6 +48,14 @@ class Coupling(Constraint):
         c0, c1 and so on, at least these two; c0 in m or rad, c1 in the unit of x_j over that of x_i.
     coordinate_i, coordinate_j : "rotation" or "translation", optional
         For joints with both.
+
+    Examples
+    --------
+    >>> a, b = (quirk.Body.sphere(name, 1.0, 0.1) for name in "ab")
+    >>> i, j = (quirk.Revolute(f"hinge {w.name}", quirk.GROUND, w, point=[0, 0, 0], axis="z") for w in (a, b))
+    >>> half = quirk.Coupling("half", i, j, coefficients=[0, 0.5])
+    >>> quirk.System([a, b, i, j, half]).mobility().degrees_of_freedom
+    1
     """
 
     row_count = 1

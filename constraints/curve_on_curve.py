@@ -95,6 +95,15 @@ class CurveOnCurve(Constraint):
     Attributes
     ----------
     curve_i, curve_j : Spline
+
+    Examples
+    --------
+    >>> turn = np.linspace(0, 2 * np.pi, 9)[:-1]
+    >>> circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    >>> cam, roller = quirk.Body.sphere("cam", 1.0, 0.1), quirk.Body.sphere("roller", 1.0, 0.1, position=[1.5, 0, 0])
+    >>> touch = quirk.CurveOnCurve("touch", cam, roller, points_i=circle, points_j=0.5 * circle)
+    >>> touch.row_count
+    1
     """
 
     row_count = 1

@@ -81,6 +81,13 @@ class Implicit(OfBodies):
         What is related. Relations of velocities must be linear in these, and are not kept at position level.
     units : "force" or "torque"
         What the multipliers are: forces where Phi is a length, torques where it is an angle.
+
+    Examples
+    --------
+    >>> bead = quirk.Body.sphere("bead", 0.1, 0.02, position=[1, 0, 0])
+    >>> wall = quirk.Implicit("wall", bead, lambda t, a: a.position @ a.position - 1.0)
+    >>> quirk.System([bead, wall]).mobility().degrees_of_freedom
+    5
     """
 
     def __init__(
@@ -275,6 +282,15 @@ class CustomRows(OfBodies):
         `System.constraint_rows`.
     units : "force" or "torque"
         What the multipliers are.
+
+    Examples
+    --------
+    >>> bead = quirk.Body.sphere("bead", 0.1, 0.02, velocity=[1.0, 0, 0])
+    >>> def level(t, position, *motion):
+    ...     return [[0, 0, 1.0, 0, 0, 0]], [0.0]
+    >>> system = quirk.System([bead, quirk.CustomRows("level", bead, level)], gravity=[0, 0, -9.81])
+    >>> system.acceleration(system.initial_state()).linear.round(6) + 0.0
+    array([[0., 0., 0.]])
     """
 
     def __init__(

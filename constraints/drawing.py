@@ -17,6 +17,13 @@ class Drawing(metaclass=Remembering):
     show : whether it is drawn
     axis_radius, axis_length : m, of its axes; None for a size that fits the system
     color : any color that matplotlib knows; None for the usual one
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    >>> joint = quirk.Generic("joint", quirk.GROUND, ball, drawing=quirk.Drawing(color="red", axis_length=0.3))
+    >>> joint.drawing.color
+    'red'
     """
 
     show: bool = True

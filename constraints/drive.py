@@ -94,6 +94,15 @@ class Drive(Constraint):
     coordinate : str, optional
         "rotation" or "translation" for a joint with one of each; for others with an axis, "rotation x" (1-2-3 angles)
         or "translation z" (in frame i).
+
+    Examples
+    --------
+    >>> wheel = quirk.Body.cylinder("wheel", 1.0, 0.2, 0.05)
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[0, 0, 0], axis="z")
+    >>> motor = quirk.Drive("motor", axle, quirk.Motion.constant_rate(3.0))
+    >>> system = quirk.System([wheel, axle, motor])
+    >>> system.assemble().angular_velocity.round(6) + 0.0
+    array([[0., 0., 3.]])
     """
 
     row_count = 1
@@ -192,6 +201,14 @@ class DistanceDrive(Constraint):
         Both ends in the inertial frame, m, at the initial poses.
     point_i, point_j : (3,), body axes
         Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
+
+    Examples
+    --------
+    >>> load = quirk.Body.sphere("load", 1.0, 0.1, position=[0, 0, -2])
+    >>> winch = quirk.DistanceDrive("winch", quirk.GROUND, load, quirk.Motion.polynomial([2.0, -0.5]))
+    >>> system = quirk.System([load, winch])
+    >>> system.assemble().velocity.round(6) + 0.0
+    array([[0. , 0. , 0.5]])
     """
 
     row_count = 1
@@ -231,6 +248,15 @@ class TrajectoryDrive(Constraint):
         The point, in the coordinates of body j, m.
     frame_i : Frame
         In body i; default: its own.
+
+    Examples
+    --------
+    >>> probe = quirk.Body.sphere("probe", 1.0, 0.1)
+    >>> x, y, z = (quirk.Motion.polynomial([0, rate]) for rate in (1.0, 0.0, 2.0))
+    >>> path = quirk.TrajectoryDrive("path", quirk.GROUND, probe, x, y, z)
+    >>> system = quirk.System([probe, path])
+    >>> system.assemble().velocity.round(6) + 0.0
+    array([[1., 0., 2.]])
     """
 
     row_count = 3

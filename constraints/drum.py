@@ -42,6 +42,16 @@ class Drum(Sealed):
         In body axes. The rope, from its first to its last point, runs around by the right-hand rule about it.
     radius : float
         Of the rope's middle line, m.
+
+    Examples
+    --------
+    >>> winch = quirk.Body.cylinder("winch", 1.0, 0.2, 0.1, axis="y")
+    >>> load = quirk.Body.sphere("load", 5.0, 0.1, position=[0.2, 0, -1])
+    >>> drum = quirk.Drum(winch, center=[0, 0, 0], axis="y", radius=0.2)
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, winch, point=[0, 0, 0], axis="y")
+    >>> rope = quirk.Pulley("rope", [drum, (load, [0, 0, 0])])
+    >>> quirk.System([winch, load, axle, rope]).mobility().degrees_of_freedom
+    6
     """
 
     def __init__(self, body: Body | Ground, center: ArrayLike, axis: ArrayLike, radius: float) -> None:

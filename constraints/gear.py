@@ -122,6 +122,15 @@ class Gear(Constraint):
         torque on gear j about its axis; gear i gets -ratio times as much about its own, and the carrier the rest.
     carrier : Body or GROUND
         What carries both bearings; a planet's arm.
+
+    Examples
+    --------
+    >>> a = quirk.Body.cylinder("a", 1.0, 0.1, 0.02, angular_velocity=[0, 0, 1.0])
+    >>> b = quirk.Body.cylinder("b", 1.0, 0.2, 0.02, position=[0.3, 0, 0], angular_velocity=[0, 0, -0.5])
+    >>> axles = [quirk.Revolute(f"axle {w.name}", quirk.GROUND, w, point=w.position, axis="z") for w in (a, b)]
+    >>> mesh = quirk.Gear("mesh", a, b, ratio=-0.5, axis="z")
+    >>> quirk.System([a, b, *axles, mesh]).mobility().degrees_of_freedom
+    1
     """
 
     row_count = 1

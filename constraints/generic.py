@@ -94,6 +94,13 @@ class Generic(Joint):
         180 degrees. Their multipliers are others, the joint load is the same.
     drawing : Drawing, optional
         How pictures show the joint.
+
+    Examples
+    --------
+    >>> block = quirk.Body.box("block", 1.0, [0.1, 0.1, 0.1])
+    >>> guide = quirk.Generic("guide", quirk.GROUND, block, constrained=[0, 1, 1, 1, 1, 0])
+    >>> quirk.System([block, guide]).mobility().degrees_of_freedom
+    2
     """
 
     required = ()

@@ -26,14 +26,30 @@ _parallel_axes = (dot1(Z, X), dot1(Z, Y))
 
 
 class Spherical(Joint):
-    """A point of body j stays on a point of body i: 3 rows, free to turn (ball joint)."""
+    """A point of body j stays on a point of body i: 3 rows, free to turn (ball joint).
+
+    Examples
+    --------
+    >>> rod = quirk.Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    >>> ball = quirk.Spherical("ball", quirk.GROUND, rod, point=[0, 0, 0])
+    >>> quirk.System([rod, ball]).mobility().degrees_of_freedom
+    3
+    """
 
     primitives = (coincidence,)
     required = ("point",)
 
 
 class Revolute(Joint):
-    """A hinge: a common point and a common axis, 5 rows; free to turn about z."""
+    """A hinge: a common point and a common axis, 5 rows; free to turn about z.
+
+    Examples
+    --------
+    >>> rod = quirk.Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    >>> hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="y")
+    >>> quirk.System([rod, hinge]).mobility().degrees_of_freedom
+    1
+    """
 
     primitives = (coincidence, *_parallel_axes)
     aligned_axes = (Z,)
@@ -41,7 +57,15 @@ class Revolute(Joint):
 
 
 class Cylindrical(Joint):
-    """Free to turn about and slide along a common axis, 4 rows."""
+    """Free to turn about and slide along a common axis, 4 rows.
+
+    Examples
+    --------
+    >>> sleeve = quirk.Body.cylinder("sleeve", 1.0, 0.1, 0.3)
+    >>> shaft = quirk.Cylindrical("shaft", quirk.GROUND, sleeve, point=[0, 0, 0], axis="z")
+    >>> quirk.System([sleeve, shaft]).mobility().degrees_of_freedom
+    2
+    """
 
     primitives = (*_parallel_axes, dot2(X), dot2(Y))
     aligned_axes = (Z,)
@@ -50,7 +74,15 @@ class Cylindrical(Joint):
 
 
 class Prismatic(Joint):
-    """Free to slide along z without turning, 5 rows. Default point: body j's center of mass."""
+    """Free to slide along z without turning, 5 rows. Default point: body j's center of mass.
+
+    Examples
+    --------
+    >>> slide = quirk.Body.box("slide", 1.0, [0.1, 0.1, 0.1], velocity=[2.0, 0, 0])
+    >>> rail = quirk.Prismatic("rail", quirk.GROUND, slide, axis="x")
+    >>> quirk.simulate(quirk.System([slide, rail]), 1.0, output=1.0).joint("rail").travel.round(6)
+    array([0., 2.])
+    """
 
     primitives = (*_parallel_axes, dot1(X, Y), dot2(X), dot2(Y))
     aligned_axes = (X, Y, Z)
@@ -59,7 +91,14 @@ class Prismatic(Joint):
 
 
 class Fixed(Joint):
-    """Two bodies welded together, 6 rows. Default point: body j's center of mass."""
+    """Two bodies welded together, 6 rows. Default point: body j's center of mass.
+
+    Examples
+    --------
+    >>> a, b = quirk.Body.sphere("a", 1.0, 0.1), quirk.Body.sphere("b", 1.0, 0.1, position=[1, 0, 0])
+    >>> quirk.System([a, b, quirk.Fixed("weld", a, b)]).mobility().degrees_of_freedom
+    6
+    """
 
     primitives = (coincidence, *_parallel_axes, dot1(X, Y))
     aligned_axes = (X, Y, Z)
@@ -73,6 +112,13 @@ class Planar(Joint):
     ----------
     normal : (3,)
         Of the plane, in N at the initial poses: another name for `axis`. Other parameters as `Joint`.
+
+    Examples
+    --------
+    >>> puck = quirk.Body.cylinder("puck", 0.2, 0.05, 0.02)
+    >>> table = quirk.Planar("table", quirk.GROUND, puck, point=[0, 0, 0], normal="z")
+    >>> quirk.System([puck, table]).mobility().degrees_of_freedom
+    3
     """
 
     primitives = (*_parallel_axes, dot2(Z))
@@ -99,14 +145,30 @@ class Planar(Joint):
 
 
 class PointOnLine(Joint):
-    """A point of body j stays on a line of body i, along z, 2 rows; free to turn and to slide along it."""
+    """A point of body j stays on a line of body i, along z, 2 rows; free to turn and to slide along it.
+
+    Examples
+    --------
+    >>> bead = quirk.Body.sphere("bead", 0.1, 0.02)
+    >>> wire = quirk.PointOnLine("wire", quirk.GROUND, bead, point=[0, 0, 0], axis="x")
+    >>> quirk.System([bead, wire]).mobility().degrees_of_freedom
+    4
+    """
 
     primitives = (dot2(X), dot2(Y))
     translation_axis = Z
 
 
 class PointOnPlane(Joint):
-    """A point of body j stays in a plane of body i with normal z, 1 row; free to turn and to slide in it."""
+    """A point of body j stays in a plane of body i with normal z, 1 row; free to turn and to slide in it.
+
+    Examples
+    --------
+    >>> foot = quirk.Body.sphere("foot", 0.1, 0.02)
+    >>> floor = quirk.PointOnPlane("floor", quirk.GROUND, foot, point=[0, 0, 0], axis="z")
+    >>> quirk.System([foot, floor]).mobility().degrees_of_freedom
+    5
+    """
 
     primitives = (dot2(Z),)
 
@@ -119,6 +181,13 @@ class Free(Joint):
     angle : "x", "y" or "z", optional
         The 1-2-3 angle of frame j relative to frame i that springs, motors, limits and couplings act on. Three of
         these, each with a name, are the hinges of a joint that turns about three axes. Other parameters as `Joint`.
+
+    Examples
+    --------
+    >>> probe = quirk.Body.sphere("probe", 1.0, 0.1, position=[1, 2, 3], velocity=[1, 0, 0])
+    >>> view = quirk.Free("view", quirk.GROUND, probe, point=[0, 0, 0])
+    >>> quirk.simulate(quirk.System([probe, view]), 1.0, output=1.0).joint("view").velocity[-1].round(6) + 0.0
+    array([1., 0., 0.])
     """
 
     row_count = 0
@@ -153,6 +222,13 @@ class Universal(TwoAxisJoint):
     ----------
     axis_i, axis_j : (3,)
         The cross axes in N at the initial poses, perpendicular to each other. Other parameters as `Joint`.
+
+    Examples
+    --------
+    >>> shaft = quirk.Body.cylinder("shaft", 1.0, 0.05, 0.5)
+    >>> cross = quirk.Universal("cross", quirk.GROUND, shaft, point=[0, 0, -0.25], axis_i="x", axis_j="y")
+    >>> quirk.System([shaft, cross]).mobility().degrees_of_freedom
+    2
     """
 
     primitives = (coincidence, dot1(X, Y))
@@ -187,6 +263,13 @@ class Distance(Constraint):
         Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
     length : float, optional
         m, positive; default: the distance at the initial poses.
+
+    Examples
+    --------
+    >>> bob = quirk.Body.sphere("bob", 1.0, 0.05, position=[0, 0, -2])
+    >>> string = quirk.Distance("string", quirk.GROUND, bob, points=[[0, 0, 0], [0, 0, -2]])
+    >>> string.length
+    2.0
     """
 
     row_count = 1

@@ -83,6 +83,13 @@ class PointOnCurve(Constraint):
     Attributes
     ----------
     curve : Spline
+
+    Examples
+    --------
+    >>> bead = quirk.Body.sphere("bead", 0.1, 0.02)
+    >>> wire = quirk.PointOnCurve("wire", quirk.GROUND, bead, points=[[-1, 0, 1], [0, 0, 0], [1, 0, 1]])
+    >>> quirk.System([bead, wire]).mobility().degrees_of_freedom
+    4
     """
 
     row_count = 2

@@ -81,6 +81,16 @@ class Pulley(Constraint):
     length : float, optional
         Sum of all falls and arcs of sheaves, m, without what is wound on drums at the initial poses; default: that at
         the initial poses, from which it differs by less than half a turn of such a drum.
+
+    Examples
+    --------
+    >>> left = quirk.Body.sphere("left", 2.0, 0.1, position=[-0.5, 0, -1])
+    >>> right = quirk.Body.sphere("right", 1.0, 0.1, position=[0.5, 0, -1])
+    >>> over = [(quirk.GROUND, [-0.5, 0, 0]), (quirk.GROUND, [0.5, 0, 0])]
+    >>> rope = quirk.Pulley("rope", [(left, [0, 0, 0]), *over, (right, [0, 0, 0])])
+    >>> system = quirk.System([left, right, rope], gravity=[0, 0, -9.81])
+    >>> system.acceleration(system.initial_state()).linear[:, 2].round(6)
+    array([-3.27,  3.27])
     """
 
     row_count = 1

@@ -49,6 +49,16 @@ class RackPinion(Constraint):
         Of the pinion, fixed in the carrier, in N at the initial poses.
     carrier : Body or GROUND
         What holds the guide of the rack and the bearing of the pinion.
+
+    Examples
+    --------
+    >>> rack = quirk.Body.box("rack", 1.0, [1, 0.05, 0.05], position=[0, -0.1, 0])
+    >>> pinion = quirk.Body.cylinder("pinion", 1.0, 0.1, 0.05)
+    >>> rail = quirk.Prismatic("rail", quirk.GROUND, rack, axis="x")
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, pinion, point=[0, 0, 0], axis="z")
+    >>> mesh = quirk.RackPinion("mesh", rack, pinion, radius=0.1, direction="x", axis="z")
+    >>> quirk.System([rack, pinion, rail, axle, mesh]).mobility().degrees_of_freedom
+    1
     """
 
     row_count = 1

@@ -70,6 +70,14 @@ class RollingDisk(Constraint):
         The disk's axis, in the coordinates of body j; its center is body j's center of mass.
     plane_point, plane_normal : (3,)
         A point of the plane and its normal, towards the disk, in N at the initial poses.
+
+    Examples
+    --------
+    >>> coin = quirk.Body.cylinder("coin", 0.01, 0.02, 0.002, position=[0, 0, 0.02], orientation=[1, 1, 0, 0])
+    >>> roll = quirk.RollingDisk("roll", quirk.GROUND, coin, radius=0.02)
+    >>> system = quirk.System([coin, roll])
+    >>> system.constraint_rows(system.initial_state()).A.shape
+    (3, 7)
     """
 
     row_count = 3
@@ -116,6 +124,13 @@ class KnifeEdge(Joint):
     axis : (3,)
         Across the edge, along which there is no motion relative to body i; fixed in body j. In N at the initial
         poses. Other parameters as `Joint`.
+
+    Examples
+    --------
+    >>> skate = quirk.Body.box("skate", 1.0, [0.3, 0.02, 0.1], velocity=[1.0, 0, 0])
+    >>> blade = quirk.KnifeEdge("blade", quirk.GROUND, skate, point=[0, 0, 0], axis="y")
+    >>> quirk.System([skate, blade]).mobility().degrees_of_freedom
+    5
     """
 
     required = ("axis",)

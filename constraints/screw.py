@@ -34,6 +34,13 @@ class Screw(Joint):
     lead : float
         m per turn, not zero: positive for a right-handed thread. Other parameters as `Joint`. The angle is counted
         from where both frames point alike, which is where the bodies are placed unless frames are given.
+
+    Examples
+    --------
+    >>> nut = quirk.Body.cylinder("nut", 0.1, 0.02, 0.01, angular_velocity=[0, 0, 2 * np.pi], velocity=[0, 0, 0.002])
+    >>> thread = quirk.Screw("thread", quirk.GROUND, nut, lead=0.002, point=[0, 0, 0], axis="z")
+    >>> quirk.simulate(quirk.System([nut, thread]), 1.0, output=1.0).body("nut").position[-1].round(6) + 0.0
+    array([0.   , 0.   , 0.002])
     """
 
     row_count = 5

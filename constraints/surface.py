@@ -28,6 +28,11 @@ class Surface:
     frame : its origin, and its normal or axis as z
     radius : m, zero of a plane, a rectangle and a point
     half_size : (2,) m, half the sides of a rectangle along x and y of its frame; empty for other kinds
+
+    Examples
+    --------
+    >>> isinstance(quirk.surface.plane(), quirk.surface.Surface)
+    True
     """
 
     kind: str
@@ -38,7 +43,13 @@ class Surface:
 
 @remembered
 def plane(point: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return an unbounded plane through a point (3,) m with a normal (3,) that points out of the body."""
+    """Return an unbounded plane through a point (3,) m with a normal (3,) that points out of the body.
+
+    Examples
+    --------
+    >>> quirk.surface.plane(point=[0, 0, 1.0], normal="z").frame.origin
+    array([0., 0., 1.])
+    """
     axes = axes_with_z(validate.direction("plane", "normal", normal))
     return Surface("plane", Frame(validate.array("plane", "point", point, (3,)), rotation.from_matrix(axes)))
 
@@ -57,6 +68,11 @@ def rectangle(
     normal : (3,) direction across it
     along : (3,) direction of the first side, projected onto the plate
         Default: x for the default normal; for another normal one of the directions at right angles to it.
+
+    Examples
+    --------
+    >>> quirk.surface.rectangle(size=[2.0, 1.0]).half_size
+    (1.0, 0.5)
     """
     z = validate.direction("rectangle", "normal", normal)
     axes = axes_with_z(z)
@@ -77,14 +93,26 @@ def rectangle(
 @remembered
 @with_earlier_arguments(centre="center")
 def disk(radius: float, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return a thin circular plate of a radius, m, about a center (3,) m with a normal (3,)."""
+    """Return a thin circular plate of a radius, m, about a center (3,) m with a normal (3,).
+
+    Examples
+    --------
+    >>> quirk.surface.disk(0.5).radius
+    0.5
+    """
     return _round("disk", radius, center, "normal", normal)
 
 
 @remembered
 @with_earlier_arguments(centre="center")
 def bowl(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return the inside of a sphere of a radius, m, about a center (3,) m."""
+    """Return the inside of a sphere of a radius, m, about a center (3,) m.
+
+    Examples
+    --------
+    >>> quirk.surface.bowl(2.0, center=[0, 0, 2.0]).kind
+    'bowl'
+    """
     place = Frame(validate.array("bowl", "center", center, (3,)))
     return Surface("bowl", place, validate.positive("bowl", "radius", radius))
 
@@ -92,21 +120,39 @@ def bowl(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
 @remembered
 @with_earlier_arguments(centre="center")
 def sphere(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return a sphere of a radius, m, about a center (3,) m."""
+    """Return a sphere of a radius, m, about a center (3,) m.
+
+    Examples
+    --------
+    >>> quirk.surface.sphere(0.1).kind
+    'sphere'
+    """
     place = Frame(validate.array("sphere", "center", center, (3,)))
     return Surface("sphere", place, validate.positive("sphere", "radius", radius))
 
 
 @remembered
 def point(position: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return a single point (3,) m, such as a corner."""
+    """Return a single point (3,) m, such as a corner.
+
+    Examples
+    --------
+    >>> quirk.surface.point([0.5, 0, 0]).radius
+    0.0
+    """
     return Surface("sphere", Frame(validate.array("point", "position", position, (3,))))
 
 
 @remembered
 @with_earlier_arguments(centre="center")
 def rim(radius: float, center: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return a circle of a radius, m, about a center (3,) m and an axis (3,): the edge of a disk or of a cylinder."""
+    """Return a circle of a radius, m, about a center (3,) m and an axis (3,): the edge of a disk or of a cylinder.
+
+    Examples
+    --------
+    >>> quirk.surface.rim(0.3, axis="y").frame.matrix[:, 2].round(9)
+    array([0., 1., 0.])
+    """
     return _round("rim", radius, center, "axis", axis)
 
 

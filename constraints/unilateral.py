@@ -95,6 +95,15 @@ class Stop(Unilateral):
         From 0, the default, to 1.
     rest_speed : float, optional
         rad/s or m/s; slower impacts come to rest.
+
+    Examples
+    --------
+    >>> arm = quirk.Body.box("arm", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    >>> hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis="y")
+    >>> stop = quirk.Stop("stop", hinge, upper=0.5)
+    >>> result = quirk.simulate(quirk.System([arm, hinge, stop], gravity=[0, 0, -9.81]), 2.0, output=0.1)
+    >>> result.joint("hinge").angle[-1:].round(6)
+    array([0.5])
     """
 
     def __init__(
@@ -139,6 +148,14 @@ class Rope(Unilateral):
     length : float
         m, the distance that the ends cannot exceed.
     restitution, rest_speed : as of `Stop`, m/s
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    >>> rope = quirk.Rope("rope", quirk.GROUND, ball, length=1.0)
+    >>> result = quirk.simulate(quirk.System([ball, rope], gravity=[0, 0, -9.81]), 1.0, output=0.1)
+    >>> result.body("ball").position[-1].round(6) + 0.0
+    array([ 0.,  0., -1.])
     """
 
     def __init__(
@@ -179,6 +196,14 @@ class OneSided(OfBodies, Unilateral):
         Where the bodies touch, which friction on it needs: a point in the coordinates of the last body, or
         ``point(t, a, b, ...)``, which returns the place in the inertial frame, m.
     restitution, rest_speed : as of `Stop`
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 1])
+    >>> floor = quirk.OneSided("floor", ball, lambda t, a: a.position[2] - 0.1)
+    >>> result = quirk.simulate(quirk.System([ball, floor], gravity=[0, 0, -10]), 1.0, output=0.1)
+    >>> result.body("ball").position[-1].round(6) + 0.0
+    array([0. , 0. , 0.1])
     """
 
     def __init__(

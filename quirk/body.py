@@ -101,6 +101,12 @@ class Body(Placed):
     ------
     InputError
         If a value has the wrong shape, is not finite, or is no possible mass or inertia.
+
+    Examples
+    --------
+    >>> rod = quirk.Body("rod", mass=2.0, inertia=[0.01, 0.2, 0.2], position=[0.5, 0, 0], velocity=[0, 0, 1])
+    >>> rod.local([1.0, 0, 0])
+    array([0.5, 0. , 0. ])
     """
 
     # Constraints without which the body is not what it says; a system takes them in with it.

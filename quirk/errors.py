@@ -14,22 +14,61 @@ if TYPE_CHECKING:
 
 
 class QuirkError(Exception):
-    """Base of all errors that QuIRK raises on purpose."""
+    """Base of all errors that QuIRK raises on purpose.
+
+    Examples
+    --------
+    >>> try:
+    ...     quirk.Body("rod", mass=-1.0, inertia=[1, 1, 1])
+    ... except quirk.QuirkError as error:
+    ...     print(error)
+    Body "rod": mass must be positive; got -1
+    """
 
 
 class InputError(QuirkError, ValueError):
-    """A value given by the user cannot be used."""
+    """A value given by the user cannot be used.
+
+    Examples
+    --------
+    >>> try:
+    ...     quirk.Frame(origin=[0, 0])
+    ... except quirk.InputError as error:
+    ...     print(error)
+    Frame: origin must have shape (3,); got shape (2,): [0, 0]
+    """
 
 
 class UnknownNameError(QuirkError, KeyError):
-    """No object of that name exists."""
+    """No object of that name exists.
+
+    Examples
+    --------
+    >>> system = quirk.System([quirk.Body.sphere("ball", 1.0, 0.1)])
+    >>> try:
+    ...     system["bal"]
+    ... except quirk.UnknownNameError as error:
+    ...     print(error)
+    System: no object is named "bal"; did you mean "ball"?
+    """
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would print the message in quotes
 
 
 class InconsistentStateError(InputError):
-    """Poses or velocities violate a constraint."""
+    """Poses or velocities violate a constraint.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[0, 0, 1.0])
+    >>> system = quirk.System([ball, quirk.PointOnPlane("floor", quirk.GROUND, ball, point=[0, 0, 0], axis="z")])
+    >>> try:
+    ...     quirk.simulate(system, 1.0)
+    ... except quirk.InconsistentStateError as error:
+    ...     print(str(error)[:21])
+    PointOnPlane "floor":
+    """
 
 
 class StiffnessWarning(UserWarning):
@@ -61,7 +100,19 @@ class WriteError(QuirkError, OSError):
 
 
 class AssemblyError(QuirkError, RuntimeError):
-    """No nearby pose satisfies all constraints."""
+    """No nearby pose satisfies all constraints.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[1, 0, 0])
+    >>> rope = quirk.Distance("rope", quirk.GROUND, ball, length=1.0)
+    >>> pole = quirk.Distance("pole", quirk.GROUND, ball, points=[[3, 0, 0], [1, 0, 0]], length=1.0)
+    >>> try:
+    ...     quirk.System([ball, rope, pole]).assemble()
+    ... except quirk.AssemblyError:
+    ...     print("these cannot meet")
+    these cannot meet
+    """
 
 
 class ConvergenceError(InputError):
@@ -75,6 +126,15 @@ class ConvergenceError(InputError):
         Name of the body that misses most, where one does.
     residual : float or None
         What is left there, in the unit that the message names.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    >>> try:
+    ...     quirk.System([ball], gravity=[0, 0, -9.81]).equilibrium()
+    ... except quirk.ConvergenceError as error:
+    ...     print(error.body, round(error.residual, 6))
+    ball 9.81
     """
 
     def __init__(self, message: str, *, state: State, body: str | None = None, residual: float | None = None) -> None:
@@ -95,6 +155,16 @@ class SimulationError(QuirkError, RuntimeError):
         Name of the body at which the trouble shows.
     result : Result or None
         Everything computed up to `time`.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    >>> push = quirk.Force("push", ball, lambda t, *motion: [1.0 / (1.0 - t), 0, 0])
+    >>> try:
+    ...     quirk.simulate(quirk.System([ball, push]), 2.0)
+    ... except quirk.SimulationError as error:
+    ...     print(round(error.time, 3), error.result.status)
+    1.0 failed
     """
 
     def __init__(self, message: str, *, time: float, body: str | None = None, result: Result | None = None) -> None:

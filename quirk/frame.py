@@ -14,7 +14,7 @@ class Frame(Sealed):
 
     Parameters
     ----------
-    origin : (3,) metres, body coordinates, from the centre of mass
+    origin : (3,) meters, body coordinates, from the center of mass
     rotation : orientation (4 floats, matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`)
         Maps vectors of this frame to body vectors: the columns of a matrix are the axes of the frame.
 
@@ -23,6 +23,12 @@ class Frame(Sealed):
     origin : (3,) array, m, body coordinates
     rotation : (4,) unit quaternion, frame to body
     matrix : (3, 3) its axes as columns, body coordinates
+
+    Examples
+    --------
+    >>> tip = quirk.Frame(origin=[0.5, 0, 0], rotation=[[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    >>> (tip.matrix @ [1, 0, 0]).round(9) + 0.0
+    array([0., 1., 0.])
     """
 
     def __init__(self, origin: ArrayLike = (0, 0, 0), rotation: rotation.OrientationLike = (1, 0, 0, 0)) -> None:

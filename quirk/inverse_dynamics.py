@@ -88,6 +88,15 @@ def inverse_dynamics(
         without these.
     AssemblyError, SimulationError
         As for `quirk.kinematics`; SimulationError also if no efforts overcome a `Friction` that grows with them.
+
+    Examples
+    --------
+    >>> crank = quirk.Body.bar("crank", [0, 0, 0], [1, 0, 0], mass=1.0)
+    >>> pin = quirk.Revolute("pin", quirk.GROUND, crank, point=[0, 0, 0], axis="z")
+    >>> drive = quirk.Drive("drive", pin, quirk.Motion.constant_rate(2.0))
+    >>> system = quirk.System([crank, pin, drive], gravity=[0, -9.81, 0])
+    >>> quirk.inverse_dynamics(system, [0.0, 0.1], "pin").effort["pin"].round(4)
+    array([4.905 , 4.8072])
     """
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")

@@ -49,6 +49,15 @@ def join(first: Result, *others: Result) -> Result:
     ------
     InputError
         If what is given is no result, or runs are of different systems, or do not meet in time or in their states.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[1.0, 0, 0])
+    >>> system = quirk.System([ball])
+    >>> first = quirk.simulate(system, 1.0, output=0.5)
+    >>> second = quirk.simulate(system, 1.0, output=0.5, initial_state=first.state_at(), start=1.0)
+    >>> quirk.join(first, second).time
+    array([0. , 0.5, 1. , 1. , 1.5, 2. ])
     """
     results = (first, *others)
     for result in results:

@@ -86,6 +86,15 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     SimulationError
         If a time cannot be reached, or not in a sensible number of steps from the one before, or the mechanism stands
         at a branch point there; it carries the partial result.
+
+    Examples
+    --------
+    >>> crank = quirk.Body.bar("crank", [0, 0, 0], [1, 0, 0], mass=1.0)
+    >>> pin = quirk.Revolute("pin", quirk.GROUND, crank, point=[0, 0, 0], axis="z")
+    >>> drive = quirk.Drive("drive", pin, quirk.Motion.constant_rate(2.0))
+    >>> motion = quirk.kinematics(quirk.System([crank, pin, drive]), [0.0, 1.0])
+    >>> motion.body("crank").acceleration[0].round(9) + 0.0
+    array([-2.,  0.,  0.])
     """
     if not isinstance(system, System):
         raise InputError(f"kinematics: system must be a quirk.System; got {system!r}")

@@ -26,6 +26,13 @@ def load(path: str | Path, **options: Any) -> System:
     ------
     InputError
         If there is no such file, or it has mistakes: all of them, each with its place.
+
+    Examples
+    --------
+    >>> system = quirk.System([quirk.Body.sphere("ball", 1.0, 0.1)])
+    >>> system.save("ball.toml")
+    >>> quirk.load("ball.toml")
+    <System: 1 bodies, 0 constraints, 0 forces>
     """
     if not isinstance(path, str | Path):
         raise InputError(f"load: path must be the name of a file; got {path!r}")

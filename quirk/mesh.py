@@ -31,6 +31,13 @@ class Mesh(Shape):
     ----------
     path : the file that `load` read, or None
     scale : (3,) what the coordinates in that file were multiplied by
+
+    Examples
+    --------
+    >>> corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    >>> tetrahedron = quirk.shapes.Mesh(corners, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+    >>> quirk.Body.from_mesh("tetrahedron", tetrahedron, density=6.0)
+    <Body "tetrahedron": 1 kg>
     """
 
     vertices: Any

@@ -42,6 +42,12 @@ class Motion(Sealed):
     start, end : s, between which it is defined
     period : s, after which a piecewise polynomial begins again; zero if it does not
     added : further motions whose sum with this one it is
+
+    Examples
+    --------
+    >>> motion = quirk.Motion.sinusoid(amplitude=2.0, angular_frequency=np.pi)
+    >>> motion.derivatives(0.5, 2).round(6)
+    array([  2.      ,   0.      , -19.739209])
     """
 
     def __init__(

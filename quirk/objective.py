@@ -23,6 +23,12 @@ class Objective:
     function : callable
         ``f(values)`` with the quantities (nt, q) at all times of the output, SI units; returns the number and its
         derivatives (nt, q). A sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
+
+    Examples
+    --------
+    >>> miss = quirk.Objective(["rod.position.z"], lambda z: (np.sum((z - 1.0) ** 2), 2 * (z - 1.0)))
+    >>> miss
+    Objective(['rod.position.z'])
     """
 
     def __init__(self, quantities: Iterable[str], function: Judged) -> None:

@@ -125,6 +125,13 @@ class Result(ResultOutput, Renamed):
     status : "completed", "stopped" by an event, "interrupted" or "failed"
     events : what happened along it, in the order of time: see `Happening`
     options : the arguments of each of the runs that it is made of
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", mass=1.0, radius=0.1, velocity=[0, 0, 1.0])
+    >>> result = quirk.simulate(quirk.System([ball]), 2.0, output=1.0)
+    >>> result.body("ball").position[:, 2].round(6)
+    array([0., 1., 2.])
     """
 
     _earlier_names: ClassVar = {name: f"_{name}" for name in INTERNAL} | {"centre_of_mass": "center_of_mass"}

@@ -28,6 +28,11 @@ class Shape(metaclass=Remembering):
         Where its center is in the body, and how its axes are turned; default: at the center of mass, as the body's.
     color : optional
         Any color that matplotlib knows, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
+
+    Examples
+    --------
+    >>> quirk.shapes.Box((1, 1, 1), frame=quirk.Frame([0, 0, 1]), color="gray").frame.origin
+    array([0., 0., 1.])
     """
 
     frame: Frame = IN_THE_MIDDLE

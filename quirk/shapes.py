@@ -21,7 +21,13 @@ SEGMENTS = 20
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A box with its edges along its axes; `size` (3,) m."""
+    """A box with its edges along its axes; `size` (3,) m.
+
+    Examples
+    --------
+    >>> quirk.shapes.Box((1.0, 2.0, 3.0)).inertia(12.0).diagonal()
+    array([13., 10.,  5.])
+    """
 
     size: tuple[float, float, float]
 
@@ -47,7 +53,13 @@ class Box(Shape):
 
 @dataclass(frozen=True)
 class Ellipsoid(Shape):
-    """A solid ellipsoid; `semi_axes` (3,) m along its axes."""
+    """A solid ellipsoid; `semi_axes` (3,) m along its axes.
+
+    Examples
+    --------
+    >>> quirk.shapes.Ellipsoid((1.0, 1.0, 2.0)).inertia(5.0).diagonal()
+    array([5., 5., 2.])
+    """
 
     semi_axes: tuple[float, float, float]
 
@@ -75,7 +87,13 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
-    """A solid circular cylinder of `radius` and `length` m; `axis` is "x", "y", "z" or a vector (3,) in its axes."""
+    """A solid circular cylinder of `radius` and `length` m; `axis` is "x", "y", "z" or a vector (3,) in its axes.
+
+    Examples
+    --------
+    >>> quirk.shapes.Cylinder(1.0, 3.0, axis="z").inertia(4.0).diagonal()
+    array([4., 4., 2.])
+    """
 
     radius: float
     length: float

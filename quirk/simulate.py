@@ -127,6 +127,15 @@ def simulate(
         If the initial state violates a constraint.
     SimulationError
         If the step size collapses or the state stops being finite; it carries the partial result.
+
+    Examples
+    --------
+    >>> rod = quirk.Body.box("rod", mass=1.0, size=[1.0, 0.1, 0.1], position=[0.5, 0, 0])
+    >>> hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="y")
+    >>> system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+    >>> result = quirk.simulate(system, 0.5, output=0.25)
+    >>> result.joint("hinge").angle.round(4)
+    array([0.    , 0.4555, 1.6578])
     """
     options = {name: given for name, given in locals().items() if name not in ("system", "initial_state")}
     if not isinstance(system, System):

@@ -51,6 +51,13 @@ class State:
     bodies : tuple of str, optional
         Names of the bodies, one for each row. States of systems and results have them; another system refuses such a
         state, also if it has as many bodies. Without names, rows are taken to be in the order of `system.bodies`.
+
+    Examples
+    --------
+    >>> body = quirk.Body("body", 1.0, [1, 1, 1], velocity=[2.0, 0, 0])
+    >>> state = quirk.System([body]).initial_state()
+    >>> state.velocity
+    array([[2., 0., 0.]])
     """
 
     position: np.ndarray

@@ -63,6 +63,13 @@ class System(Renamed):
     ------
     InputError
         If names repeat, or a constraint or force acts on a body that is not in the system.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", mass=1.0, radius=0.1)
+    >>> system = quirk.System([ball], gravity=[0, 0, -9.81])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[ 0.  ,  0.  , -9.81]])
     """
 
     _earlier_names: ClassVar = {"linearise": "linearize"}

@@ -77,6 +77,12 @@ class PlanarBody(Body):
     ------
     InputError
         If a value has the wrong shape, is not finite, or is no possible mass or inertia.
+
+    Examples
+    --------
+    >>> slider = quirk.planar.PlanarBody("slider", 1.0, 0.1, position=[1.0, 2.0], angle=0.5)
+    >>> slider.coordinates
+    array([1. , 2. , 0.5])
     """
 
     def __init__(

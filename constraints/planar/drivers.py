@@ -68,6 +68,13 @@ class AngleDriver(PlanarConstraint):
         f, rad; over any number of turns.
     offset : float
         C, rad.
+
+    Examples
+    --------
+    >>> arm = quirk.planar.PlanarBody.bar("arm", [-0.5, 0], [0.5, 0], mass=1.0)
+    >>> motor = quirk.planar.AngleDriver("motor", quirk.GROUND, arm, quirk.Motion.constant_rate(2.0))
+    >>> quirk.System([arm, motor]).assemble().angular_velocity.round(6) + 0.0
+    array([[0., 0., 2.]])
     """
 
     row_count = 1
@@ -108,6 +115,13 @@ class CoordinateDriver(PlanarConstraint):
         K, not zero.
     offset : float
         C, m or rad.
+
+    Examples
+    --------
+    >>> block = quirk.planar.PlanarBody.box("block", 1.0, [0.1, 0.1, 0.1])
+    >>> push = quirk.planar.CoordinateDriver("push", quirk.GROUND, block, quirk.Motion.constant_rate(2.0))
+    >>> quirk.System([block, push]).assemble().velocity.round(6) + 0.0
+    array([[2., 0., 0.]])
     """
 
     row_count = 1
@@ -158,6 +172,13 @@ class SlotDriver(PlanarConstraint):
         The direction, in the coordinates of body i, not zero.
     point_j : (2,), body axes
         The driven point in the coordinates of body j, m.
+
+    Examples
+    --------
+    >>> block = quirk.planar.PlanarBody.box("block", 1.0, [0.1, 0.1, 0.1])
+    >>> slot = quirk.planar.SlotDriver("slot", quirk.GROUND, block, quirk.Motion.constant_rate(2.0), vector_i=[0, 1])
+    >>> quirk.System([block, slot]).assemble().velocity.round(6) + 0.0
+    array([[0., 2., 0.]])
     """
 
     row_count = 1
@@ -190,6 +211,13 @@ class DistanceDriver(PlanarConstraint):
         f, m, positive: at zero the row vanishes.
     point_i, point_j : (2,), body axes
         The ends in body coordinates, m.
+
+    Examples
+    --------
+    >>> block = quirk.planar.PlanarBody.box("block", 1.0, [0.1, 0.1, 0.1], position=[1.0, 0])
+    >>> rod = quirk.planar.DistanceDriver("rod", quirk.GROUND, block, quirk.Motion.polynomial([1.0, 2.0]))
+    >>> quirk.System([block, rod]).assemble().velocity.round(6) + 0.0
+    array([[2., 0., 0.]])
     """
 
     row_count = 1

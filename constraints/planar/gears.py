@@ -53,6 +53,15 @@ class GearPair(PlanarConstraint):
         K, not zero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
     offset : float, optional
         C, rad; default: from the initial poses.
+
+    Examples
+    --------
+    >>> a = quirk.planar.PlanarBody.cylinder("a", 1.0, 0.1, 0.02)
+    >>> b = quirk.planar.PlanarBody.cylinder("b", 1.0, 0.1, 0.02, position=[0.2, 0])
+    >>> pins = [quirk.planar.Revolute(f"pin {w.name}", quirk.GROUND, w, point=w.coordinates[:2]) for w in (a, b)]
+    >>> mesh = quirk.planar.GearPair("mesh", a, b, ratio=-1.0)
+    >>> quirk.System([a, b, *pins, mesh]).mobility().degrees_of_freedom
+    1
     """
 
     row_count = 1
@@ -90,6 +99,17 @@ class GearOnLink(PlanarConstraint):
         K, not zero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
     offset : float, optional
         C, rad; default: from the initial poses.
+
+    Examples
+    --------
+    >>> sun = quirk.planar.PlanarBody.cylinder("sun", 1.0, 0.1, 0.02)
+    >>> planet = quirk.planar.PlanarBody.cylinder("planet", 1.0, 0.1, 0.02, position=[0.2, 0])
+    >>> arm = quirk.planar.PlanarBody.bar("arm", [0, 0], [0.2, 0], mass=0.1)
+    >>> pins = [quirk.planar.Revolute(f"pin {b.name}", quirk.GROUND, b, point=[0, 0]) for b in (sun, arm)]
+    >>> axle = quirk.planar.Revolute("axle", arm, planet, point=[0.2, 0])
+    >>> mesh = quirk.planar.GearOnLink("mesh", sun, planet, arm, ratio=-1.0)
+    >>> quirk.System([sun, planet, arm, *pins, axle, mesh]).mobility().degrees_of_freedom
+    2
     """
 
     row_count = 1
@@ -143,6 +163,13 @@ class Rolling(PlanarConstraint):
         The wheel's center, in the coordinates of body j, m.
     offset : float, optional
         C, m; default: from the initial poses.
+
+    Examples
+    --------
+    >>> wheel = quirk.planar.PlanarBody.cylinder("wheel", 1.0, 0.5, 0.1, position=[0, 0.5])
+    >>> road = quirk.planar.Rolling("road", quirk.GROUND, wheel, radius=0.5, vector_i=[1, 0])
+    >>> quirk.System([wheel, road]).mobility().degrees_of_freedom
+    2
     """
 
     row_count = 1

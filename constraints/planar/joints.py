@@ -50,6 +50,13 @@ class Revolute(PlanarConstraint):
         Where the pin is, in the plane at the initial poses, m.
     point_i, point_j : (2,), body axes
         Instead of it: the points in body coordinates, m.
+
+    Examples
+    --------
+    >>> arm = quirk.planar.PlanarBody.bar("arm", [0, 0], [1, 0], mass=1.0)
+    >>> pin = quirk.planar.Revolute("pin", quirk.GROUND, arm, point=[0, 0])
+    >>> quirk.System([arm, pin]).mobility().degrees_of_freedom
+    1
     """
 
     row_count = 2
@@ -89,6 +96,13 @@ class Prismatic(PlanarConstraint):
     vector_j : (2,), optional
         What stays along the line, in the coordinates of body j, not zero; default: what points along `vector_i` at the
         initial poses.
+
+    Examples
+    --------
+    >>> block = quirk.planar.PlanarBody.box("block", 1.0, [0.1, 0.1, 0.1])
+    >>> rail = quirk.planar.Prismatic("rail", quirk.GROUND, block, vector_i=[1, 0])
+    >>> quirk.System([block, rail]).mobility().degrees_of_freedom
+    1
     """
 
     row_count = 2
@@ -131,6 +145,13 @@ class DoubleRevolute(PlanarConstraint):
         The pins in body coordinates, m.
     length : float, optional
         m, positive; default: the distance at the initial poses.
+
+    Examples
+    --------
+    >>> arm = quirk.planar.PlanarBody.bar("arm", [0, 1], [1, 1], mass=1.0)
+    >>> link = quirk.planar.DoubleRevolute("link", quirk.GROUND, arm, point_j=[-0.5, 0], length=1.0)
+    >>> quirk.System([arm, link]).mobility().degrees_of_freedom
+    2
     """
 
     row_count = 1
@@ -168,6 +189,13 @@ class ParallelVectors(PlanarConstraint):
     ----------
     vector_i, vector_j : (2,)
         In body coordinates, not zero; lengths scale Phi alone.
+
+    Examples
+    --------
+    >>> arm = quirk.planar.PlanarBody.bar("arm", [0, 0], [1, 0], mass=1.0)
+    >>> level = quirk.planar.ParallelVectors("level", quirk.GROUND, arm, vector_i=[1, 0], vector_j=[1, 0])
+    >>> quirk.System([arm, level]).mobility().degrees_of_freedom
+    2
     """
 
     row_count = 1
@@ -201,6 +229,13 @@ class PinInSlot(PlanarConstraint):
         Along the slot, in the coordinates of body i, not zero; its length scales Phi alone.
     point_j : (2,), body axes
         The pin in the coordinates of body j, m.
+
+    Examples
+    --------
+    >>> arm = quirk.planar.PlanarBody.bar("arm", [0, 0], [1, 0], mass=1.0)
+    >>> slot = quirk.planar.PinInSlot("slot", quirk.GROUND, arm, vector_i=[0, 1], point_j=[-0.5, 0])
+    >>> quirk.System([arm, slot]).mobility().degrees_of_freedom
+    2
     """
 
     row_count = 1

@@ -40,6 +40,11 @@ class Plane(Sealed):
     ------
     InputError
         If a value is no point or direction, or x is along the normal.
+
+    Examples
+    --------
+    >>> quirk.planar.Plane(normal=[0, -1, 0], x=[1, 0, 0]).point([1.0, 2.0])
+    array([1., 0., 2.])
     """
 
     def __init__(

@@ -161,6 +161,13 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
     ------
     InputError
         If there is no checkpoint, or nothing has been written down yet, or nothing of it can be read.
+
+    Examples
+    --------
+    >>> system = quirk.System([quirk.Body.sphere("ball", 1.0, 0.1, velocity=[1.0, 0, 0])])
+    >>> result = quirk.simulate(system, 1.0, output=0.5, checkpoint="run")
+    >>> quirk.read_checkpoint("run").status
+    'completed'
     """
     folder, owner = Path(path), "read_checkpoint"
     if not (folder / JOURNAL).is_file():

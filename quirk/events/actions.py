@@ -126,6 +126,12 @@ def enable(
     ------
     InputError
         If there is no name, or `tolerance` is not positive.
+
+    Examples
+    --------
+    >>> meet = quirk.Event("meet", "time", level=1.0, action=quirk.enable("latch", "spring"))
+    >>> meet.actions
+    (Enable(names=('latch', 'spring'), tolerance=None, keep_offset=False),)
     """
     if tolerance is not None:
         tolerance = validate.positive("enable", "tolerance", tolerance)
@@ -142,13 +148,25 @@ def disable(*names: str | Constraint | ForceElement) -> Disable:
     ----------
     names : str, Constraint or ForceElement
         At least one.
+
+    Examples
+    --------
+    >>> free = quirk.Event("free", "time", level=1.0, action=quirk.disable("latch"))
+    >>> free.actions
+    (Disable(names=('latch',)),)
     """
     return Disable(_names("disable", names))
 
 
 @remembered
 def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
-    """Return the action that enables constraints: an earlier name of `enable`, with the same arguments."""
+    """Return the action that enables constraints: an earlier name of `enable`, with the same arguments.
+
+    Examples
+    --------
+    >>> quirk.engage("latch", keep_offset=True)
+    Engage(names=('latch',), tolerance=None, keep_offset=True)
+    """
     if tolerance is not None:
         tolerance = validate.positive("engage", "tolerance", tolerance)
     return Engage(_names("engage", names), tolerance, validate.flag("engage", "keep_offset", keep_offset))
@@ -156,25 +174,51 @@ def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset
 
 @remembered
 def release(*names: str | Constraint) -> Release:
-    """Return the action that disables constraints: an earlier name of `disable`."""
+    """Return the action that disables constraints: an earlier name of `disable`.
+
+    Examples
+    --------
+    >>> quirk.release("latch")
+    Release(names=('latch',))
+    """
     return Release(_names("release", names))
 
 
 @remembered
 def switch_on(*names: str | Constraint | ForceElement) -> Switch:
-    """Return the action that enables forces: an earlier name of `enable`."""
+    """Return the action that enables forces: an earlier name of `enable`.
+
+    Examples
+    --------
+    >>> quirk.switch_on("spring")
+    Switch(names=('spring',), on=True)
+    """
     return Switch(_names("switch_on", names), True)
 
 
 @remembered
 def switch_off(*names: str | Constraint | ForceElement) -> Switch:
-    """Return the action that disables forces: an earlier name of `disable`."""
+    """Return the action that disables forces: an earlier name of `disable`.
+
+    Examples
+    --------
+    >>> quirk.switch_off("spring")
+    Switch(names=('spring',), on=False)
+    """
     return Switch(_names("switch_off", names), False)
 
 
 @remembered
 def replace(name: str | ForceElement, force: ForceElement) -> Replace:
-    """Return the action that puts a force element, of the same name and with as many ends, in the place of another."""
+    """Return the action that puts a force element, of the same name and with as many ends, in the place of another.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    >>> harder = quirk.Force("push", ball, [10.0, 0, 0])
+    >>> quirk.Event("harder", "time", level=1.0, action=quirk.replace("push", harder))
+    <Event "harder">
+    """
     if not isinstance(force, ForceElement):
         raise InputError(f"replace: force must be a force element; got {force!r}")
     (name,) = _names("replace", (name,))
@@ -185,7 +229,14 @@ def replace(name: str | ForceElement, force: ForceElement) -> Replace:
 
 @remembered
 def follow(name: str | Constraint, motion: Motion) -> Follow:
-    """Return the action that lets a driver follow another `Motion` of the run's time from now on."""
+    """Return the action that lets a driver follow another `Motion` of the run's time from now on.
+
+    Examples
+    --------
+    >>> faster = quirk.Motion.constant_rate(2.0, start=1.0)
+    >>> quirk.Event("faster", "time", level=1.0, action=quirk.follow("motor", faster))
+    <Event "faster">
+    """
     if not isinstance(motion, Motion):
         raise InputError(f"follow: motion must be a quirk.Motion; got {motion!r}")
     return Follow(_names("follow", (name,))[0], motion)
@@ -198,6 +249,12 @@ def set_velocity(
     """Return the action that gives a body a velocity (3,) in N, m/s, or an angular velocity (3,) in body axes, rad/s.
 
     Where constraints do not allow it, all bodies then get the nearest velocities that they do allow.
+
+    Examples
+    --------
+    >>> kick = quirk.Event("kick", "time", level=1.0, action=quirk.set_velocity("ball", velocity=[0, 0, 2.0]))
+    >>> kick.actions[0].velocity
+    array([0., 0., 2.])
     """
     if velocity is None and angular_velocity is None:
         raise InputError("set_velocity: give velocity or angular_velocity, or both")
@@ -213,6 +270,12 @@ def after(count: int, action: ActionLike) -> After:
     """Return the action that does another one when its event happens in a run for so many times, and at each later one.
 
     ``quirk.after(10, "stop")`` ends a run at the tenth.
+
+    Examples
+    --------
+    >>> bounce = quirk.Event("bounce", "ball.position.z", direction=-1, action=quirk.after(10, "stop"))
+    >>> bounce.actions[0].count
+    10
     """
     return After(validate.whole("after", "count", count), checked_actions("after", action))
 

@@ -39,6 +39,14 @@ class Event(Sealed):
         these, or None. Lists are done in their order.
     level : float
         The value at which there is an event, in the unit of the quantity.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    >>> low = quirk.Event("low", "ball.position.z", level=-1.0, direction=-1, action="stop")
+    >>> result = quirk.simulate(quirk.System([ball, low], gravity=[0, 0, -2.0]), 5.0, output=0.5)
+    >>> result.status, result.time[-1:].round(6)
+    ('stopped', array([1.]))
     """
 
     def __init__(

@@ -66,6 +66,16 @@ class Latch(Event):
         N, the force of the joint at which it breaks.
     keep_offset : bool
         Let the joint hold the frames as they stand when it closes.
+
+    Examples
+    --------
+    >>> a = quirk.Body.sphere("a", 1.0, 0.1)
+    >>> b = quirk.Body.sphere("b", 1.0, 0.1, position=[1, 0, 0], velocity=[-1, 0, 0])
+    >>> dock = quirk.Fixed("dock", a, b, frame_i=quirk.Frame(), frame_j=quirk.Frame(), active=False)
+    >>> latch = quirk.Latch("latch", dock, distance=0.1, keep_offset=True)
+    >>> result = quirk.simulate(quirk.System([a, b, dock, latch]), 2.0, output=0.5)
+    >>> result.body("a").velocity[-1].round(6) + 0.0
+    array([-0.5,  0. ,  0. ])
     """
 
     def __init__(

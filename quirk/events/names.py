@@ -149,6 +149,14 @@ def distance_between(
     """Return the distance, m, of a point of body i and one of body j, as a quantity that events watch.
 
     Points (3,) are in the coordinates of their bodies, m; by default the centers of mass.
+
+    Examples
+    --------
+    >>> a = quirk.Body.sphere("a", 1.0, 0.1)
+    >>> b = quirk.Body.sphere("b", 1.0, 0.1, position=[3, 0, 0], velocity=[-1, 0, 0])
+    >>> near = quirk.Event("near", quirk.distance_between(a, b), level=1.0, direction=-1)
+    >>> quirk.simulate(quirk.System([a, b, near]), 4.0, output=1.0).events.time.round(6)
+    array([2.])
     """
     for argument, body in (("body_i", body_i), ("body_j", body_j)):
         if not isinstance(body, Body | Ground):

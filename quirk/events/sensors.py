@@ -36,6 +36,12 @@ def sensors(
     radius : float
         m.
     action : as of `Event`
+
+    Examples
+    --------
+    >>> balls = [quirk.Body.sphere(name, 1.0, 0.1, position=[k, 0, 0]) for k, name in enumerate("abc")]
+    >>> [event.name for event in quirk.sensors("near", balls, radius=0.5)]
+    ['near: a - b', 'near: a - c', 'near: b - c']
     """
     validate.positive(f'sensors "{name}"', "radius", radius)
     one = [_placed(name, "family", each) for each in family]

@@ -38,6 +38,12 @@ class Expression(Sealed):
     ------
     InputError
         If the text is none, with the column at which it fails, or has other variables.
+
+    Examples
+    --------
+    >>> law = quirk.Expression("2 * sin(pi * t)", "t")
+    >>> law(0.5)
+    2.0
     """
 
     # It runs on jets as it is.

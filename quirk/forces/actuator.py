@@ -32,6 +32,14 @@ class Actuator(Actuated):
         The largest effort both ways, or the least and the largest, N m or N; without limits by default.
     coordinate : "rotation" or "translation", optional
         For a joint with both.
+
+    Examples
+    --------
+    >>> rotor = quirk.Body("rotor", 1.0, [1, 1, 2])
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, rotor, point=[0, 0, 0], axis="z")
+    >>> system = quirk.System([rotor, axle, quirk.Actuator("motor", axle, 30.0, limits=4.0)])
+    >>> system.acceleration(system.initial_state()).angular.round(6) + 0.0
+    array([[0., 0., 2.]])
     """
 
     def __init__(
@@ -84,6 +92,15 @@ class Controller(OfJoint):
         The largest effort both ways, or the least and the largest, N m or N; without limits by default.
     coordinate : "rotation" or "translation", optional
         For a joint with both.
+
+    Examples
+    --------
+    >>> rotor = quirk.Body("rotor", 1.0, [1, 1, 2])
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, rotor, point=[0, 0, 0], axis="z")
+    >>> servo = quirk.Controller("servo", axle, target=0.5, kp=8.0, kd=4.0)
+    >>> system = quirk.System([rotor, axle, servo])
+    >>> system.acceleration(system.initial_state()).angular.round(6) + 0.0
+    array([[0., 0., 2.]])
     """
 
     parameters = ("kp", "ki", "kd", "limits")

@@ -42,6 +42,15 @@ class Bushing(ForceElement):
         C, or its diagonal: N s/m, N s/rad and so on; it must take out energy.
     preload : (6,)
         Force and torque on body j where x is zero, newton and newton meter.
+
+    Examples
+    --------
+    >>> block = quirk.Body.box("block", 2.0, [1, 1, 1], position=[0, 0, -0.01])
+    >>> frames = {"frame_i": quirk.Frame(), "frame_j": quirk.Frame()}
+    >>> mount = quirk.Bushing("mount", quirk.GROUND, block, **frames, stiffness=[100, 100, 200, 1, 1, 1])
+    >>> system = quirk.System([block, mount])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[0., 0., 1.]])
     """
 
     drawing = "force"

@@ -32,6 +32,13 @@ class Drag(ForceElement):
         Velocity of the fluid in N, m/s; a function ``f(t, position)`` returns it.
     point : (3,), body axes
         Where it acts and whose velocity counts, m.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[2.0, 0, 0])
+    >>> system = quirk.System([ball, quirk.Drag("air", ball, area=0.5, density=1.0)])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[-1.,  0.,  0.]])
     """
 
     drawing = "force"

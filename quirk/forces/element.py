@@ -65,6 +65,17 @@ class ForceElement(Sealed):
     undefined : what messages say where its law gives no numbers
     turning : which of the coordinates are angles whose turns count, by their numbers; see `turns_near`
     between : whether it acts between its bodies, and not on each of them by itself
+
+    Examples
+    --------
+    >>> class Repulsion(quirk.ForceElement):
+    ...     def potential(self, t, i, j):
+    ...         d = j.position - i.position
+    ...         return 1.0 / np.sqrt(d @ d)
+    >>> a, b = quirk.Body.sphere("a", 1.0, 0.1), quirk.Body.sphere("b", 1.0, 0.1, position=[2, 0, 0])
+    >>> system = quirk.System([a, b, Repulsion("repulsion", (a, quirk.Frame()), (b, quirk.Frame()))])
+    >>> system.acceleration(system.initial_state()).linear[1].round(6) + 0.0
+    array([0.25, 0.  , 0.  ])
     """
 
     parameters: tuple[str, ...] = ()

@@ -29,6 +29,13 @@ class UniformField(OnBodies):
         Default: all bodies of the system; for constant gravity on all, `System(..., gravity=a)` does the same.
     acceleration : (3,) numbers or Motions
         a in N, m/s^2.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 2.0, 0.1)
+    >>> system = quirk.System([ball, quirk.UniformField("wave", acceleration=["sin(t)", 0, -9.81])])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[ 0.  ,  0.  , -9.81]])
     """
 
     parameters = ("masses", "acceleration")
@@ -67,6 +74,13 @@ class Damping(OnBodies):
         c of each body, N s/m, not negative.
     rotational : float
         d of each body, N m s, not negative.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 2.0, 0.1, velocity=[3.0, 0, 0])
+    >>> system = quirk.System([ball, quirk.Damping("air", translational=0.5)])
+    >>> system.acceleration(system.initial_state()).linear + 0.0
+    array([[-0.75,  0.  ,  0.  ]])
     """
 
     parameters = ("translational", "rotational")
@@ -105,6 +119,15 @@ class ForceField(OnBodies):
         N m.
     frame : "inertial" or "body"
         In which axes both are given.
+
+    Examples
+    --------
+    >>> balls = [quirk.Body.sphere(name, 2.0, 0.1, position=[k, 0, 0]) for k, name in enumerate("ab")]
+    >>> field = quirk.ForceField("field", force=lambda t, position, *motion: -4.0 * position)
+    >>> system = quirk.System([*balls, field])
+    >>> system.acceleration(system.initial_state()).linear + 0.0
+    array([[ 0.,  0.,  0.],
+           [-2.,  0.,  0.]])
     """
 
     aside = ("everywhere", "masses", "force", "torque")
@@ -151,6 +174,13 @@ class PotentialField(OnBodies):
     energy : function
         ``f(t, r)`` returns the energy of one body, J: s, and its center of mass (3,) in N, m. It is differentiated, and
         so must use + - * / ** @, numpy's functions and `quirk.where` alone.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 2.0, 0.1, position=[1.0, 0, 0])
+    >>> system = quirk.System([ball, quirk.PotentialField("bowl", energy=lambda t, r: 3.0 * (r @ r))])
+    >>> system.acceleration(system.initial_state()).linear + 0.0
+    array([[-3.,  0.,  0.]])
     """
 
     aside = ("everywhere", "masses", "energy")
@@ -183,6 +213,13 @@ class Potential(ForceElement):
         ``f(t, r, R)`` returns the energy, J: s, the center of mass (3,) in N, m, and the rotation matrix (3, 3), body
         to inertial; for several bodies ``f(t, r_1, R_1, r_2, R_2, ...)``. It is differentiated, and so must use
         + - * / ** @, numpy's functions and `quirk.where` alone.
+
+    Examples
+    --------
+    >>> bead = quirk.Body.sphere("bead", 2.0, 0.1, position=[1.0, 0, 0])
+    >>> system = quirk.System([bead, quirk.Potential("bowl", bead, lambda t, r, R: 3.0 * (r @ r))])
+    >>> system.acceleration(system.initial_state()).linear + 0.0
+    array([[-3.,  0.,  0.]])
     """
 
     drawing = ""

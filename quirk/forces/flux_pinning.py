@@ -49,6 +49,16 @@ class FluxPinning(ForceElement):
     cooled : Frame, optional
         The pose of body j in the coordinates of body i when the superconductor was cooled; default: that of the
         initial poses.
+
+    Examples
+    --------
+    >>> port = quirk.Body.sphere("port", 1.0, 0.1)
+    >>> visitor = quirk.Body.sphere("visitor", 1.0, 0.1, position=[0, 0, 0.05])
+    >>> pin = quirk.FluxPinning("pin", port, visitor, moment=[0, 0, 1.0])
+    >>> system = quirk.System([port, visitor, pin])
+    >>> system.acceleration(system.initial_state()).linear.round(6) + 0.0
+    array([[0., 0., 0.],
+           [0., 0., 0.]])
     """
 
     parameters = ("moment", "image", "cooled_axes")

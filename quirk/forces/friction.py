@@ -89,6 +89,14 @@ class Friction(OfSlip):
     ------
     InputError
         If an argument cannot be used, or the joint is of another kind.
+
+    Examples
+    --------
+    >>> slide = quirk.Body.box("slide", 2.0, [0.1, 0.1, 0.1], velocity=[1.0, 0, 0])
+    >>> rail = quirk.Prismatic("rail", quirk.GROUND, slide, axis="x")
+    >>> system = quirk.System([slide, rail, quirk.Friction("rub", rail, coefficient=0.1)], gravity=[0, 0, -10.0])
+    >>> quirk.simulate(system, 2.0, output=0.5).body("slide").position[-1].round(6) + 0.0
+    array([0.5, 0. , 0. ])
     """
 
     # The last three are not of its law, but of what it is in proportion to, and of where it begins.

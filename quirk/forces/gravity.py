@@ -52,6 +52,13 @@ class PointGravity(_Attraction):
         G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
     point : (3,), body axes
         The center, in the coordinates of body i, m.
+
+    Examples
+    --------
+    >>> probe = quirk.Body.sphere("probe", 2.0, 0.1, position=[2.0, 0, 0])
+    >>> system = quirk.System([probe, quirk.PointGravity("planet", quirk.GROUND, probe, mu=8.0)])
+    >>> system.acceleration(system.initial_state()).linear + 0.0
+    array([[-2.,  0.,  0.]])
     """
 
     drawing = "force"
@@ -82,6 +89,13 @@ class GravityGradient(_Attraction):
         G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
     point : (3,), body axes
         The center, in the coordinates of body i, m.
+
+    Examples
+    --------
+    >>> probe = quirk.Body("probe", 1.0, [1, 2, 3], position=[1.0, 1.0, 0])
+    >>> system = quirk.System([probe, quirk.GravityGradient("planet", quirk.GROUND, probe, mu=8.0)])
+    >>> system.acceleration(system.initial_state()).angular.round(6) + 0.0
+    array([[0.      , 0.      , 1.414214]])
     """
 
     drawing = "torque"

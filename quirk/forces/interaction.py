@@ -41,6 +41,15 @@ class Interaction(ForceElement):
         N m on body j; body i gets the opposite.
     frame : "inertial", "i" or "j"
         Axes of all arguments and of what is returned: those of N, of body i or of body j.
+
+    Examples
+    --------
+    >>> a, b = quirk.Body.sphere("a", 1.0, 0.1), quirk.Body.sphere("b", 1.0, 0.1, position=[2, 0, 0])
+    >>> pull = quirk.Interaction("pull", a, b, force=lambda t, *motion: [-3.0, 0, 0])
+    >>> system = quirk.System([a, b, pull])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[ 3.,  0.,  0.],
+           [-3.,  0.,  0.]])
     """
 
     parameters = ("force", "torque")

@@ -91,6 +91,14 @@ class JointTorque(Actuated):
     torque : float, Motion or function
         N m, a `Motion` over time; or a function ``f(t, angle, rate)`` of s, rad and rad/s returns it. The angle of
         body j relative to body i is that of ``result[joint].rotation``, with all turns made since the start of the run.
+
+    Examples
+    --------
+    >>> rotor = quirk.Body("rotor", 1.0, [1, 1, 2])
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, rotor, point=[0, 0, 0], axis="z")
+    >>> system = quirk.System([rotor, axle, quirk.JointTorque("motor", axle, 3.0)])
+    >>> system.acceleration(system.initial_state()).angular.round(6) + 0.0
+    array([[0. , 0. , 1.5]])
     """
 
     argument = "torque"
@@ -109,6 +117,14 @@ class JointForce(Actuated):
         One with a free translation along its axis: Prismatic or Cylindrical.
     force : float, Motion or function
         N, a `Motion` over time; or a function ``f(t, displacement, rate)`` of s, m and m/s returns it.
+
+    Examples
+    --------
+    >>> slide = quirk.Body.box("slide", 2.0, [0.1, 0.1, 0.1])
+    >>> rail = quirk.Prismatic("rail", quirk.GROUND, slide, axis="x")
+    >>> system = quirk.System([slide, rail, quirk.JointForce("push", rail, 3.0)])
+    >>> system.acceleration(system.initial_state()).linear.round(6) + 0.0
+    array([[1.5, 0. , 0. ]])
     """
 
     argument = "force"

@@ -38,6 +38,14 @@ class JointFriction(OfJoint):
         Speed over which dry friction turns around, rad/s or m/s, positive; needed where there is any.
     coordinate : "rotation" or "translation", optional
         For a joint with both.
+
+    Examples
+    --------
+    >>> rotor = quirk.Body("rotor", 1.0, [1, 1, 2], angular_velocity=[0, 0, 5.0])
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, rotor, point=[0, 0, 0], axis="z")
+    >>> system = quirk.System([rotor, axle, quirk.JointFriction("rub", axle, viscous=0.2)])
+    >>> system.acceleration(system.initial_state()).angular.round(6) + 0.0
+    array([[ 0. ,  0. , -0.5]])
     """
 
     parameters = ("viscous", "coulomb", "static", "stribeck", "creep")

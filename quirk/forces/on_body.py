@@ -56,6 +56,13 @@ class Force(_OnBody):
         Where it acts, m.
     frame : "inertial" or "body"
         In which axes `force` is given.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 2.0, 0.1)
+    >>> system = quirk.System([ball, quirk.Force("push", ball, lambda t, *motion: [6.0 * np.cos(t), 0, 0])])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[3., 0., 0.]])
     """
 
     drawing = "force"
@@ -87,6 +94,13 @@ class Torque(_OnBody):
         N m; as for `Force`.
     frame : "body" or "inertial"
         In which axes `torque` is given.
+
+    Examples
+    --------
+    >>> wheel = quirk.Body.cylinder("wheel", 2.0, 1.0, 0.1)
+    >>> system = quirk.System([wheel, quirk.Torque("turn", wheel, [0, 0, 3.0])])
+    >>> system.acceleration(system.initial_state()).angular
+    array([[0., 0., 3.]])
     """
 
     drawing = "torque"

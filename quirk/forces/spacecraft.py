@@ -33,6 +33,13 @@ class Thruster(ForceElement):
         the body as that of `Force` does.
     point : (3,), body axes
         Where it acts, m.
+
+    Examples
+    --------
+    >>> craft = quirk.Body.box("craft", 10.0, [1, 1, 1])
+    >>> system = quirk.System([craft, quirk.Thruster("jet", craft, thrust=5.0, direction="x", throttle=0.5)])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[0.25, 0.  , 0.  ]])
     """
 
     drawing = "force"
@@ -81,6 +88,14 @@ class ReactionWheel(ForceElement):
         I, of the wheel about its axis, kg m^2, positive.
     speed : Motion or float
         w, relative to the body, rad/s.
+
+    Examples
+    --------
+    >>> craft = quirk.Body.box("craft", 12.0, [1, 1, 1])
+    >>> wheel = quirk.ReactionWheel("wheel", craft, "z", inertia=0.1, speed=quirk.Motion.polynomial([0, 2.0]))
+    >>> system = quirk.System([craft, wheel])
+    >>> system.acceleration(system.initial_state()).angular
+    array([[ 0. ,  0. , -0.1]])
     """
 
     drawing = "torque"

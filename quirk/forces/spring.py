@@ -70,6 +70,14 @@ class Damper(BetweenPoints):
         Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
     damping : float
         c, N s/m, not negative.
+
+    Examples
+    --------
+    >>> bob = quirk.Body.sphere("bob", mass=2.0, radius=0.1, position=[0, 0, -1.5], velocity=[0, 0, -3.0])
+    >>> damper = quirk.Damper("damper", quirk.GROUND, bob, points=[[0, 0, 0], [0, 0, -1.5]], damping=4.0)
+    >>> system = quirk.System([bob, damper])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[0., 0., 6.]])
     """
 
     parameters = ("damping",)
@@ -116,6 +124,15 @@ class Spring(BetweenPoints):
     one_sided : "tension", "compression" or None
         "tension" is a cable: slack when shorter than L0, and its damper never makes it push. "compression" is a
         bumper: without contact when longer than L0, and never pulls. For springs with a stiffness.
+
+    Examples
+    --------
+    >>> bob = quirk.Body.sphere("bob", mass=2.0, radius=0.1, position=[0, 0, -1.5])
+    >>> ends = [[0, 0, 0], [0, 0, -1.5]]
+    >>> spring = quirk.Spring("spring", quirk.GROUND, bob, points=ends, stiffness=8.0, rest_length=1.0)
+    >>> system = quirk.System([bob, spring])
+    >>> system.acceleration(system.initial_state()).linear
+    array([[0., 0., 2.]])
     """
 
     drawing = "coil"

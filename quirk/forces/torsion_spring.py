@@ -24,6 +24,15 @@ class TorsionSpring(OfJoint):
         c, N m s/rad, not negative.
     rest_angle : float
         x0, rad.
+
+    Examples
+    --------
+    >>> rotor = quirk.Body("rotor", 1.0, [1, 1, 2])
+    >>> axle = quirk.Revolute("axle", quirk.GROUND, rotor, point=[0, 0, 0], axis="z")
+    >>> coil = quirk.TorsionSpring("coil", axle, stiffness=4.0, rest_angle=0.5)
+    >>> system = quirk.System([rotor, axle, coil])
+    >>> system.acceleration(system.initial_state()).angular.round(6) + 0.0
+    array([[0., 0., 1.]])
     """
 
     parameters = ("stiffness", "damping", "rest_angle")

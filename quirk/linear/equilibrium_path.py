@@ -326,6 +326,17 @@ def equilibrium_path(
         If an argument cannot be used, or `build` returns something else.
     ConvergenceError
         If there is no equilibrium at `start`, or the path cannot be followed; with its last state.
+
+    Examples
+    --------
+    >>> def build(load):
+    ...     block = quirk.Body.box("block", 1.0, [0.1, 0.1, 0.1], position=[0, 0, -1])
+    ...     rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="z")
+    ...     spring = quirk.Spring("spring", quirk.GROUND, block, stiffness=10.0)
+    ...     return quirk.System([block, rail, spring, quirk.Force("pull", block, [0, 0, -load])])
+    >>> path = quirk.equilibrium_path(build, 0.0, 1.0, step=0.5)
+    >>> path.of("block.position.z")[[0, -1]].round(6)
+    array([-1. , -1.1])
     """
     first, last = (validate.number(OWNER, name, x) for name, x in (("start", start), ("stop", stop)))
     if first >= last and first <= last:

@@ -53,6 +53,17 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
     ------
     InputError
         If `build` returns something else, or the number of states changes with the parameter.
+
+    Examples
+    --------
+    >>> def build(stiffness):
+    ...     block = quirk.Body.box("block", 1.0, [0.1, 0.1, 0.1])
+    ...     rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="z")
+    ...     spring = quirk.Spring("spring", quirk.GROUND, block, point_i=[0, 0, 1], stiffness=stiffness)
+    ...     return quirk.System([block, rail, spring])
+    >>> quirk.root_locus(build, [4.0, 9.0]).eigenvalues.imag.round(6)
+    array([[ 2., -2.],
+           [ 3., -3.]])
     """
     given = validate.numbers(list(values))
     if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():

@@ -104,6 +104,15 @@ def sweep(
     ------
     InputError
         If an argument cannot be used. What goes wrong in a run does not raise: it is the run's status.
+
+    Examples
+    --------
+    >>> def build(mass):
+    ...     ball = quirk.Body.sphere("ball", mass, 0.1)
+    ...     return quirk.System([ball, quirk.Force("push", ball, [1.0, 0, 0])])
+    >>> data = quirk.sweep(build, {"mass": [1.0, 2.0]}, 1.0, reduce=lambda r: r["ball"].velocity[-1, 0], progress=False)
+    >>> data["value"].values.round(6)
+    array([1. , 0.5])
     """
     for name in ("xarray", "cloudpickle"):
         library(name, OWNER, "sweep")

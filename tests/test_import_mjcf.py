@@ -105,6 +105,16 @@ STACKS = {
          SLIDE.format("c", "0 1 0", 'damping="2" ref="-0.1" springref="0.2" stiffness="9"')],
         "0.6 0.5 -0.2", "1.5 2 -1",
     ),
+    "a slide and a skew hinge": (
+        [SLIDE.format("a", "1 2 3", 'ref="0.2" stiffness="9" armature="0.5"'), HINGE.format("b", "0 1 1", 'ref="25" stiffness="3"')], "0.6 0.5", "1.5 2",
+    ),
+    "a hinge and a skew slide": (
+        [HINGE.format("b", "0 1 1", 'ref="25" stiffness="3"'), SLIDE.format("a", "1 2 3", 'ref="0.2" stiffness="9" armature="0.5"')], "0.6 0.5", "1.5 2",
+    ),
+    "a skew slide and three hinges": (
+        [SLIDE.format("a", "1 2 3", 'ref="0.2" stiffness="9"'), *(HINGE.format(n, a, 'stiffness="3"') for n, a in zip("bcd", ("1 0 0", "0 1 0", "0 0 1"), strict=True))],
+        "0.6 0.5 0.3 0.2", "1.5 2 1 -1",
+    ),
     "a hinge and a slide across": ([HINGE.format("a", "0 1 0", 'ref="25"'), SLIDE.format("b", "1 0 0", 'ref="0.3" stiffness="30"')], "0.6 0.5", "1.5 2"),
     "planar": (
         [SLIDE.format("a", "1 0 0", 'damping="1" ref="0.2"'), SLIDE.format("b", "0 0 1", 'stiffness="30" springref="0.1"'),

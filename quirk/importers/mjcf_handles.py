@@ -49,6 +49,8 @@ def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: Name
 
 def _slide(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, names: Names) -> Joint:
     name, axis = names.take(stack.model.name("JOINT", k), "joint"), stack.axis(k)
+    one: tuple[str | None, Pose]
+    two: tuple[str | None, Pose]
     if stack.hinge_first:
         # The other way along an axis of the body, as the body sees its parent.
         along = axes_with_z(-axis)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from quirk.body import Body
-from quirk.constraints import Constraint, Free, Joint
+from quirk.constraints import Constraint, Free, Joint, PointOnLine
 from quirk.errors import InputError
 from quirk.forces import Bushing, Damping, ForceElement, Interaction
+from quirk.frame import axes_with_z
 
 from . import joints
 from .bodies import Bodies
@@ -74,6 +75,11 @@ def _connect_as_one(stack: Stack, bodies: Bodies, names: Names, made: MadeJoints
     one, two = ends[::-1] if stack.hinge_first else ends
     joint = joints.make(kind, name, bodies, one, two, **arguments)
     made.parts.append(joint)
+    if stack.skew_slide:
+        along = axes_with_z(stack.axis(stack.slides[0]))
+        rail = (stack.parent, Pose(stack.home.axes @ along, i.origin)), (stack.link, Pose(along, j.origin))
+        one, two = rail[::-1] if stack.hinge_first else rail
+        made.parts.append(joints.make(PointOnLine, names.part(stack.link, "rail"), bodies, one, two))
     if not single:
         _add_handles(stack, (i, j), bodies, names, made)
     elif not stack.balls:

@@ -79,9 +79,14 @@ class Stack:
             lines = np.array([self.axis(k) for k in axes])
             if len(axes) > 1 and np.abs(lines @ lines.T - np.eye(len(axes))).max() > ALIGNED:
                 return "axes that are not perpendicular to each other"
-        if not self._fits(self.frame_axes()):
-            return "slides that are neither along nor perpendicular to the axes of hinges"
+        if len(self.slides) > 1 and not self._fits(self.frame_axes()):
+            return "several slides that are neither along nor perpendicular to the axes of hinges"
         return None
+
+    @property
+    def skew_slide(self) -> bool:
+        """Whether there is one slide, neither along nor perpendicular to the axes of the hinges."""
+        return len(self.slides) == 1 and not self._fits(self.frame_axes())
 
     def _late_slides(self) -> list[int]:
         first_turn = min((self.numbers.index(k) for k in [*self.hinges, *self.balls]), default=None)
@@ -89,7 +94,7 @@ class Stack:
 
     @property
     def hinge_first(self) -> bool:
-        """Whether slides are across a hinge before them, and turn with it: seen from the body, they come first."""
+        """Whether slides follow a hinge, not along it, and so turn with it: seen from the body, they come first."""
         late = self._late_slides()
         across = bool(late) and len(self.hinges) == 1 and not any(self._parallel(k, self.hinges[0]) for k in late)
         return across and len(late) == len(self.slides) and not self.balls
@@ -102,7 +107,7 @@ class Stack:
         if len(self.slides) == 3:
             return True
         parts = np.abs(np.array([self.axis(k) for k in self.slides]).reshape(-1, 3) @ axes)
-        return bool(np.abs(parts.max(axis=1, initial=1.0) - 1).max(initial=0.0) <= ALIGNED)
+        return bool(np.abs(parts.max(axis=1) - 1).max(initial=0.0) <= ALIGNED)
 
     def frame_axes(self) -> np.ndarray:
         """Axes (3, 3), as columns, of the joint in the body at home: z along a lone hinge, x and y along two."""
@@ -122,7 +127,7 @@ class Stack:
         across = bool(slides == 2 and turns == 1 and not any(self._parallel(k, self.hinges[0]) for k in self.slides))
         if (slides, turns) in NAMED:
             return NAMED[slides, turns], {}
-        if along or across:
+        if (along or across) and not self.skew_slide:
             return (Cylindrical if along else Planar), {}
         free = [False] * 6
         for k in self.slides:
@@ -131,6 +136,8 @@ class Stack:
             free[3 + axis] = True
         if slides == 3:
             free[:3] = [True] * 3
+        if self.skew_slide:
+            free[:3] = [True] * 3  # on a rail of its own
         return Generic, {"constrained": [not flag for flag in free]}
 
     def frames(self, axes: np.ndarray, anchor: np.ndarray | None = None) -> tuple[Pose, Pose]:

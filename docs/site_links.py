@@ -13,6 +13,7 @@ ROOT = DOCS.parent
 # Pages of the site that correspond to files outside this folder.
 PAGES = {
     ROOT / "README.md": "/quick-start.md",
+    ROOT / "CHANGELOG.md": "/changelog.md",
     ROOT / "benchmarks" / "README.md": "/benchmarks.md",
     ROOT / "demos" / "README.md": "/gallery/index.rst",
 }

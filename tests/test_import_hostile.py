@@ -217,6 +217,24 @@ def test_what_would_fill_the_memory_is_refused(text, message, tmp_path):
         quirk.load(tmp_path / "0.xml")
 
 
+def test_includes_of_sdf_end(tmp_path):
+    """Chains of files, and files that each include the next one many times."""
+
+    def write(k, times, last):
+        include = "<include><name>m{0}</name><uri>{1}.sdf</uri></include>"
+        text = "".join(include.format(n, k + 1) for n in range(times if k < last else 0))
+        (tmp_path / f"{k}.sdf").write_text(f'<sdf version="1.9"><model name="m"><link name="l"/>{text}</model></sdf>')
+
+    for times, last, message in (
+        (1, 400, "include each other more than 50 deep"),
+        (40, 4, "more than 100000 elements"),
+    ):
+        for k in range(last + 1):
+            write(k, times, last)
+        with pytest.raises(quirk.InputError, match=message):
+            quirk.load(tmp_path / "0.sdf")
+
+
 def test_copies_are_read(tmp_path):
     pytest.importorskip("mujoco")
     (tmp_path / "0.xml").write_text(world(f'<replicate count="3" offset="1 0 0">{FREE}</replicate>'))

@@ -11,6 +11,8 @@ from .sdf_frames import MODEL
 
 # Elements of all included files together; a model that includes two of another grows fast.
 MOST_ELEMENTS = 100_000
+# Files that include each other, one in the other.
+DEEPEST = 50
 SUFFIXES = (".sdf", ".world", ".xml", ".urdf")
 
 
@@ -49,6 +51,8 @@ class Includes:
             return
         if path in files:
             raise include.error(f"the file {shortened(path.name)!r} includes itself")
+        if len(files) > DEEPEST:
+            raise include.error(f"files include each other more than {DEEPEST} deep")
         root = parse(path) if path.suffix.lower() in SUFFIXES else None
         models = root.all("model") if root is not None and root.tag == "sdf" else []
         if root is None or not models:

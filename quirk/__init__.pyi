@@ -1,4 +1,12 @@
-from . import constraints, events, forces
+from . import constraints as constraints
+from . import demos as demos
+from . import errors as errors
+from . import events as events
+from . import forces as forces
+from . import importers as importers
+from . import integrators as integrators
+from . import rotation as rotation
+from . import shapes as shapes
 from .body import GROUND, Body
 from .checkpoints import read_checkpoint
 from .constraints import *  # noqa: F403

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .group import CenterOfMass
     from .health import Health
     from .mobility import Mobility
+    from .parts import Part
     from .sensitivity.adjoint import Gradient
     from .sensitivity.found import Sensitivities
     from .system import System
@@ -287,7 +288,7 @@ class Result(ResultOutput, Renamed):
         return self._view_of(name, ForceElement, "force")
 
     def _view_of(self, name: Any, kind: type, method: str) -> Any:
-        item = self.system[name]
+        item: Part = self.system[name]
         if not isinstance(item, kind):
             raise InputError(f'Result.{method}: "{item.name}" is no {method}, it is {item}; take result["{item.name}"]')
         return self[item.name]

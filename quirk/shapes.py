@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ class Box(Shape):
     array([13., 10.,  5.])
     """
 
-    size: tuple[float, float, float]
+    size: Sequence[float] | np.ndarray
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,7 +62,7 @@ class Ellipsoid(Shape):
     array([5., 5., 2.])
     """
 
-    semi_axes: tuple[float, float, float]
+    semi_axes: Sequence[float] | np.ndarray
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -64,8 +64,8 @@ class State:
     orientation: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
-    angles: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    internal: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    angles: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    internal: dict[str, Any] = field(default_factory=dict, kw_only=True)
     switched: Mapping[str, bool] = field(default_factory=dict, kw_only=True)
     replaced: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     bodies: tuple[str, ...] | None = field(default=None, kw_only=True)

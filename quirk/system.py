@@ -209,8 +209,8 @@ class System(Renamed):
         bilateral = isinstance(self[own], Constraint) and not isinstance(self[own], Unilateral)
         return own in self.configuration.active if bilateral else own not in self.configuration.idle
 
-    def __getitem__(self, name: str) -> Part:
-        """Return the object of that name."""
+    def __getitem__(self, name: str) -> Any:
+        """Return the body, constraint, force or event of that name."""
         return self._parts[name]
 
     def __iter__(self) -> Iterator[Part]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,11 @@ from .place import Place
 from .value import Value
 
 FORMS = ("potential", "stored", "along", "load")
+
+
+def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Tell type checkers that classes may write a method with other arguments, such as one for each frame."""
+    return method
 
 
 class ForceElement(Sealed):
@@ -145,30 +150,37 @@ class ForceElement(Sealed):
                     f"{getattr(self, name)!r}: for a constant use Motion.polynomial([value])"
                 )
 
+    @_of_any_arguments
     def potential(self, t: Any, *frames: Place) -> Any:
         """Return the stored energy, J."""
         raise NotImplementedError
 
+    @_of_any_arguments
     def coordinate(self, t: Any, *frames: Place) -> Any:
         """Return the lengths, m, or angles, rad, along which `along` acts."""
         raise NotImplementedError
 
+    @_of_any_arguments
     def stored(self, t: Any, x: Any) -> Any:
         """Return the energy, J, stored in the coordinates."""
         raise NotImplementedError
 
+    @_of_any_arguments
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the force, newton, or torque, newton meter, that acts on each coordinate."""
         raise NotImplementedError
 
+    @_of_any_arguments
     def load(self, t: Any, *frames: Place) -> Any:
         """Return a force, newton, and a torque, newton meter, for each frame, in the inertial frame."""
         raise NotImplementedError
 
+    @_of_any_arguments
     def shown(self, t: Any, *frames: Place) -> Any:
         """Return a quantity for each name in `coordinates`, of an element that has no `coordinate`."""
         raise NotImplementedError
 
+    @_of_any_arguments
     def internal_rates(self, t: Any, *arguments: Any) -> Any:
         """Return the rates of the internal variables, 1/s times their units: a number, or as many as there are."""
         raise NotImplementedError

@@ -25,6 +25,21 @@ motor = quirk.JointTorque("motor", hinge, quirk.Motion.sinusoid(1.0, 2.0))
 stop = quirk.Event("stop", lambda t, state: state["rod"].speed, action=["record", quirk.disable("hinge")])
 assert_type(stop, quirk.Event)
 
+
+class Own(quirk.ForceElement):
+    coordinates = ("length",)
+
+    def coordinate(self, t, i, j):
+        d = j.position - i.position
+        return np.sqrt(d @ d)
+
+    def stored(self, t, x):
+        return x * x
+
+
+own = Own("own", (rod, quirk.Frame()), (box, quirk.Frame()))
+shape = quirk.shapes.Box([1.0, 2.0, 3.0])
+
 quirk.Body("rod", "heavy", [1, 1, 1])  # wrong
 quirk.Body("rod", 1.0, [1, 1, 1], nonsense=3)  # wrong
 quirk.Body.box("box", 2.0, [1, 2, 3], nonsense=3)  # wrong
@@ -38,6 +53,8 @@ quirk.Event("stop", "time", directions=1)  # wrong
 quirk.System(rod, hinge)  # wrong
 
 system = quirk.System([rod, hinge, spring, push, motor, stop], gravity=[0, 0, -9.81])
+torque = quirk.JointTorque("torque", system["hinge"], 1.0)
+twice = quirk.rotation.exp(system["rod"].position)
 result = quirk.simulate(system, 1.0, output=np.linspace(0, 1, 11))
 assert_type(result, Result)
 assert_type(result.body("rod"), BodyView)

@@ -53,7 +53,7 @@ def asked_values(
     def values(t: float, y: np.ndarray) -> np.ndarray:
         state = model.carried.state(y)
         if model.reads_angles:
-            state.angles = angles(t)
+            state.angles = dict(angles(t))
         kin = Kinematics.of(state)
         moving = MotionTower.of(kin, 1)
         try:

@@ -309,10 +309,25 @@ class Result(ResultOutput, Renamed):
         return segment.state_at(own)
 
     def active(self, name: str) -> np.ndarray:
-        """Return whether a constraint is switched on, (nt,) bool, by name."""
-        if not isinstance(self.system[name], Constraint):
-            raise InputError(f"Result: only constraints are active or not; got {self.system[name]}")
-        return joined([np.full(len(s.time), name in s.model.joint_rows) for s in self.segments])
+        """Return whether a constraint or a force is enabled, (nt,) bool.
+
+        A unilateral constraint is active while it is closed.
+
+        Parameters
+        ----------
+        name : str
+
+        Raises
+        ------
+        InputError
+            If the name is that of another part; UnknownNameError if there is none.
+        """
+        if not isinstance(self.system[name], Constraint | ForceElement):
+            raise InputError(f"Result: only constraints and forces are active or not; got {self.system[name]}")
+        # Friction that holds bodies has rows in place of a force.
+        acting = [{element.name for element, _ in s.model.forces} | set(s.model.joint_rows) for s in self.segments]
+        pairs = zip(self.segments, acting, strict=True)
+        return joined([np.full(len(segment.time), name in names) for segment, names in pairs])
 
     @property
     def _loaded(self) -> list[Constraint]:

@@ -221,6 +221,7 @@ def test_constraints_and_forces_are_enabled_and_disabled_by_the_same_words(tmp_p
     result = quirk.simulate(system, 3.0, output=0.5)
     np.testing.assert_allclose(result.at([0.5, 1.5, 3.0])["ball"].velocity[:, 0], [2, 0, 2], atol=1e-12)
     np.testing.assert_allclose(result["push"].force()[[0, 4, -1], 0], [4, 0, 4], rtol=1e-13)
+    assert result.at([0.5, 1.5, 3.0]).active("push").tolist() == [True, False, True]
     system.disable("push")
     assert not system.is_active("push")
     assert quirk.simulate(system, 0.5)["ball"].velocity[-1, 0] == 1.0

@@ -115,18 +115,10 @@ def activity(table: Table, chosen: Chosen) -> None:
         "joint_active", "time joint", _stacked(chosen, active), "whether the constraint is switched on, or pushes"
     )
     _name_forces(table, chosen)
-    acting = [_acting(chosen, force) for force in chosen.forces]
+    acting = [result.active(force.name) for force in chosen.forces]
     table.add("force_active", "time force", _stacked(chosen, acting), "whether the force acts")
     ranks = np.concatenate([np.full(len(s.time), s.rank) for s in result.segments])
     table.add("rank", "time", ranks, "number of independent constraint rows along the segment", "1")
-
-
-def _acting(chosen: Chosen, force: ForceElement) -> np.ndarray:
-    found = []
-    for segment in chosen.result.segments:
-        names = {element.name for element, _ in segment.model.forces} | set(segment.model.joint_rows)
-        found.append(np.full(len(segment.time), force.name in names))
-    return np.concatenate(found)
 
 
 def forces(table: Table, chosen: Chosen) -> None:

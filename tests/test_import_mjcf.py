@@ -96,7 +96,7 @@ STACKS = {
          HINGE.format("b", "0 0 1", 'stiffness="3" damping="0.2"'), HINGE.format("c", "1 0 0", 'stiffness="5" ref="25" armature="0.02"')],
         "0.1 0.4 1.1 -0.6", "0.3 1 2 -1",
     ),
-    "ball": (['<joint type="ball" name="a" pos="0.1 0 0" stiffness="3" damping="0.2" springdamper="0 0"/>'], "0.8 0.2 0.5 0.1", "1 2 -1"),
+    "ball": (['<joint type="ball" name="a" pos="0.1 0 0" stiffness="3" damping="0.2" armature="0.3" springdamper="0 0"/>'], "0.8 0.2 0.5 0.1", "1 2 -1"),
     "free": (['<joint type="free" name="a" damping="0.4"/>'], "0.1 0.2 0.3 0.8 0.2 0.5 0.1", "1 0 2 1 2 -1"),
     "cylindrical": ([SLIDE.format("a", "0 1 1", 'damping="1"'), HINGE.format("b", "0 1 1", 'damping="0.2"')], "0.3 0.6", "1 2"),
     "hinge before slide": ([HINGE.format("b", "0 1 1", ""), SLIDE.format("a", "0 1 1", "")], "0.6 0.3", "2 1"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from .mjcf_hinges import two_hinges
 from .mjcf_model import pose
 from .mjcf_stack import Stack
 from .pose import Pose
-from .rotors import Rotor, rotor
+from .rotors import Rotor, ball_rotor, rotor
 
 
 @dataclass
@@ -127,12 +126,13 @@ def _act(
     if k in stack.balls:
         _act_at_ball(stack, k, coordinate, bodies, names, made)
         coordinate.stiffness = coordinate.damping = 0.0
+    armature = 0.0 if k in stack.balls else model.m.dof_armature[model.m.jnt_dofadr[k]]
     for what, there in (
         ("limits", coordinate.lower is not None),
         ("friction", coordinate.friction),
         ("springs", coordinate.stiffness),
         ("damping", coordinate.damping),
-        ("armature (inertia of rotors)", model.m.dof_armature[model.m.jnt_dofadr[k]]),
+        ("armature (inertia of rotors)", armature),
     ):
         if there:
             left_out.note(
@@ -162,19 +162,14 @@ def _act_at_ball(stack: Stack, k: int, coordinate: Coordinate, bodies: Bodies, n
         stiffness = [0.0] * 3 + [coordinate.stiffness] * 3
         spring = names.part(name, "spring")
         made.parts.append(Bushing(spring, *ends, frame_i=i.frame, frame_j=j.frame, stiffness=stiffness))
+    dof = m.jnt_dofadr[k]
+    if m.dof_armature[dof]:
+        spin = stack.model.body_pose(stack.number).axes @ np.array(stack.model.d.qvel[dof : dof + 3])
+        made.parts += ball_rotor(*ends, float(m.dof_armature[dof]), spin, name, names)
     if coordinate.damping:
         damper = names.part(name, "friction")
-        torque = _against_spin(coordinate.damping)
+        torque = f"-{coordinate.damping!r} * angular_velocity"  # as text, which model files keep
         made.parts.append(Interaction(damper, *ends, torque=torque))
-
-
-def _against_spin(damping: float) -> Any:
-    """Return the torque that linear damping exerts, as a function for `Interaction`."""
-
-    def torque(t: Any, displacement: Any, velocity: Any, turn: Any, spin: Any) -> Any:
-        return [-damping * spin[0], -damping * spin[1], -damping * spin[2]]
-
-    return torque
 
 
 def _float(stack: Stack, bodies: Bodies, names: Names, left_out: LeftOut, made: MadeJoints) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.body import GROUND, Body
-from quirk.constraints import Coupling, Joint, Revolute
+from quirk import rotation
+from quirk.body import GROUND, Body, Ground
+from quirk.constraints import Coupling, Implicit, Joint, Revolute, Spherical
 from quirk.frame import Frame
 
 from .description import Names
 from .pose import Pose, turned
 
-Rotor = Body | Revolute | Coupling
+Rotor = Body | Revolute | Spherical | Coupling | Implicit
+# The flywheel c turns as body b does relative to body a, in the axes of a.
+FOLLOWS = "a.direction(c.spin) - b.spin + a.spin"
 
 
 def rotor(joint: Joint, kind: str, inertia: float, value: float, rate: float, name: str, names: Names) -> list[Rotor]:
@@ -44,3 +47,27 @@ def rotor(joint: Joint, kind: str, inertia: float, value: float, rate: float, na
     )
     bearing = Revolute(names.part(called, "bearing"), GROUND, wheel, frame_i=Frame(), frame_j=Frame())
     return [wheel, bearing, Coupling(names.part(called, "gear"), joint, bearing, coordinate_i=kind)]
+
+
+def ball_rotor(
+    body_i: Body | Ground, body_j: Body | Ground, inertia: float, spin: np.ndarray, name: str, names: Names
+) -> list[Rotor]:
+    """Return a flywheel with the relative angular velocity of two bodies: it adds inertia * spin^2 / 2 to the energy.
+
+    Parameters
+    ----------
+    body_i, body_j : bodies that a ball joint joins
+    inertia : float
+        kg m^2, about all axes; positive.
+    spin : (3,)
+        Angular velocity of body j relative to body i at the start, in the inertial frame, rad/s.
+    name : str
+        Name of the joint in the file.
+    names : Names
+    """
+    called = names.part(name, "rotor")
+    in_axes_of_i = rotation.matrix(body_i.orientation).T @ spin
+    wheel = Body(called, inertia, inertia * np.eye(3), angular_velocity=in_axes_of_i)
+    bearing = Spherical(names.part(called, "bearing"), GROUND, wheel, frame_i=Frame(), frame_j=Frame())
+    gear = names.part(called, "gear")
+    return [wheel, bearing, Implicit(gear, [body_i, body_j, wheel], FOLLOWS, level="velocity", units="torque")]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from textwrap import fill
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar, get_type_hints
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,6 +39,9 @@ INVISIBLE = "\N{ZERO WIDTH SPACE}"
 TIME = "time"
 
 
+C = TypeVar("C")
+
+
 class Options(TypedDict, total=False):
     """What every picture takes; see `Plotter`."""
 
@@ -50,7 +54,25 @@ class Options(TypedDict, total=False):
 class TimeOptions(Options, total=False):
     """The same of pictures over time, in which events are marked."""
 
-    events: bool
+    events: bool | None
+
+
+def with_options_written_out(cls: type[C]) -> type[C]:
+    """Write out, in the signatures of a class's methods, the options that they take as ``**options``."""
+    kinds = {f"Unpack[{kind.__name__}]": get_type_hints(kind) for kind in (Options, TimeOptions)}
+    for method in vars(cls).values():
+        if not inspect.isfunction(method):
+            continue
+        signature = inspect.signature(method)
+        own = list(signature.parameters.values())
+        if own[-1].annotation in kinds:
+            keywords = [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+                for name, kind in kinds[own[-1].annotation].items()
+                if name not in signature.parameters
+            ]
+            method.__signature__ = signature.replace(parameters=[*own[:-1], *keywords])  # type: ignore[attr-defined]
+    return cls
 
 
 class Sheet:
@@ -120,7 +142,8 @@ def drawing(
     target = None if path is None else validate.output_file(owner, path, formats())
     given = _checked_axes(owner, options.get("ax"))
     size = _checked_size(owner, options.get("size"), size)
-    marked = happenings if validate.flag(owner, "events", options.get("events", True)) else None
+    wanted = options.get("events")
+    marked = happenings if wanted is None or validate.flag(owner, "events", wanted) else None
     # Escaped names rely on matplotlib's own reading of text.
     with _styled(owner, style), plt.rc_context({"text.usetex": False, "text.parse_math": True}):
         figure = plt.figure(figsize=size, layout="constrained") if given is None else given[0].get_figure(root=True)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from . import validate
 from .errors import InputError
-from .figures import Options, TimeOptions, drawing
+from .figures import Options, TimeOptions, drawing, with_options_written_out
 from .plot_compare import draw_differences
 from .plot_derivatives import draw_derivatives
 from .plot_ghosts import checked_times, draw_ghosts
@@ -37,6 +37,7 @@ from .result import BodyView, JointView, Result
 from .view_of_forces import ForceView
 
 
+@with_options_written_out
 class Plotter(Renamed):
     """Pictures of one result; every method returns a matplotlib figure. Calling the plotter itself draws an overview.
 
@@ -261,7 +262,8 @@ class Plotter(Renamed):
             s; draws the bodies as they are at this time.
         """
         pairs, others = checked_paths(self.result, points, color, at)
-        with self._over_time("plot.paths", (7 if color is None else 8, 7), {"events": False, **options}) as sheet:
+        given = options if options.get("events") is not None else {**options, "events": False}
+        with self._over_time("plot.paths", (7 if color is None else 8, 7), given) as sheet:
             draw_paths(sheet, self.result, pairs, color, at, others)
         return sheet.figure
 

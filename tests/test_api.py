@@ -12,6 +12,7 @@ import pytest
 
 import quirk
 from quirk import constraints, events, forces, planar
+from quirk.plot import Plotter
 
 NAMES = [
     "Actuator",
@@ -227,6 +228,13 @@ def test_methods_have_the_arguments_of_what_they_call(method, target):
         for function in (method, getattr(import_module(f"quirk.{module}"), name))
     )
     assert own == called
+
+
+def test_options_of_pictures_are_written_out():
+    for name in ("energy", "phase", "paths", "loads"):
+        taken = inspect.signature(getattr(Plotter, name)).parameters
+        assert {"path", "ax", "size", "style"} <= taken.keys()
+        assert all(p.kind is not p.VAR_KEYWORD for p in taken.values())
 
 
 def test_keywords_of_class_methods_are_those_of_the_constructor():

@@ -16,7 +16,8 @@ USUAL_FRICTION = 1.0
 def colliders(element: Element, name: str, link: Link) -> list[Collider]:
     """Return what of a link, given its element and full name, may touch others."""
     group = None if _collides_with_itself(element) else name.partition("::")[0]
-    return [_collider(collision, link.name, group) for collision in element.all("collision")]
+    found = [(collision, collision.one("geometry")) for collision in element.all("collision")]
+    return [_collider(one, geometry, link.name, group) for one, geometry in found if geometry is not None]
 
 
 def _collides_with_itself(link: Element) -> bool:
@@ -26,8 +27,8 @@ def _collides_with_itself(link: Element) -> bool:
     return told is not None and told.text.strip().lower() in ("true", "1")
 
 
-def _collider(collision: Element, link: str, group: str | None) -> Collider:
-    geometry, place = collision.needed("geometry"), read_pose(collision.one("pose"))
+def _collider(collision: Element, geometry: Element, link: str, group: str | None) -> Collider:
+    place = read_pose(collision.one("pose"))
     kind = "mesh"
     sizes: tuple[float, ...] = ()
     box, sphere, plane = (geometry.one(tag) for tag in ("box", "sphere", "plane"))

@@ -89,7 +89,10 @@ def contacts(pairs: Iterable[Candidate], bodies: Bodies, names: Names, left_out:
         for on_i, on_j in touching:
             count += 1
             if count > MOST_CONTACTS:
-                raise InputError(f"contacts of the file are more than {MOST_CONTACTS}; leave out contacts=")
+                raise InputError(
+                    f"its collisions make more than {MOST_CONTACTS} contacts: take some out of the file, or leave out "
+                    "contacts="
+                )
             with at(one.where):
                 contact = Contact(names.part(one.name, two.name), body_i, body_j, on_i=on_i, on_j=on_j)
                 made.append(contact)

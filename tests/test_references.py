@@ -145,7 +145,15 @@ def slider_crank(rng):
     return system, rng.uniform(1.5, 4) * 2 * np.pi / abs(rate)
 
 
-@pytest.mark.parametrize(("rtol", "seeds"), [(1e-9, range(10100, 10130)), (1e-12, range(10000, 10040))])
+@pytest.mark.parametrize(
+    ("rtol", "seeds"),
+    [
+        (1e-9, range(10100, 10130)),
+        (1e-12, range(10000, 10030)),
+        (1e-13, range(10030, 10060)),
+        (1e-14, range(10000, 10030)),
+    ],
+)
 def test_nor_where_another_row_is_always_nearly_dependent(rtol, seeds):
     """Pivots are compared row by row: that of a slender rod hides the fall of another one."""
     for seed in seeds:
@@ -153,7 +161,8 @@ def test_nor_where_another_row_is_always_nearly_dependent(rtol, seeds):
         print(seed)
         energy = quirk.simulate(system, end, output=[0, end], rtol=rtol, atol=rtol / 100).energy.total
         scale = np.abs(system.initial_state().velocity).max() ** 2 * system.model.mass.sum()
-        assert abs(energy[-1] - energy[0]) < 1000 * rtol * scale
+        # Below about 1e-13 round-off of the accelerations is what limits it.
+        assert abs(energy[-1] - energy[0]) < 1000 * max(rtol, 1e-13) * scale
 
 
 @pytest.mark.parametrize(("rtol", "length"), [(1e-8, 1e-3), (1e-8, 1.0), (1e-10, 1e-3)])

@@ -23,6 +23,10 @@ from .march import carry_functions_on, land, march_of, projects, slope_at, toler
 from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
 from .suspicion import note_all
 
+# Distance of a stage from a singular configuration, over that of the start of the step, below which its round-off is no
+# reason to accept the step: another one has no stage so close.
+CLOSEST = 0.02
+
 
 @record
 class RungeKutta(NamedTuple):
@@ -62,7 +66,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
             return np.inf
         note_all(mechanism, settings, run, stage)
         if across:
-            stepper.round_off[stage] = EPSILON / pivots(mechanism)[2]
+            stepper.round_off[stage] = min(EPSILON / pivots(mechanism)[2], stepper.round_off[0] / CLOSEST**2)
     run.counts[FRESH] = 0
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
 

@@ -27,6 +27,10 @@ from .suspicion import note_all
 # reason to accept the step: another one has no stage so close.
 CLOSEST = 0.02
 
+# Steps with a larger error, over the speeds of the bodies, are not accepted for round-off: they may follow the other
+# branch of motion.
+MOST_ROUND_OFF = 1e-7
+
 
 @record
 class RungeKutta(NamedTuple):
@@ -144,7 +148,7 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
     error = first
     if weights.errors > 1 and 0.0 < first < np.inf:
         error = first * first / np.sqrt(first * first + 0.01 * second * second)
-    if error > 1.0 and leads_across_singular(mechanism, run, h):
+    if 1.0 < error < MOST_ROUND_OFF / settings.rtol and leads_across_singular(mechanism, run, h):
         # Shorter steps would start closer to the singular configuration, with more round-off.
         return min(error, max(1.0, error / round_off_error(mechanism, stepper, settings, run, h)))
     return error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -128,6 +129,11 @@ class ContactLoads:
                     if name in exerted:
                         array[row] = exerted[name].force, exerted[name].torque
         return found
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Names of the contacts, and of frictions on them, that share loads."""
+        return frozenset(name for group in self._groups() for name in self._names(group))
 
     def _names(self, group: Sequence[_Contact]) -> list[str]:
         frictions = [one.friction.name for one in group if one.friction is not None and one.slips]

@@ -190,3 +190,17 @@ def test_a_rod_that_turns_into_a_paradox_names_its_friction(angle, speed, spin):
     system = quirk.System([rod, tip, Friction("rough", tip, 1.6)], gravity=[0, 0, -G])
     with pytest.raises(quirk.SimulationError, match=r'Friction "rough".*Painleve'):
         quirk.simulate(system, 1.0, output=0.5)
+
+
+def test_loads_that_contacts_share_have_no_derivatives():
+    """Which of the ways to share a load is shown does not follow from the motion."""
+    parts = on_feet("box", GROUND, 0.0, feet(4), 0.3, half=0.1)
+    system = quirk.System(parts, gravity=[0, 0, -G])
+    changes = quirk.simulate(system, 0.1, output=0.1, sensitivities=[("box", "mass")]).sensitivity["box", "mass"]
+    for name in ("box c0", "box f3"):
+        with pytest.raises(quirk.InputError, match=f'"{name}.*" has no derivative, since .* shares its load'):
+            changes[name].force()
+    parts = [part for part in on_feet("box", GROUND, 0.0, feet(3), 0.3, half=0.1) if not isinstance(part, Friction)]
+    three = quirk.System(parts, gravity=[0, 0, -G])
+    changes = quirk.simulate(three, 0.1, output=0.1, sensitivities=[("box", "mass")]).sensitivity["box", "mass"]
+    np.testing.assert_allclose(changes["box c0"].force()[:, 2], G / 3, rtol=1e-9)

@@ -102,6 +102,14 @@ class Sensitivities:
     def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Derivatives (nt, D) of quantities along a segment, by name."""
         named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
+        contacts = self.result._contact_loads[k]
+        for name, of in named.items():
+            if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
+                raise InputError(
+                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other contacts, and rigid '
+                    "bodies determine only the sum: take differences of runs, or support the body on contacts that "
+                    "determine their loads"
+                )
         loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
         found = {}
         if loads is not None:

@@ -23,6 +23,9 @@ from .march import carry_functions_on, land, march_of, projects, slope_at, toler
 from .run import FRESH, T_NEW, TAKEN, WITHIN, Run, Settings, T
 from .suspicion import note_all
 
+# Relative round-off of accelerations, times the least pivot of the rows.
+ROUND_OFF = EPSILON
+
 # Distance of a stage from a singular configuration, over that of the start of the step, below which its round-off is no
 # reason to accept the step: another one has no stage so close.
 CLOSEST = 0.02
@@ -55,7 +58,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
     across = leads_across_singular(mechanism, run, h)
     if across:
-        stepper.round_off[0] = EPSILON / least_before(mechanism)
+        stepper.round_off[0] = ROUND_OFF / least_before(mechanism)
     for stage in range(1 - run.counts[FRESH], stages + 1):
         y = run.y_new if stage == stages else stepper.stage if stage > 0 else run.y
         t = in_piece(run, run.clock[T] + weights.c[stage] * h)
@@ -70,7 +73,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
             return np.inf
         note_all(mechanism, settings, run, stage)
         if across:
-            stepper.round_off[stage] = min(EPSILON / pivots(mechanism)[2], stepper.round_off[0] / CLOSEST**2)
+            stepper.round_off[stage] = min(ROUND_OFF / pivots(mechanism)[2], stepper.round_off[0] / CLOSEST**2)
     run.counts[FRESH] = 0
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
 
@@ -158,7 +161,7 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, h: float) -> float:
     """Bound of the part of the error estimate that is round-off of the accelerations, over the tolerance.
 
-    Where the least pivot of the rows is p, accelerations have a relative round-off of about EPSILON / p.
+    Where the least pivot of the rows is p, accelerations have a relative round-off of up to ROUND_OFF / p.
     """
     weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers
     for o in range(0, size, 8):

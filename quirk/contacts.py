@@ -107,6 +107,16 @@ class Contacts:
             found.append(Guard((*touch.key, "gap"), title, gap, -1, True, True))
         return [*found, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
 
+    def check_watched(self, guards: Iterable[Guard], resting: Resting) -> None:
+        """Raise InputError if events watch a load that contacts share: rigid bodies determine only the sum."""
+        for guard in guards:
+            of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
+            if of is not None and of.name in resting.sharing:
+                raise InputError(
+                    f"{guard.title}: {of} shares its load with other contacts, and rigid bodies determine only the "
+                    "sum: watch another quantity, or support the body on contacts that determine their loads"
+                )
+
     def head(self, plant: Plant, resting: Resting) -> None:
         """Let friction follow the direction of slip from where it is now."""
         if resting.rubbing:

@@ -106,6 +106,7 @@ class HybridRun:
         # Constraints that push and are switched off are not watched, though the plant is the same.
         key = configuration, self._resting.key
         if key not in self._phases:
+            self._contacts.check_watched(self._made.guards, self._resting)
             self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._base, self._resting))
             if len(self._phases) > MOST_PHASES:
                 self._phases.popitem(last=False)

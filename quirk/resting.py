@@ -56,6 +56,13 @@ class Resting:
         return cone.members if isinstance(cone, Patch) else (name,)
 
     @property
+    def sharing(self) -> set[str]:
+        """Names of contacts, and of frictions that hold there, whose loads follow from those of several."""
+        several = (key for key, load in self.loads.items() if sum(any(w) for w in zip(*load.weights, strict=True)) > 1)
+        members = (rub.cone.members for rub in self.rubbing.values() if isinstance(rub.cone, Patch))
+        return {name for name, _ in (*self.patched, *self.idle, *several)}.union(*members)
+
+    @property
     def key(self) -> Hashable:
         """What the quantities that are watched depend on, besides the active parts."""
         return (

@@ -204,3 +204,16 @@ def test_loads_that_contacts_share_have_no_derivatives():
     three = quirk.System(parts, gravity=[0, 0, -G])
     changes = quirk.simulate(three, 0.1, output=0.1, sensitivities=[("box", "mass")]).sensitivity["box", "mass"]
     np.testing.assert_allclose(changes["box c0"].force()[:, 2], G / 3, rtol=1e-9)
+
+
+def test_events_at_loads_that_contacts_share_are_refused():
+    parts = on_feet("box", GROUND, 0.0, feet(4), 0.3, half=0.1)
+    lift = Force("lift", parts[0], [0, 0, "10*t"])
+    for watched in ("box c0.force", "box f2.force"):
+        system = quirk.System([*parts, lift, quirk.Event("light", watched, level=1.0)], gravity=[0, 0, -G])
+        with pytest.raises(quirk.InputError, match=r'"light": .* shares its load with other contacts'):
+            quirk.simulate(system, 1.0)
+    three = [part for part in on_feet("box", GROUND, 0.0, feet(3), 0.3, half=0.1) if not isinstance(part, Friction)]
+    lift = Force("lift", three[0], [0, 0, "10*t"])
+    system = quirk.System([*three, lift, quirk.Event("light", "box c0.force", level=1.0)], gravity=[0, 0, -G])
+    assert quirk.simulate(system, 1.8).events[0].time == pytest.approx((2.0 * G - 3.0) / 10.0)

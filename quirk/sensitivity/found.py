@@ -102,14 +102,7 @@ class Sensitivities:
     def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Derivatives (nt, D) of quantities along a segment, by name."""
         named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
-        contacts = self.result._contact_loads[k]
-        for name, of in named.items():
-            if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
-                raise InputError(
-                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other contacts, and rigid '
-                    "bodies determine only the sum: take differences of runs, or support the body on contacts that "
-                    "determine their loads"
-                )
+        self._refuse_shared(k, named)
         loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
         found = {}
         if loads is not None:
@@ -119,6 +112,17 @@ class Sensitivities:
             read = np.array([one.read(rest) for one in self._instants(k)])
             found.update(zip(rest, np.moveaxis(read, 1, 0), strict=True))
         return found
+
+    def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
+        """Raise InputError if a quantity is a load that contacts share in a segment: the motion leaves it open."""
+        contacts = self.result._contact_loads[k]
+        for name, of in named.items():
+            if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
+                raise InputError(
+                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other contacts, and '
+                    "rigid bodies determine only the sum: take differences of runs, or support the body on contacts "
+                    "that determine their loads"
+                )
 
     @cached_property
     def _loads(self) -> list[SegmentLoads | None]:

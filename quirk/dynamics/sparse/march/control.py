@@ -51,8 +51,9 @@ BESIDE, SHORTENED, LESS = 1e-3, 2.0 / 3.0, 0.1
 # two steps end further away than that, whether the step has ended before the singular configuration or behind it.
 AMPLIFIED, FARTHEST = 100.0, 0.03
 
-# Part of a step behind which a singular configuration is far from the stages of all explicit methods: Verner's has stages
-# at 0.23 and 0.52, DOP853 at 0.33 and 0.6, Tsitouras' at 0.33 and 0.9. Steps are as long if they are not longer by more.
+# Part of a step after which a singular configuration is far from the stages of all explicit methods: Verner's has some
+# at 0.23 and 0.52, DOP853 at 0.33 and 0.6, Tsitouras' at 0.33 and 0.9. A step that was rejected at this length, or up
+# to LONGER times it, is not tried so again.
 BETWEEN_STAGES, LONGER = 0.42, 1.05
 
 # Part of the way to a singular configuration that a step takes, so that the next, of the same length, passes it after

@@ -202,7 +202,8 @@ _BUILT_IN = dict(vars(builtins))
 def has_own_builtins(function: types.FunctionType) -> bool:
     """Whether a function finds those functions built into Python that it names as Python has made them."""
     names = set(function.__code__.co_names) & _BUILT_IN.keys()
-    own: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+    untyped: Any = function  # not every type checker knows `__builtins__`
+    own: dict[str, Any] = untyped.__builtins__
     return all(own.get(name) is _BUILT_IN[name] for name in names)
 
 

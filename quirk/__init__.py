@@ -33,6 +33,7 @@ _NAMES = {
         "SimulationError",
         "SensitivityWarning",
         "SeriesWarning",
+        "StatefulWarning",
         "StiffnessWarning",
         "UnknownNameError",
         "WriteError",

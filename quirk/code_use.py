@@ -6,8 +6,11 @@ import dis
 import functools
 import types
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from .outputs_of_calls import Call, calls_of
 
 # Functions built into Python that change nothing, or print; getattr, exec, globals and the like are not among them.
 BUILTINS = {
@@ -75,6 +78,7 @@ class CodeUse:
     modules : first parts of the names of modules that it imports
     stored_globals, stored_cells, stored_names : global names, variables of outer functions, and attributes that it sets
     mutates : whether it sets elements of something, or has in-place operators, which change lists and arrays
+    calls : what it calls
     """
 
     known: bool
@@ -85,6 +89,7 @@ class CodeUse:
     stored_cells: frozenset[str]
     stored_names: frozenset[str]
     mutates: bool
+    calls: frozenset[Call]
 
 
 @functools.lru_cache(4096)
@@ -101,9 +106,10 @@ def use_of(code: types.CodeType) -> CodeUse:
     reaching = any(_is_dunder(name) or name in _REACHING for name in names | stored)
     class_bodies = any(i.opname in _CLASS_BODIES for i in instructions)
     in_place = any(i.opname == "BINARY_OP" and i.argrepr.endswith("=") for i in instructions)
-    out = any(isinstance(x, tuple) and "out" in x for x in [*code.co_consts, *(i.argval for i in instructions)])
+    given = [x for x in [*code.co_consts, *(i.argval for i in instructions)] if isinstance(x, tuple)]
+    out = any(isinstance(name, str) and (name == "out" or name[:10] == "overwrite_") for x in given for name in x)
 
-    def merged(own: frozenset[str], attribute: str) -> frozenset[str]:
+    def merged(own: frozenset[Any], attribute: str) -> frozenset[Any]:
         return own.union(*(getattr(use, attribute) for use in inner))
 
     return CodeUse(
@@ -115,6 +121,7 @@ def use_of(code: types.CodeType) -> CodeUse:
         stored_cells=merged(arguments(_CELLS) & frozenset(code.co_freevars), "stored_cells"),
         stored_names=merged(stored, "stored_names"),
         mutates=in_place or out or any(i.opname in _CONTENTS for i in instructions) or any(u.mutates for u in inner),
+        calls=merged(calls_of(instructions), "calls"),
     )
 
 

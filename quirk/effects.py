@@ -7,27 +7,31 @@ reader then has to run in Python too. The analysis is conservative: what is not 
 from __future__ import annotations
 
 import builtins
-import collections
 import functools
 import gc
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .code_use import ATTRIBUTES, BUILTINS, MUTATING, CodeUse, use_of
+from .code_use import ATTRIBUTES, BUILTINS, MUTATING, Call, CodeUse, use_of
+from .object_kinds import (
+    CALLABLES,
+    CONSTANTS,
+    CONTAINERS,
+    LEAVES,
+    LIBRARIES,
+    NAMING,
+    SETTING,
+    acts_when_set,
+    attributes_of,
+    has_contents,
+    is_empty,
+    is_user_made,
+    root_of,
+)
 from .stand_ins import python_of
-
-# Modules whose functions change nothing but their arguments and what belongs to the module itself.
-LIBRARIES = {
-    "abc", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "functools",
-    "itertools", "math", "numbers", "numpy", "operator", "quaternion", "quirk", "random", "re", "scipy", "statistics",
-    "string", "time", "typing",
-}  # fmt: skip
-
-# Values that never change.
-CONSTANTS = (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, np.generic, np.dtype)
 
 # Methods that run when an object is made, not when it is used.
 MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__"}
@@ -61,6 +65,8 @@ class Effects:
         self.names: set[str] = set()
         self.stored_slots: set[Any] = set()
         self.stored_names: set[str] = set()
+        self._of_unknown: set[Call] = set()
+        self._called_names: set[str] = set()
         self._seen: dict[int, Any] = {}
         self._holders: dict[int, Any] = {}  # user modules, classes and objects: attributes are visited if named
         try:
@@ -69,11 +75,18 @@ class Effects:
         except (_UnknownError, RecursionError):
             self.known = self.fixed = False
         self.mutates |= any(not self._harmless(name) for name in self.names)
+        names = self.names | self._called_names
+        self.mutates |= any(call.may_give_output(of_module=False, names=names) for call in self._of_unknown)
 
     @property
     def writes(self) -> bool:
         """Whether it may change anything."""
         return not self.known or self.mutates or bool(self.stored_slots or self.stored_names)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it sets a variable or an attribute that it reads, as what keeps a state from call to call."""
+        return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
 
     def may_change(self, other: Effects) -> bool:
         """Whether a call of this function may change what another one reads."""
@@ -86,13 +99,23 @@ class Effects:
         shared = [self.objects[key] for key in self.objects.keys() & other.objects.keys()]
         if self.stored_names & other.names and shared:
             return True
-        return self.mutates and any(_has_contents(x) for x in shared)
+        return self.mutates and any(has_contents(x) for x in shared)
+
+    def values_of_slots(self) -> Iterator[tuple[Any, Any]]:
+        """Yield what is in the closure cells and global names that it reads, if there is anything."""
+        for slot in self.slots:
+            if isinstance(slot, tuple):
+                owner, name = slot
+                if owner in self._seen and name in self._seen[owner]:
+                    yield slot, self._seen[owner][name]
+            elif not is_empty(self._seen[slot]):
+                yield slot, self._seen[slot].cell_contents
 
     def _harmless(self, name: str) -> bool:
         """Whether to use an attribute of this name changes nothing: it only reads, or is a user's, which is visited."""
         if name in ATTRIBUTES:
             return True
-        return name not in MUTATING and any(name in _attributes(x) for x in self._holders.values())
+        return name not in MUTATING and any(name in attributes_of(x) for x in self._holders.values())
 
     def _visit_named(self) -> None:
         """Visit the attributes of user modules, classes and objects that are named, until there are no more."""
@@ -102,17 +125,23 @@ class Effects:
                 (key, name)
                 for key, holder in list(self._holders.items())
                 for name in self.names
-                if (key, name) not in done and name in _attributes(holder)
+                if (key, name) not in done and name in attributes_of(holder)
+            ]
+            cases += [
+                (key, name)
+                for key, holder in list(self._holders.items())
+                for name in self.stored_names
+                if (key, name) not in done and acts_when_set(attributes_of(holder).get(name))
             ]
             if not cases:
                 return
             for key, name in cases:
                 done.add((key, name))
-                self._visit(_attributes(self._holders[key])[name])
+                self._visit(attributes_of(self._holders[key])[name])
 
     def _visit(self, x: Any) -> None:
         x = python_of(x)
-        if type(x) in _LEAVES or isinstance(x, np.generic) or id(x) in self._seen:
+        if type(x) in LEAVES or isinstance(x, np.generic) or id(x) in self._seen:
             return
         self._seen[id(x)] = x
         if len(self._seen) > MOST_OBJECTS:
@@ -123,7 +152,7 @@ class Effects:
             self._visit_module(x)
         elif isinstance(x, type):
             self._visit_class(x, made=True)
-        elif isinstance(x, _CALLABLES):
+        elif isinstance(x, CALLABLES):
             self._visit_callable(x)
         elif isinstance(x, property):
             self._visit_all((x.fget, x.fset, x.fdel))
@@ -137,30 +166,45 @@ class Effects:
             self._visit(part)
 
     def _visit_function(self, x: types.FunctionType) -> None:
-        if _root(x) in LIBRARIES:
+        if root_of(x) in LIBRARIES:
             self._called(x.__name__)
             if x.__closure__:  # as of a function that a library has made around one of the user
-                self._visit_all(cell.cell_contents for cell in x.__closure__ if not _is_empty(cell))
+                self._visit_all(cell.cell_contents for cell in x.__closure__ if not is_empty(cell))
             return
         self.objects[id(x)] = x
         use = use_of(x.__code__)
         self._take(use)
+        for call in use.calls:
+            self._note_call(x, call)
         self.stored_slots |= {(id(x.__globals__), name) for name in use.stored_globals}
         for name in use.globals:
             self._visit_global(x, name)
         for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
             if name in use.stored_cells:
                 self.stored_slots.add(id(cell))
-            if not _is_empty(cell):
+            if not is_empty(cell):
                 self._read(id(cell), cell, cell.cell_contents)
         self._visit_all((*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()))
         if "__wrapped__" in vars(x) or use.names & vars(x).keys():
             self._visit_all(vars(x).values())
 
+    def _note_call(self, x: types.FunctionType, call: Call) -> None:
+        """Note a call in a function if it may hand over an array for its result."""
+        first = _variables(x).get(call.variable or "")
+        if call.names:
+            self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
+        elif first is None:
+            self._of_unknown.add(call)
+        elif isinstance(first, np.ufunc):
+            self.mutates |= call.given > first.nin
+        elif root_of(first) in LIBRARIES:
+            self.mutates |= call.may_give_output(of_module=True, names=[getattr(first, "__name__", "")])
+
     def _visit_global(self, x: types.FunctionType, name: str) -> None:
         if name in x.__globals__:
             self._read((id(x.__globals__), name), x.__globals__, x.__globals__[name])
             return
+        self._seen[id(x.__globals__)] = x.__globals__
         self.slots.add((id(x.__globals__), name))
         given = getattr(builtins, name, None)
         is_error = isinstance(given, type) and issubclass(given, BaseException)
@@ -197,16 +241,17 @@ class Effects:
     def _visit_class(self, x: type, made: bool) -> None:
         """Visit a class whose objects are used or, if `made`, may also be created."""
         for base in x.__mro__:
-            if _root(base) in LIBRARIES or base.__module__ == "builtins":
+            if root_of(base) in LIBRARIES or base.__module__ == "builtins":
                 continue
             self.objects[id(base)] = base
             self._holders[id(base)] = base
             self.fixed = False
             for name, value in list(vars(base).items()):
-                special = isinstance(value, types.FunctionType) and name[:2] == "__" == name[-2:]
+                function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+                special = isinstance(function, types.FunctionType) and name[:2] == "__" == name[-2:]
                 if special and (made or name not in MAKING):
-                    self._visit(value)
-        if type(x) is not type and _root(type(x)) not in LIBRARIES:
+                    self._visit(function)
+        if type(x) is not type and root_of(type(x)) not in LIBRARIES:
             self._visit_class(type(x), made=False)
 
     def _visit_callable(self, x: Any) -> None:
@@ -218,8 +263,8 @@ class Effects:
         elif isinstance(owner, types.ModuleType) and owner is builtins:
             if x.__name__ not in BUILTINS:
                 raise _UnknownError
-        elif _root(x) in LIBRARIES or isinstance(owner, types.ModuleType):
-            if _root(x) not in LIBRARIES:
+        elif root_of(x) in LIBRARIES or isinstance(owner, types.ModuleType):
+            if root_of(x) not in LIBRARIES:
                 raise _UnknownError
             self._called(x.__name__)
         else:  # a method of a type built into Python
@@ -228,8 +273,11 @@ class Effects:
                 self._visit(owner)
 
     def _called(self, name: str) -> None:
-        """Note the call of a function of a library."""
+        """Note the call of a function of a library, or of a method of a type built into Python."""
+        if name in SETTING:
+            raise _UnknownError
         self.mutates |= name not in ATTRIBUTES
+        self._called_names.add(name)
 
     def _visit_object(self, x: Any) -> None:
         kind = type(x)
@@ -241,12 +289,14 @@ class Effects:
             self._visit_array(x)
             return
         self.objects[id(x)] = x
-        if kind in _CONTAINERS or _root(kind) in LIBRARIES:
+        if kind in NAMING:
+            raise _UnknownError
+        if kind in CONTAINERS or root_of(kind) in LIBRARIES:
             pass
-        elif _is_user_made(kind):
+        elif is_user_made(kind):
             self._visit_class(kind, made=False)
             self._holders[id(x)] = x
-            if not _has_contents(x):
+            if not has_contents(x):
                 return
         else:
             raise _UnknownError
@@ -263,71 +313,7 @@ class Effects:
             raise _UnknownError
 
 
-# Py_TPFLAGS_HEAPTYPE: classes made by a class statement.
-_HEAP_TYPE = 1 << 9
-_LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType}
-_CONTAINERS = {
-    list, dict, set, tuple, frozenset, bytearray, types.SimpleNamespace, types.MappingProxyType, collections.deque,
-    collections.defaultdict, collections.OrderedDict, collections.Counter,
-}  # fmt: skip
-_CALLABLES = (
-    types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-    types.MethodWrapperType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-    functools.partial, np.ufunc, type(np.cross),
-)  # fmt: skip
-
-
-def _root(x: Any) -> str:
-    """First part of the name of the module of a function or class."""
-    module = getattr(x, "__module__", None)
-    if isinstance(x, np.ufunc):
-        return "numpy"
-    return module.partition(".")[0] if isinstance(module, str) else ""
-
-
-def _attributes(x: Any) -> dict[str, Any]:
-    """Return the attributes of a module, class or object that are kept in itself, by name."""
-    found = dict(getattr(x, "__dict__", {}))
-    if not isinstance(x, types.ModuleType | type):
-        for base in type(x).__mro__:
-            slots = [(name, part) for name, part in vars(base).items() if isinstance(part, types.MemberDescriptorType)]
-            found.update((name, part.__get__(x)) for name, part in slots if hasattr(x, name))
-    return found
-
-
-def _has_contents(x: Any) -> bool:
-    """Whether an object has contents besides named attributes, as lists and arrays have."""
-    if isinstance(x, types.ModuleType | type | types.FunctionType):
-        return False
-    kinds = [base for base in type(x).__mro__ if _is_user_made(base)]
-    return len(kinds) < len(type(x).__mro__) - 1
-
-
-def _is_user_made(kind: type) -> bool:
-    """Whether a class was made by a class statement outside of the libraries."""
-    return _root(kind) not in LIBRARIES and kind.__module__ != "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
-
-
-def _is_empty(cell: types.CellType) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return True
-    return False
-
-
-def changed_by(others: Sequence[Any]) -> Callable[[Any], bool]:
-    """Return a predicate: whether a function reads what calls of these others may change."""
-    writers = [effects for effects in map(Effects, others) if effects.writes]
-    if not writers:
-        return lambda function: False
-
-    known: dict[int, tuple[Any, bool]] = {}
-
-    def changed(function: Any) -> bool:
-        if id(function) not in known:
-            reads = Effects(function)
-            known[id(function)] = function, any(writer.may_change(reads) for writer in writers)
-        return known[id(function)][1]
-
-    return changed
+def _variables(x: types.FunctionType) -> dict[str, Any]:
+    """Return the values of the names that the code of a function finds outside of itself."""
+    cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
+    return vars(builtins) | x.__globals__ | {name: cell.cell_contents for name, cell in cells if not is_empty(cell)}

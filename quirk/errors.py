@@ -88,7 +88,11 @@ class SaveWarning(UserWarning):
 
 
 class CheckpointWarning(UserWarning):
-    """A part of a checkpoint is damaged; the rest is kept, and what is missing is computed again."""
+    """A part of a checkpoint is damaged and computed again, or events set values in Python that it does not hold."""
+
+
+class StatefulWarning(UserWarning):
+    """A function of a load, constraint or motion sets what it reads itself, so that its value depends on past calls."""
 
 
 class BreaksWarning(UserWarning):

@@ -107,6 +107,7 @@ class HybridRun:
         key = configuration, self._resting.key
         if key not in self._phases:
             self._contacts.check_watched(self._made.guards, self._resting)
+            self._made.warn_of_state(self._plant)
             self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._base, self._resting))
             if len(self._phases) > MOST_PHASES:
                 self._phases.popitem(last=False)
@@ -122,6 +123,15 @@ class HybridRun:
         asked = self._made.asked
         if asked is None or (len(asked) and asked[0] <= self.reached):
             self._phase.keep_here()
+
+    def check_reads(self) -> None:
+        """Raise an IntegrationError if what a function read when it became machine code has changed unexpectedly."""
+        self._made.check_reads(self.reached)
+
+    @property
+    def altering(self) -> list[str]:
+        """Events of which a function may change what functions in Python read."""
+        return self._made.altering()
 
     @property
     def reached(self) -> float:
@@ -217,6 +227,8 @@ class HybridRun:
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
             if self._contacts and moved:
                 now = self._touched((), now, angles)
+        if any(functions_in(event.actions) for event in self._events if event.name in ways):
+            self._made.check_reads(t)
         self.stopped = now.stopped
         changed = now.configuration != base or self._resting != resting
         self._go_on(now, y, angles, changed=changed, altered=not self._altering.isdisjoint(ways))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .dynamics.plant import Plant
+from .errors import CheckpointWarning, outside
 from .happenings import Happening
 from .hybrid import HybridRun
 from .legs import Leg, steps_of_leg
@@ -32,13 +34,21 @@ class LeggedRun:
         self._system, self._phases, self._checkpoint = system, phases, checkpoint
         self._breaks = deepcopy(phases.breaks)
         self._steps = steps_of_leg(len(system.bodies), phases.compiled)
-        self._written = False
+        self._written = self._warned = False
 
     def start(self, leg: Leg) -> None:
         """Begin a leg, with nothing that earlier legs have found."""
         phases = replace(self._phases, breaks=deepcopy(self._breaks))
         self._run = HybridRun(self._system, phases, self._checkpoint.rows)
         self._run.start(leg)
+        if not self._warned and self._run.altering:
+            self._warned = True
+            warnings.warn(
+                f"simulate: checkpoint: {', '.join(self._run.altering)} may set values in Python that other functions "
+                "read; they are not written down: a run that was killed goes on with those that the script begins with",
+                CheckpointWarning,
+                stacklevel=outside(),
+            )
 
     def keep_start(self) -> None:
         """Keep the state at the start of the run, if it is asked for."""
@@ -48,11 +58,13 @@ class LeggedRun:
         """Compute for a moment; returns whether there is more to do."""
         run, statistics = self._run, self._phases.statistics
         if not run.proceed(self._steps):
+            run.check_reads()
             status = "stopped" if run.stopped else "completed"
             if run.stopped:
                 run.close()
             self._checkpoint.append(run.segments, run.happenings, statistics, None, status)
         elif run.ends_leg(self._steps):
+            run.check_reads()
             self._checkpoint.append(run.segments, run.happenings, statistics, run.next_leg)
             if self._checkpoint.leg is not None:  # else legs up to the end of the run were there already
                 self.start(self._checkpoint.leg)
@@ -60,6 +72,9 @@ class LeggedRun:
             return True
         self._written = self._checkpoint.status is not None
         return not self._written
+
+    def check_reads(self) -> None:
+        """Nothing is left to check: each leg was checked at its end."""
 
     def close(self) -> None:
         """Keep also the state that was reached."""

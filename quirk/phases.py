@@ -21,8 +21,8 @@ from .dynamics.sparse.host.solver import Solver
 from .dynamics.sparse.host.watch import Guard
 from .dynamics.sparse.march.run import Settings
 from .dynamics.stepped import SteppedRun
-from .dynamics.user_functions import changing
-from .errors import InputError, SeriesWarning, outside
+from .dynamics.user_functions import owners_of
+from .errors import InputError, SeriesWarning, StatefulWarning, outside
 from .events import Event
 from .integrators import (
     IMPLICIT_METHODS,
@@ -30,6 +30,7 @@ from .integrators import (
     STIFF_METHODS,
     TABLEAUX,
     Breaks,
+    IntegrationError,
     Sampled,
     Statistics,
     Tableau,
@@ -78,6 +79,7 @@ class Phases:
         self._beside = [function for event in self.events for function in event.user_functions]
         self._solvers: dict[Plant, Solver] = {}
         self._settled: set[Plant] = set()
+        self._warned: set[str] = set()
 
     @property
     def compiled(self) -> bool:
@@ -88,13 +90,48 @@ class Phases:
         """Return the compiled solver of a plant, made once."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
-            owner = changing(plant.model, solver.refuse) if self.trailing else None
-            if owner is not None:
+            for owner in owners_of(plant.model, solver.refuse) if self.trailing else ():
                 raise InputError(
                     f"simulate: sensitivities: the function of {owner} reads what another function may change during "
                     "the run, of which derivatives know nothing: let events replace the part instead (quirk.replace)"
                 )
         return self._solvers[plant]
+
+    def warn_of_state(self, plant: Plant) -> None:
+        """Warn of functions of loads, constraints and motions of a plant that keep a state from call to call."""
+        for owner in owners_of(plant.model, self.solver_of(plant).refuse.remembers):
+            if owner not in self._warned:
+                self._warned.add(owner)
+                warnings.warn(
+                    f"simulate: {owner}: its function sets what it reads itself; a run tries steps, repeats them and "
+                    "looks ahead, so what was set last does not belong to the time of the next call; for hysteresis "
+                    "and the like take events, whose actions set what functions read",
+                    StatefulWarning,
+                    stacklevel=outside(),
+                )
+
+    def altering(self) -> list[str]:
+        """Return the events of which a function may change what functions in Python read."""
+        changes = [solver.refuse for solver in self._solvers.values()]
+        return [
+            f"{event}" for event in self.events if any(c.may_alter(f) for c in changes for f in event.user_functions)
+        ]
+
+    def check_reads(self, t: float) -> None:
+        """Raise an error if what a function read when it became machine code has changed unexpectedly.
+
+        Raises
+        ------
+        IntegrationError
+            At time t, naming the function.
+        """
+        found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
+        if found:
+            raise IntegrationError(
+                f"the function {found[0]} reads a value that another function has changed in a way that could not be "
+                "foreseen, and the run has used the old value; change it by an assignment in the action of an event",
+                t,
+            )
 
     def settled(self, plant: Plant, y: np.ndarray, t: float) -> Solver:
         """Return the same with its rows chosen at a state (13 n + k,)."""

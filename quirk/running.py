@@ -74,6 +74,7 @@ def computed(
             while run.proceed():
                 if line is not None:
                     line.update(run.reached)
+            run.check_reads()
             completed = result("stopped" if run.stopped else "completed")
             if settings.interval > 0:
                 check_kept(completed, "simulate")

@@ -88,6 +88,7 @@ NAMES = [
     "SimulationError",
     "Spherical",
     "Spring",
+    "StatefulWarning",
     "StiffnessWarning",
     "State",
     "Stop",

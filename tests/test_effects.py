@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.effects import Effects, changed_by
+from quirk.changes import Changes
+from quirk.effects import Effects
 
 LEVEL = 0.0
 ENDS = 2.0  # m/s, after one second of 2 N on 1 kg; the event is at 1 s, the run ends at 2 s
@@ -264,4 +265,4 @@ def test_sensitivities_refuse_what_changes_during_the_run():
 def test_what_is_known_to_change_nothing(function, writes):
     assert Effects(function).writes is writes
     # Nobody else is affected by what nothing is read from.
-    assert not changed_by([function])(lambda t, gain=2.0: gain * math.sin(t))
+    assert not Changes([function])(lambda t, gain=2.0: gain * math.sin(t))

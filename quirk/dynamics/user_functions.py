@@ -20,6 +20,6 @@ def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
         yield from ((placed.owner, function) for function in functions if function is not None)
 
 
-def changing(model: Model, changed: Callable[[Any], bool]) -> str | None:
-    """Return the title of a part with a function that reads what others change during a run; None if there is none."""
-    return next((owner for owner, function in functions_of(model) if changed(function)), None)
+def owners_of(model: Model, asked: Callable[[Any], bool]) -> Iterator[str]:
+    """Yield the titles of parts with a function of which something that is asked is true."""
+    return (owner for owner, function in functions_of(model) if asked(function))

@@ -20,7 +20,7 @@ from quirk.motion_table import MotionTable
 from ...as_relations import as_relations
 from ...layout import KINEMATICS_SIZE, SPIN, Slots
 from ...model import Model, PlacedRelation
-from ...user_functions import changing
+from ...user_functions import owners_of
 from ..kernels.applied import ELEMENT_SIZE, INPUT
 from ..kernels.bodies import KIN
 from ..plan.forms import Form, law_form, relation_form
@@ -69,7 +69,7 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
     """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
-    owner = changing(model, changed)
+    owner = next(owners_of(model, changed), None)
     if owner is not None:
         raise NoSeriesError(f"{owner}: its function reads what another function may change during the run")
     for element, _ in model.forces:

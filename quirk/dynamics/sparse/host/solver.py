@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quirk import rotation
-from quirk.effects import changed_by
+from quirk.changes import Changes
 from quirk.errors import InputError
 from quirk.lanes import aligned
 from quirk.rotation import exp, multiply
@@ -99,7 +99,7 @@ class Solver:
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
         called = [*self.applied.called, *self.related.called, *beside]
         # Functions that read what these may change run in Python, too.
-        self.refuse = changed_by(called)
+        self.refuse = Changes(called)
         if called:
             self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
             watch, refuse = self.applied.watched, self.refuse

@@ -1,0 +1,101 @@
+"""Which user functions read what others may change in mid-run, and whether something that they read has changed."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .effects import Effects
+from .object_kinds import CONSTANTS, attributes_of, has_contents
+
+# Texts of arrays beyond so many bytes are compared by their hashes.
+LONG = 256
+
+
+class Changes:
+    """Tells of a user's function whether it reads what calls of other functions may change.
+
+    Functions of which that is said run in Python. Those of which it is denied become machine code, which keeps what
+    they read, so a run asks from time to time whether it still is what it was.
+
+    Parameters
+    ----------
+    others : functions that are called in Python during a run
+    """
+
+    def __init__(self, others: Sequence[Any]) -> None:
+        self._others = {id(function): Effects(function) for function in others}
+        self._writers = [effects for effects in self._others.values() if effects.writes]
+        self._known: dict[int, tuple[Any, Effects | None, Any]] = {}
+
+    def __call__(self, function: Any) -> bool:
+        """Whether a function reads what may change."""
+        if not self._others:
+            return False
+        if id(function) not in self._known:
+            reads = Effects(function)
+            if any(writer.may_change(reads) for writer in self._writers):
+                self._known[id(function)] = function, None, None
+            else:
+                self._known[id(function)] = function, reads, _read_by(reads)
+        return self._known[id(function)][1] is None
+
+    def remembers(self, function: Any) -> bool:
+        """Whether a function that is called in Python sets a variable or an attribute that it reads itself."""
+        effects = self._others.get(id(function))
+        return effects is not None and effects.remembers
+
+    def may_alter(self, function: Any) -> bool:
+        """Whether a call of one of the others may change what any function reads that is called in Python."""
+        readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
+        return any(self._others[id(function)].may_change(reader) for reader in readers)
+
+    def unforeseen(self) -> list[str]:
+        """Return the functions that read something which has changed though this was denied."""
+        kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
+        return [_said(function) for function, reads, before in kept if _read_by(reads) != before]
+
+
+def _said(function: Any) -> str:
+    """Name a function of a user, and say where it is."""
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def _read_by(reads: Effects) -> dict[Any, Any]:
+    """Return all that a function reads outside of itself, in a form that can be compared later."""
+    found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
+    for key, x in reads.objects.items():
+        found[key] = _contents(x, reads.names)
+    return found
+
+
+def _value(x: Any) -> Any:
+    """Return what tells a value from others: constants themselves, other objects by identity."""
+    if isinstance(x, float):
+        return type(x), x.hex()  # which tells zeros of both signs apart, and is equal for what is not a number
+    return (type(x), x) if type(x) in CONSTANTS else id(x)
+
+
+def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(_value(part) for part in parts)
+
+
+def _contents(x: Any, names: Iterable[str]) -> Any:
+    """Return what an object has inside of it, of its attributes those of given names."""
+    if isinstance(x, np.ndarray):
+        text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
+        return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()
+    if isinstance(x, bytearray):
+        return bytes(x)
+    if isinstance(x, types.FunctionType):
+        return x.__code__, _values(x.__defaults__ or ()), _values((x.__kwdefaults__ or {}).values())
+    own = attributes_of(x)
+    named = {name: _value(own[name]) for name in names if name in own}
+    return (named, _values(gc.get_referents(x))) if has_contents(x) else named

@@ -193,7 +193,7 @@ class Effects:
         first = _variables(x).get(call.variable or "")
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
-        elif first is None:
+        elif first is None or not callable(first):  # a local variable, or attributes on lines of their own
             self._of_unknown.add(call)
         elif isinstance(first, np.ufunc):
             self.mutates |= call.given > first.nin

@@ -42,6 +42,16 @@ def by_position_of_a_local_variable():
     return lambda: levels[2], on
 
 
+def by_position_over_several_lines():
+    levels = np.zeros(3)
+    # fmt: off
+    on = lambda: (np  # noqa: E731
+        .add(levels,
+             ENDS, levels))
+    # fmt: on
+    return lambda: levels[2], on
+
+
 def by_position_in_an_unpacked_list():
     levels = np.zeros(3)
     return lambda: levels[2], lambda: np.add(*[levels, ENDS, levels])
@@ -174,7 +184,7 @@ def by_a_method_called_by_name():
 
 SEEN = [
     by_position, by_position_of_an_alias, by_position_of_a_local_variable, by_position_in_an_unpacked_list,
-    by_position_of_another_library,    by_position_of_a_method, by_position_of_a_sum, by_a_method_of_a_function, by_memory, by_a_pointer, by_a_property,
+    by_position_over_several_lines,    by_position_of_another_library,    by_position_of_a_method, by_position_of_a_sum, by_a_method_of_a_function, by_memory, by_a_pointer, by_a_property,
     by_a_descriptor, by_setting_any_attribute, by_making_an_object, by_a_static_method,
     by_the_method_that_sets_attributes, by_a_method_called_by_name,
 ]  # fmt: skip

@@ -125,6 +125,11 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
+def _np_reciprocal(x: Any) -> Any:
+    """Return 1/x; numpy gives an integer for one, so what may be an integer is refused."""
+    return elementwise(lambda one: divided(1.0, one), np.reciprocal, x)
+
+
 def _minimum(a: Any, b: Any) -> Any:
     return _choose((a < b) | (a != a), a, b)
 
@@ -329,7 +334,7 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "minimum": _elements("minimum", _minimum), "maximum": _elements("maximum", _maximum),
     "clip": _elements("clip", _clip), "sign": _elements("sign", _sign), "heaviside": _elements("heaviside", _heaviside),
     **{name: _elements(name, abs) for name in ("abs", "absolute", "fabs")},
-    "square": _elements("square", lambda x: x * x), "reciprocal": _elements("reciprocal", lambda x: divided(1.0, x)),
+    "square": _elements("square", lambda x: x * x), "reciprocal": _of_numpy("reciprocal", _np_reciprocal),
     "negative": _elements("negative", operator.neg), "add": _elements("add", operator.add),
     "subtract": _elements("subtract", operator.sub), "multiply": _elements("multiply", operator.mul),
     "divide": _elements("divide", divided), "power": _of_numpy("power", _np_power),

@@ -262,7 +262,9 @@ def from_numpy(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         if x.dtype not in (REAL, INTEGER, TRUTH):
             raise NotTraceableError(f"an array of {x.dtype}")
-        return TracerArray(x.astype(object) if x.dtype == REAL else x) if x.ndim else x[()]
+        if not x.ndim:  # which cannot be hashed and is no float, as of np.where
+            raise NotTraceableError("an array without dimensions")
+        return TracerArray(x.astype(object) if x.dtype == REAL else x)
     return x
 
 

@@ -7,6 +7,7 @@ from badly_scaled import FAMILIES, chain_of_wires, joint, mechanism, thin_rods
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mechanisms import random_quaternion
+from scale_sweep import ALLOWED, sweep
 
 import quirk
 
@@ -79,6 +80,13 @@ def test_chains_of_thin_rods_for_which_blocks_are_too_inexact(moment):
         for part in ("linear", "angular"):
             scale = np.abs(getattr(true, part)).max()
             assert np.abs(getattr(found, part) - getattr(true, part)).max() <= ACCELERATIONS * scale, trial
+
+
+@pytest.mark.parametrize("of_masses", [False, True])
+def test_a_sample_of_the_sweep(of_masses):
+    """Of masses down to where round-off of loads turns light bodies, as the table in docs/method.md has it."""
+    for errors in sweep([1e-5, 3e-7, 1e-8], of_masses, 14):
+        assert errors[0][0] <= ALLOWED, errors[0]
 
 
 @pytest.mark.parametrize("moment", [1e-8, 1e-9])

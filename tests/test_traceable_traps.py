@@ -187,6 +187,8 @@ FUNCTIONS = {
     "small hyperbolic sine": lambda t, x, v: np.sinh(1e-13 + 0 * x) / 1e-13,
     "truth times": lambda t, x, v: FLAG * x + FLAG + max(FLAG, x) + (3 > 2) * v,
     "arrays to choose from": lambda t, x, v: np.where(x > 0.2, np.array([1.0, x]), np.zeros(2)).sum(),
+    "reciprocal of an integer": lambda t, x, v: np.reciprocal(max(x, v, 7)) + 0.0,
+    "array without dimensions": lambda t, x, v: np.where(WEIGHTS[0] > 0, 1.5, 2.0).ndim + x,
     "lists to choose from": lambda t, x, v: np.sum(np.where(x > 0.2, [1.0, x], [0.0, 0.0])),
 }  # fmt: skip
 
@@ -210,6 +212,13 @@ def test_it_is_as_in_python(name):
             assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), name
         state.position[0, 0] += 0.4
         assert system.acceleration(state).linear[0, 0] == pytest.approx(float(function(0.0, 0.4, -0.4)), rel=1e-12)
+
+
+def test_keys_that_python_cannot_hash():
+    """An array without dimensions is no key of a dict, though a number of its value is."""
+    system = cart(lambda t, x, v: {1.5: 4.0}.get(np.where(WEIGHTS[0] > 0, 1.5, 2.0), 3.0) + x)
+    with pytest.raises(quirk.InputError, match="unhashable"):
+        system.acceleration(system.initial_state())
 
 
 def test_choices_of_whole_forces():

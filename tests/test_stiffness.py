@@ -203,6 +203,43 @@ def test_auto_goes_back_where_a_system_is_stiff_no_longer():
     np.testing.assert_allclose(runs["auto"].state.position, exact.state.position, atol=1e-5)
 
 
+class Filter(quirk.forces.ForceElement):
+    """A force along x of nine variables, each of which follows the one before it."""
+
+    internal = tuple(f"x{k}" for k in range(9))
+
+    def __init__(self, name, body):
+        self.x0 = 1.0
+        for k in range(1, 9):
+            setattr(self, f"x{k}", 0.0)
+        super().__init__(name, (body, quirk.Frame()))
+
+    def load(self, t, frame):
+        return [self.x8, 0.0, 0.0], 0
+
+    def internal_rates(self, t, frame):
+        return [-self.x0, self.x0 - self.x1, self.x1 - self.x2, self.x2 - self.x3, self.x3 - self.x4, self.x4 - self.x5,
+                self.x5 - self.x6, self.x6 - self.x7, self.x7 - self.x8]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["Vern9", "auto"])
+def test_what_no_implicit_method_takes_goes_on_and_says_why(method):
+    box = quirk.Body.box("box", 1.0, [0.1] * 3, velocity=[1.0, 0, 0])
+    light = quirk.Body("light", 0.1, [1e-4] * 3, position=[0, 0, 0.3], velocity=[1.0, 0, 0])
+    guide = quirk.Prismatic("guide", quirk.GROUND, box, axis=[1, 0, 0])
+    mount = quirk.Bushing(
+        "mount", box, light, point=[0, 0, 0.3], stiffness=[1e5] * 3 + [1e2] * 3, damping=[3e3] * 3 + [1.0] * 3
+    )
+    system = quirk.System([box, light, guide, mount, Filter("filter", box)], gravity=GRAVITY)
+    with pytest.raises(quirk.InputError, match='Filter "filter": implicit steps take up to 8 internal variables'):
+        quirk.simulate(system, 2.0, method="RadauIIA9")
+    with pytest.warns(quirk.StiffnessWarning, match='would take longer steps, but: Filter "filter"') as told:
+        result = quirk.simulate(system, 2.0, method=method, rtol=1e-6, atol=1e-8)
+    assert result.time[-1] == 2.0
+    assert result.statistics.methods == []
+    assert told[0].filename == __file__
+
+
 @pytest.mark.parametrize(("make", "h"), [(four_bar, 1e-4), (lambda: tip(0.4), 3e-4), (mounts, 2e-5), (rotor, 1e-3)])
 def test_fast_modes_are_eigenvalues(make, h):
     system = make()

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import validate
-from .body import Body
+from .body_points import checked_points
 from .errors import InputError, QuirkError
 from .film import DPI, Film
 from .framing import checked_follow
 from .output import whole
-from .plot_paths import checked_points
 from .scene import Scene
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def animate(
     fps: int = 25,
     speed: float = 1.0,
     view: tuple[float, float] | None = None,
-    trails: Sequence[tuple[str, ArrayLike]] = (),
+    trails: Sequence[tuple[str, ArrayLike | str]] = (),
     size: float = 5.0,
     follow: str | None = None,
 ) -> Path:
@@ -55,10 +54,7 @@ def animate(
     if view is not None:
         elevation, azimuth = validate.array("animate", "view", view, (2,))
         view = float(elevation), float(azimuth)
-    points = checked_points("animate", "trails", trails)
-    for name, _ in points:
-        if not isinstance(result.system[name], Body):
-            raise InputError(f"animate: trails must be points of bodies; got {result.system[name]}")
+    points = checked_points("animate", "trails", trails, result.system)
     follow = checked_follow(result, follow)
     times = _times(result, fps, speed, size if gif else 0.0)
     film = Film(result, Scene(result, times, points), view, follow, size)

@@ -13,27 +13,29 @@ MOST_LINES, MOST_NAMES = 40, 4
 # Part of the height of the axes that a stroke takes.
 STROKE = 0.04
 COLORS = ("#7f7f7f", "#b8860b", "#8060a8", "#4f8f8f", "#a05050")
+DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 2)), (0, (2, 2)), (0, (10, 3)))
+MARKERS = ("o", "s", "^", "D", "v")
 GROUP = "quirk.event"
 
 
 def mark(ax: Any, happenings: Happenings, named: bool) -> None:
     """Mark when events happened in axes over time; `named`, for the legend."""
     few = len(happenings) <= MOST_LINES
-    for (name, times), color in zip(_by_name(happenings).items(), COLORS, strict=False):
+    for (name, times), color, dashes in zip(_by_name(happenings).items(), COLORS, DASHES, strict=False):
         # One line with gaps: a stroke for each event.
         x = np.repeat(times, 3)
         y = np.tile([0.0 if few else 1 - STROKE, 1.0, np.nan], len(times))
         text = _label(name, len(times)) if named else "_"
-        style = {"linewidth": 0.9, "linestyle": (0, (4, 2)) if few else "-", "zorder": 1.0}
+        style = {"linewidth": 0.9, "linestyle": dashes if few else "-", "zorder": 1.0}
         transform = ax.get_xaxis_transform()
         ax.plot(x, y, color=color, label=text, transform=transform, gid=GROUP, **style)
 
 
 def mark_on(ax: Any, happenings: Happenings, time: np.ndarray, points: np.ndarray, named: bool = True) -> None:
     """Mark where events happened on a curve, of which there are points (nt, 2) or (nt, 3) at times (nt,)."""
-    for (name, times), color in zip(_by_name(happenings).items(), COLORS, strict=False):
+    for (name, times), color, marker in zip(_by_name(happenings).items(), COLORS, MARKERS, strict=False):
         places = [np.interp(times, time, component) for component in points.T]
-        style = {"linestyle": "none", "marker": "o", "markersize": 5 if len(times) <= MOST_LINES else 2}
+        style = {"linestyle": "none", "marker": marker, "markersize": 5 if len(times) <= MOST_LINES else 2}
         text = _label(name, len(times)) if named else "_"
         ax.plot(*places, color=color, label=text, gid=GROUP, zorder=3.5, **style)
 

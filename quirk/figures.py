@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from textwrap import fill
 from typing import Any, TypedDict, TypeVar, get_type_hints
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from . import validate
+from . import paper, validate
 from .errors import InputError
-from .event_marks import is_mark, mark
 from .happenings import Happenings
+from .magnitudes import Magnitudes
 from .output import whole
-from .prefixes import label as label_axis
+from .sheet import Sheet
 
 DPI = 120
+# Part of the usual size of texts in small figures.
+SMALLEST = 0.7
 # Characters.
 LONGEST_NAME = 32
-# Characters of a line above axes.
-TITLE_WIDTH = 70
-# Lines of a legend, for which there is room beside axes of half the height of a figure.
-MOST_NAMES = 12
 # Curves of one picture that are told apart; of more, the rest are drawn as the band that they fill.
 MOST_CURVES = 8
 BAND = "#d0d0d0"
-# Curves that stay below this are round-off, and are drawn as the zero they stand for.
-ROUND_OFF = 1e-10
 # matplotlib leaves out of legends what begins with an underscore.
 INVISIBLE = "\N{ZERO WIDTH SPACE}"
-TIME = "time"
 
 
 C = TypeVar("C")
@@ -75,59 +68,18 @@ def with_options_written_out(cls: type[C]) -> type[C]:
     return cls
 
 
-class Sheet:
-    """What a picture is drawn on: a new figure, or axes that a user gave; `happenings` are to be marked, or None."""
-
-    def __init__(self, owner: str, figure: Figure, given: Sequence[Any] | None, happenings: Happenings | None) -> None:
-        self.figure, self._owner, self._given, self.happenings = figure, owner, given, happenings
-        self._title = ""
-        self._drawn: list[Any] = []
-
-    def axes(self, rows: int = 1, columns: int = 1, *, over_time: bool = True, **layout: Any) -> np.ndarray:
-        """Return so many axes, as an array of one dimension, row by row; `layout` is that of `Figure.subplots`.
-
-        Events are marked in those over time.
-        """
-        count = rows * columns
-        solid = (layout.get("subplot_kw") or {}).get("projection") == "3d"
-        if self._given is None:
-            found = self.figure.subplots(rows, columns, squeeze=False, **layout).ravel()
-        else:
-            if len(self._given) != count:
-                raise InputError(f"{self._owner}: ax must be {_axes(count)} for this picture; got {len(self._given)}")
-            if any((ax.name == "3d") != solid for ax in self._given):
-                wanted = 'with projection="3d"' if solid else "of a plane, without a projection"
-                raise InputError(f"{self._owner}: ax must be axes {wanted}, as this picture is one in {_space(solid)}")
-            found = np.array(self._given, dtype=object)
-        self._drawn = list(found)
-        if self.happenings is not None and over_time:
-            for number, ax in enumerate(found):
-                mark(ax, self.happenings, named=number == 0)
-        return found
-
-    def title(self, text: str) -> None:
-        """Set the title of all axes together."""
-        self._title = text
-        if self._given is None:
-            self.figure.suptitle(text)
-
-    def close(self) -> None:
-        """Label the lowest of axes that share theirs; write the title above a user's own axes."""
-        for ax in self._drawn if self._given is None else ():
-            if len(ax.get_shared_x_axes().get_siblings(ax)) > 1 and not ax.get_subplotspec().is_last_row():
-                ax.set_xlabel("")
-        if self._given is not None and self._title:
-            own = self._drawn[0].get_title()
-            self._drawn[0].set_title(f"{wrapped(self._title)}\n{own}" if own else wrapped(self._title))
-
-
 @contextmanager
 def drawing(
-    owner: str, size: tuple[float, float], options: Mapping[str, Any], happenings: Happenings | None = None
+    owner: str,
+    size: tuple[float, float],
+    options: Mapping[str, Any],
+    happenings: Happenings | None = None,
+    magnitudes: Magnitudes | None = None,
 ) -> Iterator[Sheet]:
     """Give something to draw on: of `size`, inches, unless the options of a picture say otherwise.
 
-    `happenings` are marked in pictures over time. A new figure is saved and closed if there is a path.
+    `happenings` are marked in pictures over time; `magnitudes` tell what is zero to round-off.
+    A new figure is saved and closed if there is a path.
 
     Raises
     ------
@@ -141,19 +93,21 @@ def drawing(
     path, style = options.get("path"), options.get("style")
     target = None if path is None else validate.output_file(owner, path, formats())
     given = _checked_axes(owner, options.get("ax"))
-    size = _checked_size(owner, options.get("size"), size)
+    printed = paper.is_paper(style)
+    usual = paper.size_of(size) if printed else size
+    size = _checked_size(owner, options.get("size"), usual)
     wanted = options.get("events")
     marked = happenings if wanted is None or validate.flag(owner, "events", wanted) else None
     # Escaped names rely on matplotlib's own reading of text.
-    with _styled(owner, style), plt.rc_context({"text.usetex": False, "text.parse_math": True}):
+    with _styled(owner, _smaller(usual, size), style), plt.rc_context({"text.usetex": False, "text.parse_math": True}):
         figure = plt.figure(figsize=size, layout="constrained") if given is None else given[0].get_figure(root=True)
         try:
-            sheet = Sheet(owner, figure, given, marked)
+            sheet = Sheet(owner, figure, given, marked, magnitudes)
             yield sheet
             sheet.close()
             if target is not None:
                 with whole(owner, target) as aside:
-                    figure.savefig(aside, dpi=DPI)
+                    figure.savefig(aside, dpi=paper.DPI if printed else DPI)
         except BaseException:
             if given is None:
                 plt.close(figure)
@@ -163,17 +117,23 @@ def drawing(
 
 
 @contextmanager
-def _styled(owner: str, style: Any) -> Iterator[None]:
-    """The context of a style of matplotlib: a name, a mapping of its settings, or a list of these."""
+def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
+    """The context of settings, and of a style: a name, a mapping of settings of matplotlib, or a list of these."""
     with ExitStack() as entered:
+        entered.enter_context(plt.rc_context(first))
         try:
-            entered.enter_context(plt.style.context([] if style is None else style))
+            entered.enter_context(plt.style.context(paper.expanded(style)))
         except (OSError, TypeError, KeyError, ValueError, AttributeError) as error:
             raise InputError(
-                f'{owner}: style must be one of matplotlib.style.available, its settings such as {{"font.size": 8}}, '
+                f'{owner}: style must be one of matplotlib.style.available, "paper", settings as {{"font.size": 8}}, '
                 f"or a list of these; got {style!r} ({error})"
             ) from None
         yield
+
+
+def _smaller(usual: tuple[float, float], size: tuple[float, float]) -> dict[str, float]:
+    """Return the size of texts in a figure that is smaller than usual, points."""
+    return {"font.size": plt.rcParams["font.size"] * max(SMALLEST, min(1.0, size[0] / usual[0], size[1] / usual[1]))}
 
 
 def _checked_axes(owner: str, ax: Any) -> list[Any] | None:
@@ -194,14 +154,6 @@ def _checked_size(owner: str, size: Any, usual: tuple[float, float]) -> tuple[fl
     return width, height
 
 
-def _axes(count: int) -> str:
-    return "one axes" if count == 1 else f"{count} axes, row by row,"
-
-
-def _space(solid: bool) -> str:
-    return "space" if solid else "a plane"
-
-
 def formats() -> list[str]:
     """Return the suffixes of files that matplotlib writes."""
     return sorted(f".{kind}" for kind in Figure().canvas.get_supported_filetypes())
@@ -216,11 +168,6 @@ def shown(name: str) -> str:
     return INVISIBLE + line if line.startswith("_") else line
 
 
-def wrapped(title: str) -> str:
-    """Return a title in lines that are no longer than axes are wide."""
-    return "\n".join(fill(line, TITLE_WIDTH) for line in title.splitlines())
-
-
 def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], most: int = MOST_CURVES) -> None:
     """Draw those curves (nt,) by name that reach the largest values, and the band that all others fill."""
     reach = {name: float(np.nanmax(np.abs(curve), initial=0.0)) for name, curve in curves.items()}
@@ -232,41 +179,3 @@ def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], most
     for name, curve in curves.items():
         if name in kept:
             ax.plot(x, curve, label=shown(name))
-
-
-def finish(ax: Axes, title: str, unit: str, label: str = TIME) -> None:
-    """Give axes with curves a title, labels, a grid, and a legend beside them of as many names as there is room for."""
-    ax.set_title(wrapped(title))
-    if label == TIME:
-        label_axis(ax.xaxis, TIME, "s", float(np.abs(ax.dataLim.intervalx).max()))
-    else:
-        ax.set_xlabel(label)
-    ax.grid(alpha=0.3)
-    if ax.get_yscale() == "linear":
-        largest = float(np.abs(ax.dataLim.intervaly).max())
-        if largest < ROUND_OFF:
-            ax.set_ylim(-10 * ROUND_OFF, 10 * ROUND_OFF)
-        label_axis(ax.yaxis, "", unit, largest if largest >= ROUND_OFF else 1.0)
-    else:
-        ax.set_ylabel(unit)
-    add_legend(ax)
-
-
-def add_legend(ax: Axes, *, inside: bool = False) -> None:
-    """Write the names of curves beside axes or inside, as many as there is room for, and those of events below.
-
-    Of one curve alone, whose name the axes have as their title, it is not written again.
-    """
-    handles, labels = ax.get_legend_handles_labels()
-    both = list(zip(handles, labels, strict=True))
-    curves, marks = ([pair for pair in both if is_mark(pair[0]) is wanted] for wanted in (False, True))
-    if len(curves) == 1 and curves[0][1] == ax.get_title():
-        curves = []
-    room = MOST_NAMES - len(marks)
-    if len(curves) > room:
-        rest = len(curves) - room + 1
-        curves[room - 1 :] = [(Line2D([], [], linestyle="none"), f"and {rest} more")]
-    listed = curves + marks
-    if listed:
-        beside: Any = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2}
-        ax.legend([handle for handle, _ in listed], [text for _, text in listed], fontsize="small", **beside)

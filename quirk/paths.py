@@ -10,8 +10,16 @@ import numpy as np
 from . import validate
 
 if TYPE_CHECKING:
+    from .body import Body
     from .constraints.planar import Plane
     from .views import BodyView
+
+
+def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
+    """Return a body point (3,), m in body coordinates, that is given so or as the name of a frame of the body."""
+    if isinstance(point, str):
+        return body.frame(point).origin
+    return validate.array(owner, argument, point, (3,))
 
 
 class Path(ABC):
@@ -84,7 +92,9 @@ class InPlane(PlanarPath):
         self._body, self._angle = body, angle
 
     def path(self, local: Any = (0, 0)) -> PlanarPath:
-        """Return the point at `local` (2,) m, body coordinates, along the motion."""
+        """Return the point at `local` along the motion: (2,) m in body coordinates, or the name of a frame."""
+        if isinstance(local, str):
+            return PlanarPath(self._plane, self._body.path(local))
         local = validate.array("InPlane", "local", local, (2,))
         return PlanarPath(self._plane, self._body.path([*local, 0.0]))
 

@@ -9,8 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from . import validate
+from .body_points import checked_points
 from .errors import InputError
 from .figures import Options, TimeOptions, drawing, with_options_written_out
+from .magnitudes import Magnitudes
 from .plot_compare import draw_differences
 from .plot_derivatives import draw_derivatives
 from .plot_ghosts import checked_times, draw_ghosts
@@ -27,11 +29,12 @@ from .plot_panels import (
     draw_rank,
     draw_residuals,
 )
-from .plot_paths import checked_paths, checked_points, draw_paths
+from .plot_paths import checked_paths, draw_paths
 from .plot_phase import draw_phase
+from .plot_polar import checked_forces, draw_polar
 from .plot_power import draw_balance, draw_power
 from .plot_spectrum import draw_spectrum
-from .quantities_by_name import curve, rate_of
+from .quantities_by_name import curve, curves, rate_of
 from .renamed import Renamed
 from .result import BodyView, JointView, Result
 from .view_of_forces import ForceView
@@ -51,11 +54,13 @@ class Plotter(Renamed):
     size : (width, height), optional
         Of a new figure, inches.
     style : optional
-        A style of matplotlib by name, its settings such as {"font.size": 8}, or a list of these.
+        "paper" for a figure as wide as the column of a paper, a style of matplotlib by name, its settings such as
+        {"font.size": 8}, or a list of these.
     events : bool
         Of pictures over time, phase portraits and paths: whether to mark events. Default: True, but of paths.
 
-    Of many curves those that reach the largest values have names, and the others are a band.
+    Of many curves those that reach the largest values have names, and the others are a band. Legends say which curves
+    are zero to round-off; where all are, a text does, and the axes are low.
     """
 
     _earlier_names: ClassVar = {"centre_of_mass": "center_of_mass"}
@@ -95,15 +100,15 @@ class Plotter(Renamed):
     def quantity(self, *what: Any, **options: Unpack[TimeOptions]) -> Figure:
         """Draw quantities over time, those of one unit in axes of their own; see `quirk.quantities_by_name.curve`.
 
-        They are names, such as "rod.position.x", "hinge.angle", "hinge.force" or "energy.kinetic", or (label, values)
-        or (label, values, unit) with values (nt,).
+        They are names, such as "rod.position.x", "hinge.angle", "hinge.angle.deg", "hinge.force", "rod.euler_zxz.deg"
+        or "energy.kinetic", or (label, values) or (label, values, unit) with values (nt,).
         """
-        curves = [curve("plot.quantity", self.result, one) for one in what]
-        if not curves:
+        drawn = [one for each in what for one in curves("plot.quantity", self.result, each)]
+        if not drawn:
             raise InputError('plot.quantity: name a quantity or more, such as "hinge.angle"')
-        rows = len({one.unit for one in curves})
+        rows = len({one.unit for one in drawn})
         with self._over_time("plot.quantity", (8, 1.5 + 3 * rows), options) as sheet:
-            draw_quantities(sheet, self.result, curves)
+            draw_quantities(sheet, self.result, drawn)
         return sheet.figure
 
     def phase(self, what: Any, y: Any = None, **options: Unpack[TimeOptions]) -> Figure:
@@ -130,15 +135,15 @@ class Plotter(Renamed):
         window : a window of scipy.signal, such as "hann", "flattop" for exact heights, or "boxcar" for none
         """
         owner = "plot.spectrum"
-        curves = [curve(owner, self.result, one) for one in what]
+        drawn = [one for each in what for one in curves(owner, self.result, each)]
         with drawing(owner, (8, 5), options) as sheet:
-            draw_spectrum(sheet, self.result, curves, window)
+            draw_spectrum(sheet, self.result, drawn, window)
         return sheet.figure
 
     def energy(self, **options: Unpack[TimeOptions]) -> Figure:
         """Draw kinetic, potential and total energy over time."""
         with self._over_time("plot.energy", (7, 4.5), options) as sheet:
-            draw_energy(sheet.axes()[0], self.result)
+            draw_energy(sheet, sheet.axes()[0], self.result)
         return sheet.figure
 
     def energies(self, **options: Unpack[TimeOptions]) -> Figure:
@@ -186,7 +191,7 @@ class Plotter(Renamed):
     def residuals(self, **options: Unpack[TimeOptions]) -> Figure:
         """Draw the largest constraint residuals over time."""
         with self._over_time("plot.residuals", (7, 4.5), options) as sheet:
-            draw_residuals(sheet.axes()[0], self.result)
+            draw_residuals(sheet, sheet.axes()[0], self.result)
         return sheet.figure
 
     def rank(self, **options: Unpack[TimeOptions]) -> Figure:
@@ -219,6 +224,42 @@ class Plotter(Renamed):
             draw_loads(sheet, self.result, views, frame, parts)
         return sheet.figure
 
+    def polar(
+        self,
+        joint: Any,
+        frame: str = "j",
+        *,
+        on: str = "j",
+        plane: str | None = None,
+        color: Any = None,
+        **options: Unpack[Options],
+    ) -> Figure:
+        """Draw the direction and size of the force in joints over the run, on polar axes: a bearing load diagram.
+
+        The tip of the force moves along the curve; its direction is seen by an observer on the frame. A ring shows the
+        start. A text says how large the force is across the plane.
+
+        Parameters
+        ----------
+        joint : name of a joint or a force, or several
+        frame : "i", "j", "joint i", "joint j" or "inertial"
+            The axes in which directions are: default those of body j.
+        on : "j" or "i"
+            The body on which the force acts: that of body i on body j, or its opposite.
+        plane : "xy", "yz" or "zx", optional
+            The axes of the frame, of which the first points to 0 and the second to 90 degrees; "yx" and so on, too.
+            Default: across the axis along which the force is smallest.
+        color : a quantity as for `quantity`, optional
+            What colors the curve, such as "crank pin.angle.deg"; of a single joint.
+        """
+        owner = "plot.polar"
+        views = [self._view(name, (JointView, ForceView), owner, "a joint") for name in self._names(joint)]
+        forces, axes = checked_forces(owner, views, frame, on, plane)
+        shade = None if color is None else curve(owner, self.result, color)
+        with drawing(owner, (6, 6), options) as sheet:
+            draw_polar(sheet, views, forces, axes, (frame, on), shade)
+        return sheet.figure
+
     def derivatives(
         self, body: str, point: Any = (0, 0, 0), *, over: Any = None, **options: Unpack[TimeOptions]
     ) -> Figure:
@@ -228,14 +269,14 @@ class Plotter(Renamed):
 
         Parameters
         ----------
-        point : (3,)
-            In body coordinates, m; default: the center of mass.
+        point : (3,) or str
+            In body coordinates, m, or the name of a frame of the body; default: the center of mass.
         over : (label, values (nt,)), optional
             What stands on the horizontal axis instead of time, such as ("crank angle (deg)", angles).
         """
         owner = "plot.derivatives"
         view = self._view(body, BodyView, owner, "a body")
-        ((_, local),) = checked_points(owner, "point", [(body, point)])
+        ((_, local),) = checked_points(owner, "point", [(body, point)], self.result.system)
         horizontal = None if over is None else self._horizontal(owner, over)
         marked = {**options, "events": False} if over is not None else options
         with self._over_time(owner, (7, 10), marked) as sheet:
@@ -254,8 +295,9 @@ class Plotter(Renamed):
 
         Parameters
         ----------
-        points : ((body name, point (3,) in body coordinates), ...)
-            Default: the centers of mass, of those that move furthest.
+        points : ((body name, point), ...)
+            A point is (3,) m in body coordinates or the name of a frame of the body. The legend names points by frames
+            or joints that are there. Default: the centers of mass, of those that move furthest.
         color : "velocity", "acceleration", "jerk" or "snap", optional
             Whose magnitude colors the paths.
         at : float, optional
@@ -282,15 +324,13 @@ class Plotter(Renamed):
         Parameters
         ----------
         times : s; default: six from the start to the end
-        trails : ((body name, point (3,) in body coordinates), ...)
-            Points whose paths from the first to the last of these times are drawn.
+        trails : ((body name, point), ...)
+            As `points` of `paths`, whose paths from the first to the last of these times are drawn.
         view : (elevation, azimuth), degrees, optional
             From where it is seen in space, as in `result.animate`.
         """
         owner = "plot.ghosts"
-        when, points = checked_times(self.result, times), checked_points(owner, "trails", trails)
-        for name, _ in points:
-            self._view(name, BodyView, owner, "a body")
+        when, points = checked_times(self.result, times), checked_points(owner, "trails", trails, self.result.system)
         seen = None if view is None else validate.array(owner, "view", view, (2,))
         with drawing(owner, (8, 7), options) as sheet:
             draw_ghosts(sheet, self.result, when, points, None if seen is None else (float(seen[0]), float(seen[1])))
@@ -312,7 +352,7 @@ class Plotter(Renamed):
         return sheet.figure
 
     def _over_time(self, owner: str, size: tuple[float, float], options: Any) -> Any:
-        return drawing(owner, size, options, self.result.events)
+        return drawing(owner, size, options, self.result.events, Magnitudes(self.result))
 
     def _names(self, names: Any) -> list[Any]:
         if names is None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .figures import Sheet, draw_largest, finish
+from .figures import draw_largest
 from .in_between import linear, poses
 from .result import BodyView, JointView, Result
+from .sheet import TIME, Sheet
 
 OWNER = "plot.compare"
 
@@ -33,15 +34,15 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
         turned[name] = _angles(np.swapaxes(R, 1, 2) @ S)
     forces = {name: np.linalg.norm(_force(result, name, time) - _force(other, name, time), axis=1) for name in joints}
     panels = [
-        (apart, "distance between centers of mass", "m"),
-        (turned, "angle between orientations", "rad"),
-        (forces, "difference of joint forces", "N"),
+        (apart, "distance between centers of mass", "Distance", "m"),
+        (turned, "angle between orientations", "Angle", "rad"),
+        (forces, "difference of joint forces", "Force", "N"),
     ]
     axes = sheet.axes(3, 1, sharex=True)
-    for ax, (curves, title, unit) in zip(axes, panels, strict=True):
+    for ax, (curves, title, what, unit) in zip(axes, panels, strict=True):
         ax.set_yscale("log")
         draw_largest(ax, time, {name: np.where(curve > 0, curve, np.nan) for name, curve in curves.items()})
-        finish(ax, title, unit, "time" if ax is axes[-1] else "")
+        sheet.finish(ax, title, what, unit, TIME if ax is axes[-1] else "")
 
 
 def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[str]]:

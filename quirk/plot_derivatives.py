@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from .body_points import labels_of
 from .dynamics.sparse.host.derivatives import highest_order
-from .figures import TIME, Sheet, finish, shown
-from .plot_paths import coordinates
+from .line_styles import OF_SUMS
 from .quantities_by_name import LETTERS, OF_BODIES
 from .result import BodyView, Result
+from .sheet import TIME, Sheet
 from .views import PlanarBodyView
 
 # Components slower than this part of the fastest one are round-off.
@@ -28,7 +29,7 @@ def draw_derivatives(
     # Motions given without their third or fourth derivatives leave those of the point unknown.
     known = ORDERS[: highest_order(result._model) + 2]
     axes = sheet.axes(len(known), 1, sharex=True)
-    sheet.title(f"{shown(body)}, point {coordinates(local)} m" if local.any() else shown(body))
+    sheet.title(labels_of(result.system, [(body, local)])[0])
     sheet.figure.align_ylabels(list(axes))
     for order, (ax, title) in enumerate(zip(axes, known, strict=True)):
         derivative = along.derivative(order)
@@ -36,7 +37,7 @@ def draw_derivatives(
             ax.plot(values, derivative[:, c], label=LETTERS[c] if len(moving) > 1 else None)
         heading = f"{title} along {LETTERS[moving[0]]}" if len(moving) == 1 else title
         if len(moving) > 1 and order > 0:
-            ax.plot(values, np.linalg.norm(derivative, axis=1), "k--", linewidth=0.8, label="magnitude")
+            ax.plot(values, np.linalg.norm(derivative, axis=1), label="magnitude", **OF_SUMS)
         if "deg" in label:
             ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # parts of a turn
-        finish(ax, heading, OF_BODIES[title], label if ax is axes[-1] else "")
+        sheet.finish(ax, heading, title.capitalize(), OF_BODIES[title], label if ax is axes[-1] else "")

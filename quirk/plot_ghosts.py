@@ -8,10 +8,10 @@ import numpy as np
 
 from . import validate
 from .errors import InputError
-from .figures import Sheet, wrapped
 from .prefixes import label_lengths
 from .result import Result
 from .scene import LETTERS, Scene
+from .sheet import Sheet
 from .still import draw_ground, draw_mechanism, moving
 
 # How many there are unless times are given, and how much the first is seen through.
@@ -59,4 +59,4 @@ def draw_ghosts(
         ax.set_aspect("equal")
         ax.grid(alpha=0.3)
     label_lengths(ax, [LETTERS[c] for c in directions], 2 * scene.half)
-    ax.set_title(wrapped("t = " + ", ".join(f"{t:.4g}" for t in times) + " s"))
+    ax.set_title("t = " + ", ".join(f"{t:.4g}" for t in times) + " s")

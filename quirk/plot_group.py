@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from .figures import TIME, Sheet, finish, shown
+from .figures import shown
 from .group import rows_of
+from .sheet import TIME, Sheet
 
 if TYPE_CHECKING:
     from .result import Result
@@ -29,7 +30,7 @@ def draw_center_of_mass(sheet: Sheet, result: Result, bodies: Any) -> None:
         (axes[2], center.acceleration, "acceleration", "m/s$^2$"),
     ):
         _draw(ax, result.time, values)
-        finish(ax, title, unit, TIME if ax is axes[-1] else "")
+        sheet.finish(ax, title, title.capitalize(), unit, TIME if ax is axes[-1] else "")
 
 
 def draw_momentum(sheet: Sheet, result: Result, bodies: Any, about: Any) -> None:
@@ -39,9 +40,9 @@ def draw_momentum(sheet: Sheet, result: Result, bodies: Any, about: Any) -> None
     sheet.title(f"momentum of {whose}, inertial axes")
     point = "the center of mass" if about is None else "(" + ", ".join(f"{x:g}" for x in about) + ")"
     _draw(axes[0], result.time, momentum.linear)
-    finish(axes[0], "linear", "kg m/s", "")
+    sheet.finish(axes[0], "linear", "Momentum", "kg m/s", "")
     _draw(axes[1], result.time, momentum.angular)
-    finish(axes[1], f"angular, about {point}", "kg m$^2$/s")
+    sheet.finish(axes[1], f"angular, about {point}", "Angular momentum", "kg m$^2$/s")
 
 
 def names_of(result: Result, owner: str, bodies: Any) -> str:

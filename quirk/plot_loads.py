@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .figures import Sheet, draw_largest, finish, shown
+from .figures import draw_largest, shown
 from .result import JointView, Result
+from .sheet import TIME, Sheet
 from .views import LOAD_FRAMES
 
 PARTS = ("x", "y", "z", "magnitude")
@@ -41,8 +42,8 @@ def draw_loads(sheet: Sheet, result: Result, views: Sequence[Any], frame: str, p
                 of_part = np.linalg.norm(values, axis=1) if part == "magnitude" else values[:, PARTS.index(part)]
                 curves[part if len(views) == 1 else f"{view.of.name} {part}" if vectors else view.of.name] = of_part
         draw_largest(ax, result.time, curves)
-        axes = f", {_axes(views, frame)}" if vectors else ", magnitude"
-        finish(ax, _title(views, what) + axes, unit, "" if ax is both[0] else "time")
+        axes = f", {axes_of(views, frame)}" if vectors else ", magnitude"
+        sheet.finish(ax, _title(views, what) + axes, what.capitalize(), unit, "" if ax is both[0] else TIME)
 
 
 def _title(views: Sequence[Any], what: str) -> str:
@@ -55,7 +56,8 @@ def _title(views: Sequence[Any], what: str) -> str:
     return f"{shown(of.name)}: {what} on {shown(of.body_j.name)} by {shown(of.body_i.name)}"
 
 
-def _axes(views: Sequence[Any], frame: str) -> str:
+def axes_of(views: Sequence[Any], frame: str) -> str:
+    """Return the axes of loads as titles name them."""
     if frame == "inertial":
         return "inertial axes"
     if frame.startswith("joint"):

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from .curves import Curve, quantity_of
 from .errors import InputError
-from .figures import Sheet, draw_largest, finish, shown
+from .figures import draw_largest, shown
 from .health import health
-from .quantities_by_name import Curve, curve
+from .line_styles import OF_SUMS
+from .quantities_by_name import curve
 from .result import BodyView, JointView, Result
+from .sheet import Sheet
 from .views import FREE
 
 LETTERS = "xyz"
@@ -22,43 +25,43 @@ MOST_ROWS = 500
 def draw_overview(sheet: Sheet, result: Result) -> None:
     """Draw energies, residuals, how far bodies have moved, and joint forces."""
     axes = sheet.axes(2, 2)
-    draw_energy(axes[0], result)
-    draw_residuals(axes[1], result)
+    draw_energy(sheet, axes[0], result)
+    draw_residuals(sheet, axes[1], result)
     moved = np.linalg.norm(result.state.position - result.state.position[0], axis=2)
     draw_largest(axes[2], result.time, {body.name: moved[:, b] for b, body in enumerate(result.system.bodies)})
-    finish(axes[2], "displacement of the centers of mass", "m")
+    sheet.finish(axes[2], "displacement of the centers of mass", "Displacement", "m")
     loads = result._joint_loads
     forces = {c.name: np.linalg.norm(loads[c.name][:, 0], axis=1) for c in result._loaded if c.name in loads}
     draw_largest(axes[3], result.time, forces)
-    finish(axes[3], "joint forces", "N")
+    sheet.finish(axes[3], "joint forces", "Force", "N")
 
 
 def draw_motion(sheet: Sheet, result: Result, name: str, view: BodyView) -> None:
     """Draw position, velocity, orientation and angular velocity of a body."""
     axes = sheet.axes(2, 2, sharex=True)
     sheet.title(shown(name))
-    for ax, values, letters, title, unit in (
-        (axes[0], view.position, LETTERS, "position, inertial axes", "m"),
-        (axes[1], view.velocity, LETTERS, "velocity, inertial axes", "m/s"),
-        (axes[2], view.orientation, "wxyz", "orientation (quaternion)", ""),
-        (axes[3], view.angular_velocity, LETTERS, "angular velocity, body axes", "rad/s"),
+    for ax, values, letters, title, what, unit in (
+        (axes[0], view.position, LETTERS, "position, inertial axes", "Position", "m"),
+        (axes[1], view.velocity, LETTERS, "velocity, inertial axes", "Velocity", "m/s"),
+        (axes[2], view.orientation, "wxyz", "orientation (quaternion)", "Quaternion", ""),
+        (axes[3], view.angular_velocity, LETTERS, "angular velocity, body axes", "Angular velocity", "rad/s"),
     ):
         draw_components(ax, result.time, values, letters)
-        finish(ax, title, unit)
+        sheet.finish(ax, title, what, unit)
 
 
 def draw_joint(sheet: Sheet, result: Result, name: str, view: JointView) -> None:
     """Draw displacement and rotation of a joint, and their rates."""
     axes = sheet.axes(2, 2, sharex=True)
     sheet.title(f"{shown(name)}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
-    for ax, values, title, unit in (
-        (axes[0], view.displacement, "displacement", "m"),
-        (axes[1], view.velocity, "rate of displacement", "m/s"),
-        (axes[2], view.rotation, "1-2-3 angles", "rad"),
-        (axes[3], view.angular_velocity, "relative angular velocity", "rad/s"),
+    for ax, values, title, what, unit in (
+        (axes[0], view.displacement, "displacement", "Displacement", "m"),
+        (axes[1], view.velocity, "rate of displacement", "Velocity", "m/s"),
+        (axes[2], view.rotation, "1-2-3 angles", "Angle", "rad"),
+        (axes[3], view.angular_velocity, "relative angular velocity", "Angular velocity", "rad/s"),
     ):
         draw_components(ax, result.time, values, LETTERS)
-        finish(ax, title, unit)
+        sheet.finish(ax, title, what, unit)
 
 
 def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> None:
@@ -72,7 +75,8 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
             ax = axes[row * len(kinds) + column]
             draw_largest(ax, result.time, {name: one.values for name, one in found.items()})
             title = f"{kind}s of joints" if row == 0 else f"rates of {kind}s"
-            finish(ax, title, next(iter(found.values())).unit)
+            drawn = list(found.values())
+            sheet.finish(ax, title, quantity_of(drawn), drawn[0].unit)
 
 
 def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]]:
@@ -98,14 +102,14 @@ def draw_quantities(sheet: Sheet, result: Result, curves: list[Curve]) -> None:
         own = [one for one in curves if one.unit == unit]
         for one in own:
             ax.plot(result.time, one.values, label=shown(one.name))
-        finish(ax, shown(own[0].name) if len(own) == 1 else "", unit)
+        sheet.finish(ax, shown(own[0].name) if len(own) == 1 else "", quantity_of(own), unit)
 
 
-def draw_energy(ax: Axes, result: Result) -> None:
+def draw_energy(sheet: Sheet, ax: Axes, result: Result) -> None:
     """Draw kinetic, potential and total energy."""
     for label in ("kinetic", "potential", "total"):
         ax.plot(result.time, getattr(result.energy, label), label=label)
-    finish(ax, "energy", "J")
+    sheet.finish(ax, "energy", "Energy", "J")
 
 
 def draw_energies(sheet: Sheet, result: Result) -> None:
@@ -116,19 +120,20 @@ def draw_energies(sheet: Sheet, result: Result) -> None:
     kinetic = 0.5 * model.mass * (state.velocity**2).sum(axis=2)
     kinetic = kinetic + 0.5 * np.einsum("tni,nij,tnj->tn", spin, model.inertia, spin)
     draw_largest(above, result.time, {body.name: kinetic[:, b] for b, body in enumerate(result.system.bodies)})
-    finish(above, "kinetic energy", "J", "")
+    sheet.finish(above, "kinetic energy", "Energy", "J", "")
     draw_largest(below, result.time, result.energy.potential_of)
-    finish(below, "potential energy", "J")
+    sheet.finish(below, "potential energy", "Energy", "J")
 
 
-def draw_residuals(ax: Axes, result: Result) -> None:
+def draw_residuals(sheet: Sheet, ax: Axes, result: Result) -> None:
     """Draw the largest residuals of constraints and of their rates."""
     residual = result.residual
-    for values, label in ((residual.position, "position level"), (residual.velocity, "velocity level")):
+    levels = ((residual.position, ".", "position level"), (residual.velocity, "x", "velocity level"))
+    for values, marker, label in levels:
         # Exact zeros have no place on a logarithmic axis.
-        ax.semilogy(result.time, np.where(values > 0, values, np.nan), ".", markersize=2, label=label)
+        ax.semilogy(result.time, np.where(values > 0, values, np.nan), marker, markersize=2, label=label)
     ax.set_ylim(1e-18, max(1e-12, 10 * residual.position.max(), 10 * residual.velocity.max()))
-    finish(ax, "largest constraint residual", "m, rad and their rates")
+    sheet.finish(ax, "largest constraint residual", "Residual", "SI units")
 
 
 def draw_rank(sheet: Sheet, result: Result) -> None:
@@ -138,15 +143,15 @@ def draw_rank(sheet: Sheet, result: Result) -> None:
     small = rows.max(initial=0) <= MOST_ROWS
     found = health(result) if small and rows.any() else None
     rank = np.concatenate([np.full(len(s.time), s.rank) for s in result.segments]) if found is None else found.rank
-    above.step(result.time, rows, "k--", where="post", linewidth=0.9, label="rows")
+    above.step(result.time, rows, where="post", label="rows", **OF_SUMS)
     above.step(result.time, rank, where="post", label="independent")
     above.yaxis.get_major_locator().set_params(integer=True)
-    finish(above, "constraint rows", "", "")
+    sheet.finish(above, "constraint rows", "Rows", "", "")
     if found is not None:
         least = found.smallest_singular_value
         below.semilogy(result.time, np.where(least > 0, least, np.nan))
     left_out = f": not found, as there are more than {MOST_ROWS} rows" if found is None else ", over the largest"
-    finish(below, f"smallest singular value of the independent rows{left_out}", "")
+    sheet.finish(below, f"smallest singular value of the independent rows{left_out}", "Singular value", "")
 
 
 def draw_components(ax: Axes, time: np.ndarray, values: np.ndarray, letters: str) -> None:

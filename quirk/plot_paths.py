@@ -11,16 +11,20 @@ from matplotlib.collections import LineCollection
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from . import validate
+from .body_points import checked_points, labels_of
 from .errors import InputError
 from .event_marks import mark_on
-from .figures import MOST_CURVES, Sheet, add_legend, shown, wrapped
+from .figures import MOST_CURVES
 from .prefixes import label_lengths
-from .result import BodyView, Result
+from .result import Result
 from .scene import LETTERS, Scene
+from .sheet import Sheet
 from .still import draw_ground, draw_mechanism, moving
 
 # Paths that a title names, and the color of those that have no name.
 MOST_LISTED, OTHERS = 4, "#c0c0c0"
+# Intervals between ticks on the longest edge of a box in space.
+MOST_TICKS = 4
 # What paths can be colored by.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
 
@@ -36,10 +40,7 @@ def checked_paths(
         names = [body.name for body in result.system.bodies]
         points = [(name, (0, 0, 0)) for row, name in enumerate(names) if row in kept]
         others = [name for row, name in enumerate(names) if row not in kept]
-    pairs = checked_points(owner, "points", points)
-    for name, _ in pairs:
-        if not isinstance(result[name], BodyView):
-            raise InputError(f'{owner}: "{name}" must be the name of a body; got {result[name].of}')
+    pairs = checked_points(owner, "points", points, result.system)
     if color is not None:
         validate.choice(owner, "color", color, tuple(UNITS))
     if at is not None and not result.time[0] <= validate.number(owner, "at", at) <= result.time[-1]:
@@ -56,12 +57,14 @@ def draw_paths(
     others: list[str],
 ) -> None:
     """Draw paths of body points, and faintly those of other bodies."""
-    labels = [f"{shown(name)} {coordinates(local)}".strip() for name, local in points]
+    labels = labels_of(result.system, points)
     paths = [result[name].path(local) for name, local in points]
     curves = [path.position for path in paths]
     directions = moving(np.ptp(np.concatenate(curves), axis=0))
     solid = len(directions) == 3
     (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "3d"} if solid else None)
+    for curve in curves:
+        ax.plot(*curve[:, directions].T, linestyle="none", color="none")  # makes room for all that follows
     if at is not None:
         scene = Scene(result, np.array([at]), points)
         draw_ground(ax, scene, directions)
@@ -78,15 +81,30 @@ def draw_paths(
     else:
         sizes = [np.linalg.norm(getattr(path, color), axis=1) for path in paths]
         _draw_colored(ax, [curve[:, directions] for curve in curves], sizes, f"{color} ({UNITS[color]})")
-        ax.set_title(wrapped(f"path of {_listed(labels)}"))
+        ax.set_title(f"path of {_listed(labels)}")
     if sheet.happenings is not None:
         for curve in curves:
             mark_on(ax, sheet.happenings, result.time, curve[:, directions], named=curve is curves[0])
     label_lengths(ax, [LETTERS[c] for c in directions], float(np.ptp(np.concatenate(curves), axis=0).max()))
     ax.set_aspect("equal")
-    if not solid:
+    if solid:
+        _thin_out(ax)
+    else:
         ax.grid(alpha=0.3)
-    add_legend(ax, inside=True)
+    sheet.legend(ax)
+
+
+def _thin_out(ax: Any) -> None:
+    """Leave fewer ticks on the short edges of a box in space."""
+    lengths = {letter: float(np.ptp(getattr(ax, f"get_{letter}lim")())) for letter in LETTERS}
+    for letter, length in lengths.items():
+        bins = round(MOST_TICKS * length / max(lengths.values()))
+        axis = getattr(ax, f"{letter}axis")
+        if bins > 0:
+            axis.get_major_locator().set_params(nbins=bins)
+        else:
+            low, high = getattr(ax, f"get_{letter}lim")()
+            axis.set_ticks([tick for tick in axis.get_major_locator()() if low <= tick <= high][:1])
 
 
 def _listed(labels: list[str]) -> str:
@@ -102,24 +120,5 @@ def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndar
         pieces = kind(np.stack([curve[:-1], curve[1:]], axis=1), cmap="turbo", norm=norm, linewidth=4, zorder=3)
         pieces.set_capstyle("round")
         pieces.set_array(0.5 * (size[:-1] + size[1:]))
-        ax.add_collection(pieces)
-        ax.plot(*curve.T, linestyle="none")  # makes room for the pieces
+        ax.add_collection(pieces, autolim=False)
     ax.get_figure().colorbar(pieces, ax=ax, label=label, shrink=0.8)
-
-
-def checked_points(owner: str, argument: str, points: Any) -> list[tuple[str, np.ndarray]]:
-    """Return body points given as (body name, point (3,) in body coordinates)."""
-    try:
-        pairs = [(name, local) for name, local in points]
-    except (TypeError, ValueError):
-        raise InputError(
-            f'{owner}: {argument} must be a list such as [("rod", [0.5, 0, 0])]: names of bodies with points in body '
-            f"coordinates; got {points!r}"
-        ) from None
-    return [(name, validate.array(owner, f"point of {name!r}", local, (3,))) for name, local in pairs]
-
-
-def coordinates(local: Any) -> str:
-    """Return a body point as pictures name it; nothing for the center of mass."""
-    point = np.asarray(local, dtype=float)
-    return "" if not point.any() else "(" + ", ".join(f"{x:g}" for x in point) + ")"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from .curves import Curve
 from .event_marks import mark_on
-from .figures import Sheet, add_legend, shown
+from .figures import shown
 from .prefixes import label
-from .quantities_by_name import Curve
 from .result import Result
+from .sheet import Sheet
 
 
 def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> None:
@@ -22,4 +23,4 @@ def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> Non
     for axis, one in ((ax.xaxis, along), (ax.yaxis, across)):
         label(axis, shown(one.name), one.unit, float(np.abs(one.values).max()))
     ax.grid(alpha=0.3)
-    add_legend(ax)
+    sheet.legend(ax)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .figures import Sheet, finish, shown
+from .figures import shown
+from .line_styles import OF_SUMS
 from .power import IMPACTS
+from .sheet import Sheet
 
 if TYPE_CHECKING:
     from .result import Result
@@ -24,10 +26,10 @@ def draw_power(sheet: Sheet, result: Result) -> None:
     powers, work = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     for name, power in largest(result.power).items():
         powers.plot(result.time, power, label=shown(name))
-    powers.plot(result.time, result.power.total, "k--", linewidth=0.8, label="total")
-    finish(powers, "power on the bodies", "W", "")
+    powers.plot(result.time, result.power.total, label="total", **OF_SUMS)
+    sheet.finish(powers, "power on the bodies", "Power", "W", "")
     work.plot(result.time, result.power.dissipated)
-    finish(work, "taken out by forces, less what they put in", "J")
+    sheet.finish(work, "taken out by forces, less what they put in", "Energy", "J")
 
 
 def draw_balance(sheet: Sheet, result: Result) -> None:
@@ -45,13 +47,13 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
         *([("put in by impacts", work[IMPACTS])] if IMPACTS in work else []),
     ):
         energies.plot(result.time, values, label=label)
-    finish(energies, "energy since the start", "J", "")
+    sheet.finish(energies, "energy since the start", "Energy", "J", "")
     missing = np.abs(power.balance)
     rest.semilogy(result.time, np.where(missing > 0, missing, np.nan), ".", markersize=3, label="missing")
     # What the run has integrated with the motion is not uncertain.
     if power.uncertainty > 0:
-        rest.axhline(power.uncertainty, color="k", linestyle="--", linewidth=0.8, label="uncertainty of the work")
-    finish(rest, "balance", "J")
+        rest.axhline(power.uncertainty, label="uncertainty of the work", **OF_SUMS)
+    sheet.finish(rest, "balance", "Energy", "J")
 
 
 def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -21,10 +21,10 @@ def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str
         dots = ax.scatter(eigenvalues.real, eigenvalues.imag, c=every, s=12, zorder=2)
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.axhline(0.0, color="black", linewidth=0.4)
-        ax.set_xlabel("real part (1/s)")
-        ax.set_ylabel("imaginary part (rad/s)")
+        ax.set_xlabel("Real part (1/s)")
+        ax.set_ylabel("Imaginary part (rad/s)")
         ax.grid(alpha=0.3)
-        sheet.figure.colorbar(dots, ax=ax, label="parameter")
+        sheet.figure.colorbar(dots, ax=ax, label="Parameter")
         return sheet.figure
 
 
@@ -45,8 +45,8 @@ def draw_equilibria(
                 ax.plot(np.where(ends, values, np.nan), np.where(ends, shown, np.nan), line, color=color, label=label)
         if turning:
             ax.plot(values[turning], shown[turning], "o", color="black", markersize=4, label="turning point")
-        ax.set_xlabel("parameter")
+        ax.set_xlabel("Parameter")
         ax.set_ylabel(name)
         ax.grid(alpha=0.3)
-        ax.legend()
+        sheet.legend(ax)
         return sheet.figure

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .curves import Curve
 from .errors import InputError
-from .figures import Sheet, add_legend, shown
+from .figures import shown
 from .prefixes import label
-from .quantities_by_name import Curve
 from .result import Result
+from .sheet import Sheet
 
 OWNER = "plot.spectrum"
 # Fewer times tell no frequency; amplitudes below this part of the largest are not of interest.
@@ -36,12 +37,12 @@ def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window:
     if top > 0:
         ax.set_ylim(LEAST * top, 2 * top)
     units = list(dict.fromkeys(one.unit for one in curves))
-    ax.set_ylabel("amplitude" + (f" ({units[0]})" if len(units) == 1 and units[0] else ""))
+    ax.set_ylabel("Amplitude" + (f" ({units[0]})" if len(units) == 1 and units[0] else ""))
     ax.set_xlim(0, frequency[-1])
-    label(ax.xaxis, "frequency", "Hz", float(frequency[-1]))
+    label(ax.xaxis, "Frequency", "Hz", float(frequency[-1]))
     ax.set_title(f"spectrum, window {window!r}")
     ax.grid(alpha=0.3)
-    add_legend(ax)
+    sheet.legend(ax)
 
 
 def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndarray, np.ndarray]:

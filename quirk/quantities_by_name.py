@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import validate
+from .curves import Curve
 from .errors import InputError
+from .euler import SEQUENCES
 from .forces import Controller
 from .forces.joint_actuation import Actuated
 from .result import BodyView, JointView, Result
@@ -41,6 +42,8 @@ OF_FORCES = {"force": "N", "torque": "N m"}
 SHORT = {"speed": "velocity", "angular_speed": "angular_velocity", "distance": "displacement"}
 # Units of free coordinates of joints.
 OF_FREE = {"angle": "rad", "travel": "m"}
+# Euler angles are called by this and their axes, such as "euler_zxz", and by number; in degrees, names end in this.
+EULER, NUMBERS, DEGREES = "euler_", "123", ".deg"
 ENERGIES = ("kinetic", "potential", "total")
 # What follows from what by differentiation, for phase portraits.
 RATE_OF = {
@@ -55,13 +58,13 @@ RATE_OF = {
 }
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A quantity over time: what it is called, its unit, and values (nt,)."""
-
-    name: str
-    unit: str
-    values: np.ndarray
+def curves(owner: str, result: Result, what: Any) -> list[Curve]:
+    """Return a quantity as `curve` does, or all three Euler angles of a name such as "rod.euler_zxz"."""
+    name = what.removesuffix(DEGREES) if isinstance(what, str) else ""
+    body, _, rest = name.rpartition(".")
+    if rest.startswith(EULER) and body in {one.name for one in result.system.bodies}:
+        return [curve(owner, result, f"{name}.{number}{what[len(name) :]}") for number in NUMBERS]
+    return [curve(owner, result, what)]
 
 
 def curve(owner: str, result: Result, what: Any) -> Curve:
@@ -70,13 +73,16 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
     Names are "time", "energy.kinetic", ".potential" and ".total", or begin with a part of the system:
 
     * of a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
-      with ".x", ".y" or ".z", or their magnitude without; "speed" and "angular_speed";
+      with ".x", ".y" or ".z", or their magnitude without; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3" and
+      so on, of `BodyView.euler_angles`;
     * of a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
       "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with a letter or without;
       "distance"; the name alone stands for the angle or else the travel;
     * of a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
     * of an actuator, or a driver of one coordinate, "effort": force or torque along what it drives, with its sign;
     * of all that does work "power".
+
+    Angles and their rates are in degrees with ".deg" at the end.
     """
     if isinstance(what, tuple | list):
         return _given(owner, result, what)
@@ -89,10 +95,12 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
              for part in group}  # fmt: skip
     if what in known:
         return _alone(owner, result, what)
+    if what.endswith(DEGREES):
+        return _in_degrees(owner, result, what)
     if name == "energy" and name not in known and rest in ENERGIES:
         return Curve(f"{rest} energy", "J", getattr(result.energy, rest))
     letter = None
-    if rest in LETTERS and name not in known:
+    if rest in LETTERS + NUMBERS and name not in known:
         letter, (name, _, rest) = rest, name.rpartition(".")
     found = _of(result, name, rest) if name in known else None
     if found is None:
@@ -102,7 +110,10 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
         if letter is not None:
             raise InputError(f'{owner}: "{name}.{rest}" is a number, and has no {letter}')
         return Curve(what, unit, values)
-    of_axis = np.linalg.norm(values, axis=1) if letter is None else values[:, LETTERS.index(letter)]
+    letters = NUMBERS if rest.startswith(EULER) else LETTERS
+    if (letters == NUMBERS) if letter is None else (letter not in letters):
+        raise InputError(f'{owner}: say which of three "{name}.{rest}" is meant, by .{", .".join(letters)}')
+    of_axis = np.linalg.norm(values, axis=1) if letter is None else values[:, letters.index(letter)]
     return Curve(f"|{what}|" if letter is None and rest not in SHORT else what, unit, of_axis)
 
 
@@ -131,6 +142,13 @@ def _given(owner: str, result: Result, what: Any) -> Curve:
     return Curve(label, str(unit), validate.array(owner, f"values of {label!r}", values, result.time.shape))
 
 
+def _in_degrees(owner: str, result: Result, what: str) -> Curve:
+    found = curve(owner, result, what.removesuffix(DEGREES)).in_degrees(what)
+    if found is None:
+        raise InputError(f"{owner}: {what!r} must be an angle or the rate of one to be in degrees")
+    return found
+
+
 def _alone(owner: str, result: Result, name: str) -> Curve:
     """What the name of a joint stands for."""
     view = result[name]
@@ -148,6 +166,8 @@ def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
         return result.power[name], "W"
     vector = SHORT.get(rest, rest)
     if isinstance(view, BodyView):
+        if rest.startswith(EULER) and rest.removeprefix(EULER) in SEQUENCES:
+            return view.euler_angles(rest.removeprefix(EULER)), "rad"
         return (getattr(view, vector), OF_BODIES[vector]) if vector in OF_BODIES else None
     if isinstance(view, JointView):
         if rest.removesuffix("_rate") in FREE:
@@ -184,7 +204,7 @@ def _choices(result: Result, name: str) -> list[str]:
     """What there is of a part, for messages."""
     view = result[name]
     if isinstance(view, BodyView):
-        words = [f"{vector}.x" for vector in OF_BODIES] + ["speed", "angular_speed"]
+        words = [f"{vector}.x" for vector in OF_BODIES] + ["speed", "angular_speed", f"{EULER}zxz.1"]
     elif isinstance(view, JointView):
         free = [kind for kind, axis in FREE.items() if getattr(view.of, axis, None) is not None]
         words = [*free, *(f"{kind}_rate" for kind in free), *(f"{vector}.x" for vector in OF_JOINTS), "distance"]

@@ -40,7 +40,7 @@ class ResultOutput:
         fps: int = 25,
         speed: float = 1.0,
         view: tuple[float, float] | None = None,
-        trails: Sequence[tuple[str, ArrayLike]] = (),
+        trails: Sequence[tuple[str, ArrayLike | str]] = (),
         size: float = 5.0,
         follow: str | None = None,
     ) -> Path:
@@ -61,7 +61,7 @@ class ResultOutput:
             Direction of sight, as matplotlib's `view_init` counts it. The vertical is the coordinate axis along which
             gravity acts: with z up, azimuth 0 looks from +x and -90 from -y; with y up, azimuth 0 looks from +z.
             Default: one that shows most of the motion. Lengths are the same near and far.
-        trails : ((body name, point (3,) in body coordinates), ...)
+        trails : ((body name, point), ...), a point being (3,) m in body coordinates or the name of a frame
             Points that leave a trail.
         size : float
             Width and height, inches (at 100 dots each).
@@ -94,7 +94,7 @@ class ResultOutput:
         speed: float = 1.0,
         follow: str | None = None,
         arrows: str | Iterable[str] = (),
-        trails: str | Iterable[str | tuple[str, ArrayLike]] = (),
+        trails: str | Iterable[str | tuple[str, ArrayLike | str]] = (),
         labels: bool = False,
         dark: bool = False,
     ) -> Path:
@@ -113,7 +113,7 @@ class ResultOutput:
             followed.
         arrows : names of constraints and forces, or "all"
             Whose force and torque on body j, or on their last body, are drawn at the joint point.
-        trails : names of bodies, or pairs (body name, point (3,) in body coordinates)
+        trails : names of bodies, or pairs (body name, point), a point as for `animate`
             Points that leave a trail; of a body alone, its center of mass.
         labels : bool
             Whether names of bodies, joints and springs are written beside them.
@@ -143,7 +143,7 @@ class ResultOutput:
         speed: float = 1.0,
         follow: str | None = None,
         arrows: str | Iterable[str] = (),
-        trails: str | Iterable[str | tuple[str, ArrayLike]] = (),
+        trails: str | Iterable[str | tuple[str, ArrayLike | str]] = (),
         labels: bool = False,
         host: str = "127.0.0.1",
         port: int = 0,

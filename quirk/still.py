@@ -70,7 +70,7 @@ def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 
             polygon = cut_to((scene.low - room, scene.high + room), point, normal)
             if len(polygon) > 2:
                 faces = Poly3DCollection([polygon], facecolor=(*to_rgb(GROUND), OPACITY_OF_PLANES), edgecolor="none")
-                ax.add_collection(faces)
+                ax.add_collection(faces, autolim=False)
             continue
         across = normal[directions]
         # Of a plane that is not seen edge-on nothing is drawn: it would be all of the picture.
@@ -89,13 +89,13 @@ def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
     along = None if solid else np.eye(3)[3 - sum(directions)]
     inside = (*to_rgb(PLATE), OPACITY_OF_BODIES)
     if solid:
-        ax.add_collection(Whole3D(faces, facecolor=inside, edgecolor="none"))
+        ax.add_collection(Whole3D(faces, facecolor=inside, edgecolor="none"), autolim=False)
     else:
-        ax.add_collection(PathCollection([whole(faces)], facecolor=[inside], edgecolor="none"))
+        ax.add_collection(PathCollection([whole(faces)], facecolor=[inside], edgecolor="none"), autolim=False)
     ends = outline.ends[outline.seen(along)][..., directions]
     lines = Line3DCollection if solid else LineCollection
-    ax.add_collection(lines(list(ends), colors=PLATE_EDGE, linewidths=1.5, zorder=0.4))
-    ax.plot(*np.concatenate(faces).T, linestyle="none")  # makes room for them
+    ax.add_collection(lines(list(ends), colors=PLATE_EDGE, linewidths=1.5, zorder=0.4), autolim=False)
+    ax.plot(*np.concatenate(faces).T, linestyle="none", color="none")  # makes room for them
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
@@ -115,15 +115,16 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
             ax.add_collection(
                 Whole3D(own, facecolor=inside, edgecolor="none")
                 if solid
-                else PathCollection([whole(own)], facecolor=[inside], edgecolor="none")
+                else PathCollection([whole(own)], facecolor=[inside], edgecolor="none"),
+                autolim=False,
             )
         edges = colors * [1.0, 1.0, 1.0, opacity]
         outline = scene.outlines[name]
         shown = outline.seen(None if along is None else along @ R)
         ends = (outline.ends[shown] @ R.T + r)[..., directions]
         if len(ends):
-            ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE))
-        ax.plot(*np.concatenate(placed).T, linestyle="none")  # makes room for them
+            ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE), autolim=False)
+        ax.plot(*np.concatenate(placed).T, linestyle="none", color="none")  # makes room for them
     for element, points in scene.forces.curves(number, scene.half):
         if element.drawing not in ARROWS:
             style, color = STYLES[element.drawing], FORCE_COLORS[element.drawing]

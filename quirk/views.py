@@ -14,7 +14,7 @@ from .constraints.relative import FrameMotion
 from .dynamics.sparse.host.derivatives import require_order
 from .dynamics.towers import MotionTower
 from .errors import InputError
-from .paths import InPlane, PointPath
+from .paths import InPlane, PointPath, local_point
 
 if TYPE_CHECKING:
     from .constraints.planar import PlanarBody
@@ -138,8 +138,11 @@ class BodyView:
         return MotionTower.in_body_axes(position, self.orientation, omega)
 
     def path(self, local: Any = (0, 0, 0)) -> PointPath:
-        """Return the point at `local` (3,) m, body coordinates, along the motion, with velocity up to snap."""
-        return PointPath(self, validate.array("BodyView", "local", local, (3,)))
+        """Return a point of the body along the motion, with velocity up to snap.
+
+        `local` is (3,) m in body coordinates, or the name of a frame of the body, whose origin is the point.
+        """
+        return PointPath(self, local_point(self.of, local, "BodyView"))
 
     def frame(self, name: str) -> FrameMotion:
         """Return a named frame of the body in motion: `origin`, `velocity`, `spin` and `axes` in N."""
@@ -148,7 +151,7 @@ class BodyView:
         return FrameMotion.of(self.of.frame(name), self.position, R, self.velocity, spin)
 
     def point(self, local: Any) -> np.ndarray:
-        """Positions (nt, 3) in N of the point at `local` (3,) m in body coordinates; `path` has more of it."""
+        """Positions (nt, 3) in N of the point at `local`, as for `path`, which has more of it."""
         return self.path(local).position
 
 

@@ -51,7 +51,7 @@ def test_loads_by_joint_frame_and_component(run):
     assert above.get_title() == "hinge: force on rod by ground, axes of joint frame i"
     np.testing.assert_array_equal(curves(above)["z"], view.force("joint i")[:, 2])
     np.testing.assert_allclose(curves(below)["magnitude"], np.linalg.norm(view.torque(), axis=1), atol=1e-12)
-    assert (above.get_ylabel(), below.get_ylabel()) == ("N", "N m")
+    assert (above.get_ylabel(), below.get_ylabel()) == ("Force (N)", "Torque (N m)")
     above, _ = run.plot.loads().axes
     assert list(curves(above)) == ["hinge", "guide"]
     (above, _) = run.plot.loads("spring").axes
@@ -64,34 +64,52 @@ def test_coordinates_and_their_rates(run):
     np.testing.assert_array_equal(curves(rates)["hinge"], run["hinge"].rotation_rate[:, 2])
     np.testing.assert_array_equal(curves(travels)["guide"], run["guide"].displacement[:, 2])
     np.testing.assert_array_equal(curves(speeds)["guide"], run["guide"].velocity[:, 2])
-    assert [ax.get_ylabel() for ax in (angles, travels, rates, speeds)] == ["rad", "m", "rad/s", "m/s"]
-    assert [ax.get_xlabel() for ax in (angles, speeds)] == ["", "time (s)"]
+    labels = ["Angle (rad)", "Travel (m)", "Angular velocity (rad/s)", "Velocity (m/s)"]
+    assert [ax.get_ylabel() for ax in (angles, travels, rates, speeds)] == labels
+    assert [ax.get_xlabel() for ax in (angles, speeds)] == ["", "Time (s)"]
 
 
 QUANTITIES = {
-    "hinge": ("rad", lambda r: r["hinge"].rotation[:, 2]),
-    "hinge.angle_rate": ("rad/s", lambda r: r["hinge"].rotation_rate[:, 2]),
-    "guide.travel": ("m", lambda r: r["guide"].displacement[:, 2]),
-    "rod.velocity.z": ("m/s", lambda r: r["rod"].velocity[:, 2]),
-    "rod.speed": ("m/s", lambda r: np.linalg.norm(r["rod"].velocity, axis=1)),
-    "hinge.force": ("N", lambda r: np.linalg.norm(r["hinge"].force(), axis=1)),
-    "hinge.torque.x": ("N m", lambda r: r["hinge"].torque()[:, 0]),
-    "spring.length": ("m", lambda r: r["spring"].length),
-    "spring.length_rate": ("m/s", lambda r: r["spring"].rate()),
-    "spring.power": ("W", lambda r: r.power["spring"]),
-    "spring.energy": ("J", lambda r: r["spring"].energy),
-    "energy.kinetic": ("J", lambda r: r.energy.kinetic),
-    "time": ("s", lambda r: r.time),
+    "hinge": ("Angle (rad)", lambda r: r["hinge"].rotation[:, 2]),
+    "hinge.angle_rate": ("Angular velocity (rad/s)", lambda r: r["hinge"].rotation_rate[:, 2]),
+    "guide.travel": ("Travel (m)", lambda r: r["guide"].displacement[:, 2]),
+    "hinge.deg": ("Angle (deg)", lambda r: np.degrees(r["hinge"].rotation[:, 2])),
+    "hinge.angle_rate.deg": ("Angular velocity (deg/s)", lambda r: np.degrees(r["hinge"].rotation_rate[:, 2])),
+    "rod.angular_velocity.y.deg": (
+        "Angular velocity (deg/s)",
+        lambda r: np.degrees(r["rod"].angular_velocity[:, 1]),
+    ),
+    "rod.euler_zyx.2": ("Angle (rad)", lambda r: r["rod"].euler_angles("zyx")[:, 1]),
+    "rod.euler_xyz.2.deg": ("Angle (deg)", lambda r: np.degrees(r["rod"].euler_angles("xyz")[:, 1])),
+    "rod.velocity.z": ("Velocity (m/s)", lambda r: r["rod"].velocity[:, 2]),
+    "rod.speed": ("Velocity (m/s)", lambda r: np.linalg.norm(r["rod"].velocity, axis=1)),
+    "hinge.force": ("Force (N)", lambda r: np.linalg.norm(r["hinge"].force(), axis=1)),
+    "hinge.torque.x": ("Torque (N m)", lambda r: r["hinge"].torque()[:, 0]),
+    "spring.length": ("Length (m)", lambda r: r["spring"].length),
+    "spring.length_rate": ("Velocity (m/s)", lambda r: r["spring"].rate()),
+    "spring.power": ("Power (W)", lambda r: r.power["spring"]),
+    "spring.energy": ("Energy (J)", lambda r: r["spring"].energy),
+    "energy.kinetic": ("Energy (J)", lambda r: r.energy.kinetic),
+    "time": ("Time (s)", lambda r: r.time),
 }
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_quantities_by_name(run, name):
-    unit, values = QUANTITIES[name]
+    label, values = QUANTITIES[name]
     (ax,) = run.plot.quantity(name).axes
-    assert ax.get_ylabel() == unit
+    assert ax.get_ylabel() == label
     (drawn,) = curves(ax).values()
     np.testing.assert_array_equal(drawn, values(run))
+
+
+def test_all_three_euler_angles(run):
+    (ax,) = run.plot.quantity("rod.euler_yxz.deg").axes
+    assert list(curves(ax)) == [f"rod.euler_yxz.{k}.deg" for k in "123"]
+    np.testing.assert_array_equal(list(curves(ax).values()), np.degrees(run["rod"].euler_angles("yxz")).T)
+    along, across = run.plot.phase("rod.euler_yxz.1", "rod.euler_yxz.2.deg").axes[0].lines[0].get_data()
+    np.testing.assert_array_equal(along, run["rod"].euler_angles("yxz")[:, 0])
+    np.testing.assert_array_equal(across, np.degrees(run["rod"].euler_angles("yxz")[:, 1]))
 
 
 def test_quantities_share_axes_by_unit(run):
@@ -116,6 +134,11 @@ def test_a_balance_shows_what_is_uncertain_alone():
 
 
 @pytest.mark.parametrize(("ask", "said"), [
+    (lambda p: p.quantity("rod.speed.deg"), "'rod.speed.deg' must be an angle or the rate of one to be in degrees"),
+    (lambda p: p.quantity("rod.euler_xxz"), 'there is no quantity "rod.euler_xxz.1"'),
+    (lambda p: p.phase("rod.euler_xyz", "time"), 'say which of three "rod.euler_xyz" is meant, by .1, .2, .3'),
+    (lambda p: p.quantity("rod.euler_xyz.x"), 'say which of three "rod.euler_xyz" is meant, by .1, .2, .3'),
+    (lambda p: p.quantity("rod.position.1"), 'say which of three "rod.position" is meant, by .x, .y, .z'),
     (lambda p: p.quantity("rod.color"), 'there is no quantity "rod.color"; there are: rod.position.x'),
     (lambda p: p.quantity("nobody.speed"), 'no quantity "nobody.speed"; a quantity is "time"'),
     (lambda p: p.quantity("spring.length.x"), '"spring.length" is a number, and has no x'),
@@ -167,7 +190,7 @@ def test_spectrum_of_a_spring(run):
     assert frequency[np.argmax(amplitude)] == pytest.approx(3.0, abs=0.3)
     assert amplitude.max() == pytest.approx(0.2, rel=2e-3)
     (ax,) = run.plot.spectrum("spring.length").axes
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("frequency (Hz)", "amplitude (m)")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Frequency (Hz)", "Amplitude (m)")
     assert float(texts(ax)[0].split()[-2]) == pytest.approx(3.0, abs=0.25)
 
 
@@ -345,3 +368,50 @@ class TestSummary:
         text = quirk.simulate(quirk.System(parts, gravity=[0, 0, -9.81]), 0.4, output=0.1).summary()
         assert "friction at the end    slides: swift rub; sticks: slow rub" in text
         assert "segments               2, with 10 to 11 rows, none redundant" in text
+
+
+class TestPolar:
+    def test_the_tip_of_the_force(self, run):
+        """In a plane of the body, as an observer on it sees the force."""
+        (ax,) = run.plot.polar("hinge", "j", plane="zx").axes
+        angle, size = ax.lines[0].get_data()
+        force = run["hinge"].force("j")
+        np.testing.assert_allclose(size * np.cos(angle), force[:, 2], atol=1e-12)
+        np.testing.assert_allclose(size * np.sin(angle), force[:, 0], atol=1e-12)
+        assert ax.get_title() == "hinge: force on rod by ground, axes of rod"
+        assert ax.get_ylabel() == "Force (N)"
+        assert [text.get_text() for text in ax.get_xticklabels()][:3] == ["z  0°", "45°", "x  90°"]
+
+    def test_on_the_other_body_across_the_least_axis(self, run):
+        (ax,) = run.plot.polar("hinge", "i", on="i").axes
+        angle, size = ax.lines[0].get_data()
+        np.testing.assert_allclose(size * np.cos(angle), -run["hinge"].force("i")[:, 2], atol=1e-12)
+        assert ax.get_title() == "hinge: force on ground by rod, axes of ground"
+        assert ax.get_xlabel() == ""
+        (ax,) = run.plot.polar("hinge", plane="xy").axes
+        assert ax.get_xlabel().startswith(f"along z up to {np.abs(run['hinge'].force('j')[:, 2]).max():.3g} N")
+
+    def test_several_and_in_color(self, run):
+        (ax,) = run.plot.polar(["hinge", "spring"], "inertial").axes
+        assert texts(ax) == ["hinge", "spring"]
+        shaded, bar = run.plot.polar("hinge", color="hinge.deg").axes
+        (pieces,) = shaded.collections
+        degrees = np.degrees(run["hinge"].angle)
+        np.testing.assert_allclose(pieces.get_array(), 0.5 * (degrees[:-1] + degrees[1:]))
+        assert bar.get_ylabel() == "hinge.deg (deg)"
+        _, own = plt.subplots(subplot_kw={"projection": "polar"})
+        assert run.plot.polar("hinge", ax=own).axes == [own]
+
+    def test_what_cannot_be_drawn(self, run):
+        for ask, said in (
+            (lambda p: p.polar("rod"), '"rod" must be the name of a joint'),
+            (lambda p: p.polar([]), "joint must be the name of a joint or a force, or several"),
+            (lambda p: p.polar("hinge", "k"), "frame must be one of"),
+            (lambda p: p.polar("hinge", on="rod"), "on must be one of"),
+            (lambda p: p.polar("hinge", plane="xx"), "plane must be one of"),
+            (lambda p: p.polar(["hinge", "guide"], color="hinge"), "color is for a single joint; got 2"),
+            (lambda p: p.polar("hinge", ax=plt.subplots()[1]), 'ax must be axes with projection="polar"'),
+        ):
+            with pytest.raises(quirk.InputError) as error:
+                ask(run.plot)
+            assert said in str(error.value)

@@ -10,9 +10,9 @@ import numpy as np
 
 from quirk import validate
 from quirk.body import GROUND, Body
+from quirk.body_points import checked_points
 from quirk.errors import InputError
 from quirk.output import whole
-from quirk.plot_paths import checked_points
 
 from . import contents
 from .serving import server_at, stopped
@@ -85,11 +85,7 @@ def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, n
     if not isinstance(given, list | tuple):
         raise InputError(f"{owner}: trails must be names of bodies, or pairs (name, point); got {trails!r}")
     pairs = [(trail, (0.0, 0.0, 0.0)) if isinstance(trail, str) else trail for trail in given]
-    points = checked_points(owner, "trails", pairs)
-    for name, _ in points:
-        if not isinstance(result.system[name], Body):
-            raise InputError(f"{owner}: trails must be points of bodies; got {result.system[name]}")
-    return points
+    return checked_points(owner, "trails", pairs, result.system)
 
 
 def picture_times(owner: str, result: Result, fps: float, speed: float) -> np.ndarray:

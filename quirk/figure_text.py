@@ -1,0 +1,130 @@
+"""Titles and labels that stay inside a figure of any size: wrapped at the room there is, and smaller if need be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+# Parts of the usual size of a text that are tried in turn, and the lines at which the next is tried.
+SCALES = (1.0, 0.9, 0.8, 0.7, 0.6)
+MOST_LINES = 2
+# Part of the room that a text may take, and the part of the height of axes that a vertical one may.
+FILL, HIGHEST = 0.97, 1.4
+# Sizes of a box in space that are tried, beside that which matplotlib takes.
+ZOOMS = (1.0, 0.93, 0.86, 0.8, 0.74, 0.68, 0.6)
+# A unit at the end of a label stays on one line.
+UNIT, NO_BREAK = re.compile(r"\([^()]{1,16}\)$"), "\N{NO-BREAK SPACE}"
+# Texts inside axes that are fitted, too.
+FITTED = "quirk.fitted"
+
+
+class Fit:
+    """The titles and labels of axes of a figure, as they are before they are wrapped."""
+
+    def __init__(self, figure: Figure, axes: Sequence[Any]) -> None:
+        self._figure, self._axes = figure, list(axes)
+        places = [(ax.title, ax, 0) for ax in axes]
+        places += [(axis.label, ax, k) for ax in axes if ax.name != "3d" for k, axis in enumerate((ax.xaxis, ax.yaxis))]
+        places += [(text, ax, 0) for ax in axes for text in ax.texts if text.get_gid() == FITTED]
+        places += [(ax.yaxis.label, ax, 1) for ax in figure.axes if ax.get_label() == "<colorbar>"]
+        whole = figure._suptitle  # type: ignore[attr-defined]
+        places += [] if whole is None else [(whole, None, 0)]
+        written = [place for place in places if place[0].get_text()]
+        self._usual = [(*place, place[0].get_text(), place[0].get_fontsize()) for place in written]
+
+    def wrap(self) -> bool:
+        """Wrap all texts at the room that there is where axes are now, and return whether any has changed."""
+        before = [text.get_text() for text, *_ in self._usual]
+        for text, ax, direction, words, size in self._usual:
+            room = self._figure.bbox.width if ax is None else room_of(ax, self._axes, direction)
+            _wrap(text, words, size, FILL * room)
+        return before != [text.get_text() for text, *_ in self._usual]
+
+
+def room_of(ax: Any, axes: Sequence[Any], direction: int) -> float:
+    """Return the width (direction 0) or height (1), dots, around the middle of axes up to others or to the border."""
+    middle = _middle(ax, direction)
+    border = ax.get_figure(root=True).bbox.max[direction]
+    sides = [middle, border - middle]
+    near = [other for other in axes if other is not ax and _beside(ax, other, direction)]
+    sides += [0.5 * abs(_middle(other, direction) - middle) for other in near]
+    room = float(2 * min(sides))
+    return min(room, HIGHEST * ax.get_window_extent().height) if near and direction == 1 else room
+
+
+def _middle(ax: Any, direction: int) -> float:
+    box = ax.get_window_extent()
+    return float(0.5 * (box.min[direction] + box.max[direction]))
+
+
+def _beside(one: Any, two: Any, direction: int) -> bool:
+    """Whether axes are in one row (direction 0), or in one column (1)."""
+    across = 1 - direction
+    first, second = one.get_window_extent(), two.get_window_extent()
+    return bool(first.min[across] < second.max[across] and second.min[across] < first.max[across])
+
+
+def _wrap(text: Text, words: str, size: float, room: float) -> None:
+    text.set_fontsize(size)
+    text.set_text(words)
+    if _length(text) <= room:
+        return
+    whole = UNIT.sub(lambda unit: unit[0].replace(" ", NO_BREAK), words)
+    for scale in SCALES:
+        text.set_fontsize(scale * size)
+        lines = [line for part in whole.split("\n") for line in _lines(text, part, room)]
+        text.set_text("\n".join(lines).replace(NO_BREAK, " "))
+        if len(lines) <= MOST_LINES + words.count("\n") and " ".join(lines) == whole.replace("\n", " "):
+            return
+
+
+def _lines(text: Text, words: str, room: float) -> list[str]:
+    """Words in lines that are no longer than the room, but for words that are longer themselves."""
+    lines: list[str] = []
+    for word in words.split(" "):
+        joined = f"{lines[-1]} {word}" if lines else word
+        text.set_text(joined)
+        if lines and _length(text) <= room:
+            lines[-1] = joined
+        else:
+            lines += _broken(text, word, room)
+    return lines
+
+
+def _broken(text: Text, word: str, room: float) -> list[str]:
+    """A word in pieces that are no longer than the room; what has a formula stays whole."""
+    pieces = [""]
+    for letter in word if "$" not in word else [word]:
+        text.set_text(pieces[-1] + letter)
+        if pieces[-1] and _length(text) > room:
+            pieces.append(letter)
+        else:
+            pieces[-1] += letter
+    return pieces
+
+
+def _length(text: Text) -> float:
+    """Extent, dots, along the lines of a text."""
+    box = text.get_window_extent()
+    return float(box.height if text.get_rotation() == 90 else box.width)
+
+
+def fit_space(ax: Any) -> None:
+    """Make a box in space with equal axes smaller until its texts are inside the figure, left of color bars."""
+    figure = ax.get_figure(root=True)
+    edges = [float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in "xyz"]
+    bars = [other.get_tightbbox().x0 for other in figure.axes if other.get_label() == "<colorbar>"]
+    right = min(bars, default=figure.bbox.width)
+    for zoom in ZOOMS:
+        ax.set_box_aspect(edges, zoom=zoom)
+        figure.draw_without_rendering()
+        texts = [axis.label for axis in (ax.xaxis, ax.yaxis, ax.zaxis)]
+        texts += [text for axis in (ax.xaxis, ax.yaxis, ax.zaxis) for text in axis.get_ticklabels()]
+        boxes = [text.get_window_extent() for text in texts if text.get_text()]
+        if all((box.min >= 0).all() and (box.max <= (right, figure.bbox.height)).all() for box in boxes):
+            return

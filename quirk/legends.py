@@ -1,0 +1,216 @@
+"""Legends inside axes where nothing is drawn, else in room made above the curves, else beside the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.path import Path
+from matplotlib.transforms import Bbox
+from mpl_toolkits.mplot3d import proj3d
+
+from .event_marks import is_mark
+
+# Lines of a legend, for which there is room beside axes of half the height of a figure.
+MOST_NAMES = 12
+# Part of the axes' width and area that a legend inside may take; part of their height that is added above the curves
+# for one, readily or if there is no room beside; part of the width around axes that one beside them may take.
+WIDEST, LARGEST = 0.97, 0.4
+READILY, AT_MOST = 0.25, 0.45
+BESIDE = 0.45
+# Points: the least width of axes with a legend beside them.
+LEAST = 90.0
+CORNERS = ("upper right", "upper left", "lower right", "lower left")
+EDGES = ("upper center", "lower center", "center right", "center left")
+# Points between a legend and the border.
+PAD = 3.0
+# Parts of the usual size of the names that are tried, and the letters of the shortest that are left of one.
+SCALES, SHORTEST = (1.0, 0.85, 0.7), 6
+
+# What follows the name of a curve that is zero to round-off.
+ZERO = " (zero)"
+
+Pairs = list[tuple[Any, str]]
+
+
+def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
+    """Return what the legend of axes lists: `curves` unless all are zero, of which `zeros` are, and events.
+
+    Of one curve alone, whose name the axes have as their title, it is not written again.
+    """
+    handles, labels = ax.get_legend_handles_labels()
+    both = list(zip(handles, labels, strict=True))
+    marks = [pair for pair in both if is_mark(pair[0])]
+    named = [(line, name + ZERO if line in zeros else name) for line, name in both if curves and not is_mark(line)]
+    if len(named) == 1 and named[0][1] == ax.get_title():
+        named = []
+    return cut([*named, *marks], MOST_NAMES, len(marks))
+
+
+def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
+    """Return so many entries of a legend, the last of which says how many more there are; the `kept` last ones stay."""
+    if len(pairs) <= count or count - kept < 1:
+        return pairs[:count]
+    curves, tail = pairs[: len(pairs) - kept], pairs[len(pairs) - kept :]
+    room = count - kept
+    return [*curves[: room - 1], (_nothing(), f"and {len(curves) - room + 1} more"), *tail]
+
+
+def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) -> bool:
+    """Give axes a legend where there is room, and return whether axes must make some, as it is beside them.
+
+    `room` is the width around the axes, dots; in axes of a user the legend is inside. One that is in others of the
+    figure, too, is written `again` only where there is room at its usual size.
+    """
+    if not own:
+        _make(ax, pairs, 1, 1.0, loc="best")
+        return False
+    if again:
+        _ = _inside(ax, pairs, 1.0, room) or _just_above(ax, pairs, 1.0, room)
+        return False
+    for scale in SCALES:
+        for way in (_inside, _just_above, _beside, _above, _below):
+            if way(ax, pairs, scale, room):
+                return way is _beside
+    for count in range(len(pairs) - 1, 1, -1):
+        if _above(ax, cut(pairs, count), SCALES[-1], room):
+            return False
+    box = ax.get_window_extent()
+    shortened = cut(pairs, 2)
+    longest = max(len(name) for _, name in shortened)
+    while longest > SHORTEST and _extent(_make(ax, shortened, 1, SCALES[-1])).width > WIDEST * box.width:
+        longest -= 2
+        shortened = [(handle, _short(name, longest)) for handle, name in shortened]
+    return False
+
+
+def _inside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
+    """Put a legend where nothing is drawn, if there is such a place."""
+    if ax.name == "polar":  # the corners are for angles
+        return False
+    box, drawn = ax.get_window_extent(), None
+    for columns in dict.fromkeys((1, len(pairs), 2)):
+        size = _extent(_make(ax, pairs, columns, scale))
+        if size.width > WIDEST * box.width or size.width * size.height > LARGEST * box.width * box.height:
+            continue
+        drawn = list(_drawn(ax)) if drawn is None else drawn
+        for loc in CORNERS + EDGES:
+            own = _placed(size, box, loc, PAD * ax.get_figure(root=True).dpi / 72)
+            if not any(path.intersects_bbox(own, filled) for path, filled in drawn):
+                _make(ax, pairs, columns, scale, loc=loc)
+                return True
+    ax.get_legend().remove()
+    return False
+
+
+def _just_above(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
+    return _above(ax, pairs, scale, room, READILY)
+
+
+def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MOST) -> bool:
+    """Make room above the curves for a legend, as wide as can be, if it takes up to part `most` of the height."""
+    if ax.name != "rectilinear" or ax.get_aspect() != "auto":
+        return False
+    box = ax.get_window_extent()
+    for columns in range(len(pairs), 0, -1):
+        size = _extent(_make(ax, pairs, columns, scale))
+        if size.width <= WIDEST * box.width:
+            break
+    part = (size.height + 2 * PAD * ax.get_figure(root=True).dpi / 72) / box.height
+    if size.width > WIDEST * box.width or part > most:
+        ax.get_legend().remove()
+        return False
+    axis = ax.yaxis.get_transform()
+    low, high = axis.transform(np.array(ax.get_ylim()))
+    ax.set_ylim(top=float(axis.inverted().transform(low + (high - low) / (1 - part))), auto=None)
+    _make(ax, pairs, columns, scale, loc="upper center")
+    return True
+
+
+def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
+    """Put a legend beside the axes, if they stay wide enough and it is no higher than they are."""
+    box = ax.get_window_extent()
+    for columns in (1, 2):
+        legend = _make(ax, pairs, columns, scale, loc="upper left", bbox_to_anchor=(1, 1))
+        size = _extent(legend)
+        left = min(BESIDE * room, box.width - LEAST * ax.get_figure(root=True).dpi / 72)
+        if size.width <= left and size.height <= 1.05 * box.height:
+            return True
+    legend.remove()
+    return False
+
+
+def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
+    """Put a legend below axes that leave part of the figure free, as lengths in them are equal."""
+    if ax.name == "3d" or ax.get_aspect() == "auto":
+        return False
+    box, low = ax.get_window_extent(), ax.xaxis.get_tightbbox().y0
+    for columns in range(len(pairs), 0, -1):
+        size = _extent(_make(ax, pairs, columns, scale))
+        if size.width <= WIDEST * room:
+            break
+    ax.get_legend().remove()
+    if size.width > WIDEST * room or size.height > low:
+        return False
+    _make(ax, pairs, columns, scale, loc="upper center", bbox_to_anchor=(0.5, (low - box.y0) / box.height))
+    return True
+
+
+def _drawn(ax: Any) -> Iterator[tuple[Path, bool]]:
+    """What is drawn in axes, in dots, and whether it is filled."""
+    for line in ax.lines:
+        if is_mark(line) or not len(line.get_xdata(orig=True)):
+            continue
+        if ax.name == "3d":
+            points = np.array(proj3d.proj_transform(*line.get_data_3d(), ax.get_proj())[:2]).T
+            yield ax.transData.transform_path(Path(points)), False
+        else:
+            yield line.get_transform().transform_path(line.get_path()), False
+    if ax.name == "3d":
+        return
+    for group in ax.collections:
+        box = group.get_window_extent()
+        if np.isfinite(box.extents).all() and box.width > 0:
+            yield Path.unit_rectangle().transformed(_to(box)), True
+
+
+def _to(box: Bbox) -> Any:
+    from matplotlib.transforms import BboxTransformTo
+
+    return BboxTransformTo(box)
+
+
+def _placed(size: Bbox, box: Bbox, loc: str, pad: float) -> Bbox:
+    """Where a legend of a size is inside axes."""
+    free = box.width - size.width - 2 * pad, box.height - size.height - 2 * pad
+    across = 0.0 if "left" in loc else 0.5 if loc in ("upper center", "lower center") else 1.0
+    up = 0.0 if "lower" in loc else 1.0 if "upper" in loc else 0.5
+    return Bbox.from_bounds(
+        box.x0 + pad + across * free[0], box.y0 + pad + up * free[1], size.width, size.height
+    )  # fmt: skip
+
+
+def _make(ax: Any, pairs: Pairs, columns: int, scale: float, **where: Any) -> Legend:
+    usual = plt.rcParams["legend.fontsize"]
+    size = plt.rcParams["font.size"] / 1.2 if isinstance(usual, str) else usual
+    where = {"loc": "upper right", "borderaxespad": PAD / (scale * size), **where}
+    legend: Legend = ax.legend(
+        [handle for handle, _ in pairs], [name for _, name in pairs], ncols=columns, fontsize=scale * size, **where
+    )
+    return legend
+
+
+def _extent(legend: Legend) -> Bbox:
+    return legend.get_window_extent()
+
+
+def _nothing() -> Line2D:
+    return Line2D([], [], linestyle="none")
+
+
+def _short(name: str, length: int) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"

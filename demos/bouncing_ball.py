@@ -37,10 +37,10 @@ def run(out: Path) -> quirk.Result:
 
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
     top.plot(result.time, result["ball"].position[:, 2] - RADIUS)
-    top.set(title="height of the ball above the floor", ylabel="m")
-    bottom.plot(result.time, result["floor"].force()[:, 2], label="force at rest, N")
-    bottom.plot(bounces.time, [bounce.impulse["floor"].force[2] for bounce in bounces], "o", label="impulses, N s")
-    bottom.set(title="what the floor exerts on the ball", xlabel="time (s)")
+    top.set(title="height of the ball above the floor", ylabel="Height (m)")
+    bottom.plot(result.time, result["floor"].force()[:, 2], label="force at rest (N)")
+    bottom.plot(bounces.time, [bounce.impulse["floor"].force[2] for bounce in bounces], "o", label="impulses (N s)")
+    bottom.set(title="what the floor exerts on the ball", xlabel="Time (s)", ylabel="Force (N), impulse (N s)")
     for ax in (top, bottom):
         ax.axvline(AT_REST, color="0.5", linestyle="--", zorder=0)
         ax.grid(alpha=0.3)

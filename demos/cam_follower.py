@@ -63,7 +63,7 @@ def run(out: Path) -> quirk.Result:
         least = result["cam"].force()[:, 1].min()
         print(f"{speed} turns/min: force of the cam at least {least:.0f} N, it {'holds' if least > 0 else 'lifts off'}")
 
-    figure = slow.plot.derivatives("follower", over=("cam angle (deg)", angle))
+    figure = slow.plot.derivatives("follower", over=("Cam angle (deg)", angle))
     for order, ax in enumerate(figure.axes[1:4], start=1):
         ax.plot(angle, lift(angle, order) * (6 * SLOW) ** order, "k:", label="law of the table")
     figure.axes[3].plot(angle[jerk.argmax()], slow["follower"].jerk[jerk.argmax(), 1], "ro", label="peak")
@@ -73,11 +73,12 @@ def run(out: Path) -> quirk.Result:
     plt.close(figure)
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
-    for speed, result in ((SLOW, slow), (FAST, fast)):
-        left.plot(angle, result["cam"].force()[:, 1], label=f"{speed} turns/min")
+    for speed, result, style in ((SLOW, slow, "-"), (FAST, fast, "--")):
+        left.plot(angle, result["cam"].force()[:, 1], style, label=f"{speed} turns/min")
     left.set_ylim(left.get_ylim())  # as the curves need it
     left.axhspan(left.get_ylim()[0], 0, color="0.92", label="no contact")
-    left.set(title="force on the follower by the cam", xlabel="cam angle (deg)", ylabel="N", xticks=range(0, 361, 45))
+    left.set(title="force on the follower by the cam", xlabel="Cam angle (deg)", ylabel="Force (N)")
+    left.set_xticks(range(0, 361, 45))
     left.grid(alpha=0.3)
     left.legend(loc="upper center")
     profile, turn = BASE + slow["guide"].displacement[:, 2], np.radians(angle)

@@ -84,12 +84,12 @@ def run(out: Path) -> quirk.Result:
     print(tracked.summary())
 
     figure, axes = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
-    for name in MOTORS:
-        axes[0].plot(times, wanted.effort[name], label=name)
-    for name, error in errors.items():
-        axes[1].semilogy(times[1:], np.maximum(error[1:], 1e-16), label=name)
-    axes[0].set_ylabel("torque (N m)")
-    axes[1].set(xlabel="time (s)", ylabel="distance of the tip from its path (m)")
+    for name, style in zip(MOTORS, ("-", "--"), strict=True):
+        axes[0].plot(times, wanted.effort[name], style, label=name)
+    for (name, error), style in zip(errors.items(), ("-", "--", "-."), strict=False):
+        axes[1].semilogy(times[1:], np.maximum(error[1:], 1e-16), style, label=name)
+    axes[0].set_ylabel("Torque (N m)")
+    axes[1].set(xlabel="Time (s)", ylabel="Distance of the tip from its path (m)")
     for ax in axes:
         ax.grid(alpha=0.3)
         ax.legend()

@@ -54,7 +54,7 @@ def run(out: Path) -> quirk.Result:
     jerk = np.linalg.norm(tip.jerk, axis=1)
     print(f"largest jerk of the tip: {jerk.max():.1f} m/s^3 at {angle[jerk.argmax()]:.0f} deg")
     result.plot.paths([("coupler", TIP)], color="jerk", at=0.65, path=out / "coupler-curve.png")
-    over = ("crank angle (deg)", angle)
+    over = ("Crank angle (deg)", angle)
     result.plot.derivatives("coupler", TIP, over=over, path=out / "coupler-curve-derivatives.png")
     result.animate(out / "coupler-curve.gif", fps=25, speed=0.5, view=(0, 0), trails=(("coupler", TIP),))
     return result

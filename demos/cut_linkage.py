@@ -28,7 +28,7 @@ def run(out: Path) -> quirk.Result:
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     ax.plot(result.time, load)
     ax.axhline(STRENGTH, color="0.5", linestyle="--", label="strength of the pin")
-    ax.set(title="force in the pin between coupler and rocker", xlabel="time (s)", ylabel="N")
+    ax.set(title="force in the pin between coupler and rocker", xlabel="Time (s)", ylabel="Force (N)")
     ax.legend()
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "cut-linkage-load.png", dpi=120)

@@ -53,16 +53,10 @@ def run(out: Path) -> quirk.Result:
     print(f"{len(impacts)} impacts took {sum(event.energy_loss for event in impacts):.6f} J")
 
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
-    for label in ("kinetic", "potential", "total"):
-        top.plot(result.time, getattr(result.energy, label), label=label)
-    top.set(title="energy", ylabel="J")
-    top.legend()
-    for k in range(LINKS + 1):
-        bottom.plot(result.time, result[f"contact {k}"].force()[:, 2], label=f"contact {k}")
-    bottom.set(title="loads of the floor at rest", xlabel="time (s)", ylabel="N")
-    bottom.legend(loc="upper left", fontsize="small")
-    for ax in (top, bottom):
-        ax.grid(alpha=0.3)
+    result.plot.energy(ax=top, events=False)
+    loads = [(f"contact {k}", result[f"contact {k}"].force()[:, 2], "N") for k in range(LINKS + 1)]
+    result.plot.quantity(*loads, ax=bottom, events=False)
+    bottom.set_title("loads of the floor at rest")
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "falling-chain-loads.png", dpi=120)
     plt.close(figure)

@@ -70,17 +70,17 @@ def run(out: Path) -> quirk.Result:
     wheel = result["wheel"].in_plane
     force = sum(np.linalg.norm(result[f"slot {line}"].force(), axis=1) for line in (0, 1))
     figure, axes = plt.subplots(3, 1, figsize=(8, 8), sharex=True, layout="constrained")
-    for ax, values, title, unit in (
-        (axes[0], np.degrees(wheel.angle), "angle of the wheel", "deg"),
-        (axes[1], wheel.angular_velocity, "angular velocity of the wheel", "rad/s"),
-        (axes[2], force, "force between pin and slot", "N"),
+    for ax, values, title, label in (
+        (axes[0], np.degrees(wheel.angle), "angle of the wheel", "Angle (deg)"),
+        (axes[1], wheel.angular_velocity, "angular velocity of the wheel", "Angular velocity (rad/s)"),
+        (axes[2], force, "force between pin and slot", "Force (N)"),
     ):
         ax.plot(result.time, values)
-        ax.set(title=title, ylabel=unit)
+        ax.set(title=title, ylabel=label)
         ax.grid(alpha=0.3)
         for event in result.events:
             ax.axvline(event.time, color="0.7", linestyle=":", zorder=0)
-    axes[-1].set_xlabel("time (s)")
+    axes[-1].set_xlabel("Time (s)")
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "geneva-drive.png", dpi=120)
     plt.close(figure)

@@ -68,9 +68,9 @@ def run(out: Path) -> quirk.Result:
     print(f"motor torque   {result['motor'].torque()[-1, 2]:.3f} N m for a load of {LOAD:g} N m")
 
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, angle in turns.items():
-        ax.plot(result.time, angle, label=name)
-    ax.set(title="angles", xlabel="time (s)", ylabel="turns")
+    for (name, angle), style in zip(turns.items(), ("-", "--", "-.", ":"), strict=False):
+        ax.plot(result.time, angle, style, label=name)
+    ax.set(title="angles", xlabel="Time (s)", ylabel="Angle (turns)")
     ax.grid(alpha=0.3)
     ax.legend()
     tooth = ("planet 1", [radius(PLANET), 0, 0])

@@ -67,7 +67,7 @@ def run(out: Path) -> quirk.Result:
     print(f"time ratio  {ratio:.3f} of cut to return; by geometry {TIME_RATIO:.3f}")
 
     turned = np.degrees(RATE * time)
-    figure = result.plot.derivatives("ram", over=("crank angle from upright (deg)", turned))
+    figure = result.plot.derivatives("ram", over=("Crank angle from upright (deg)", turned))
     for ax in figure.axes:
         ax.axvspan(np.degrees(RATE * start), np.degrees(RATE * end), color="0.92", zorder=0, label="return stroke")
     figure.axes[0].legend(loc="lower right")

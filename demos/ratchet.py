@@ -69,9 +69,10 @@ def run(out: Path) -> quirk.Result:
 
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
     top.plot(result.time, TEETH * turned / (2 * np.pi))
-    top.set(title="how far the wheel has turned", ylabel="teeth")
+    top.set(title="how far the wheel has turned", ylabel="Angle (teeth)")
     bottom.plot(result.time, np.linalg.norm(result["teeth"].force(), axis=1))
-    bottom.set(title="force of the teeth on the pawl", xlabel="time (s)", ylabel="N", yscale="log", ylim=(0.3, 1000))
+    bottom.set(title="force of the teeth on the pawl", xlabel="Time (s)", ylabel="Force (N)")
+    bottom.set(yscale="log", ylim=(0.3, 1000))
     for ax in (top, bottom):
         ax.grid(alpha=0.3)
     out.mkdir(parents=True, exist_ok=True)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 
 import quirk
 from quirk import planar
@@ -55,39 +53,26 @@ def run(out: Path) -> quirk.Result:
     axes[0].plot(angle, torque, label="output torque")
     axes[0].axhline(mean, linestyle="--", color="black", linewidth=0.8, label=f"mean, {mean:.0f} N m")
     axes[1].plot(angle, result["cylinder wall"].force()[:, 0] / 1000, label="side force on the piston, along x")
-    for name, style in (("main bearing", "-"), ("crank pin", "--"), ("piston pin", "-")):
+    for name, style in (("main bearing", "-"), ("crank pin", "--"), ("piston pin", "-.")):
         axes[2].plot(angle, np.linalg.norm(result[name].force(), axis=1) / 1000, style, label=f"force on the {name}")
-    for ax, unit in zip(axes, ("N m", "kN", "kN"), strict=True):
-        ax.set(ylabel=unit, xticks=np.arange(0, 721, 90))
+    for ax, label in zip(axes, ("Torque (N m)", "Force (kN)", "Force (kN)"), strict=True):
+        ax.set(ylabel=label, xticks=np.arange(0, 721, 90))
         ax.grid(alpha=0.3)
         ax.legend()
-    axes[2].set_xlabel("crank angle (deg)")
+    axes[2].set_xlabel("Crank angle (deg)")
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "slider-crank.png", dpi=120)
     plt.close(figure)
 
-    # Results are the forces on the second body, the rod and the crank; turned round, those on the pin and the bearing.
-    on_pin, on_bearing = -result["crank pin"].force("i"), -result["main bearing"].force()
-    figure, axes = plt.subplots(1, 2, figsize=(10, 7), sharey=True, layout="constrained")
-    # The crank's axes x and y, as they are when it points up.
-    draw_polar(axes[0], -on_pin[:, 1], on_pin[:, 0], angle, "on the crank pin by the rod,\nseen from the crank")
-    axes[0].set_ylabel("along the crank, or upward (kN)")
-    title = "on the main bearing by the crank,\nseen from the ground"
-    dots = draw_polar(axes[1], on_bearing[:, 0], on_bearing[:, 1], angle, title)
-    figure.colorbar(dots, ax=axes, label="crank angle (deg)", ticks=np.arange(0, 721, 90), shrink=0.7)
+    # Results are the forces on the second body, the rod and the crank; on="i" is for those on the pin and the bearing.
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5), subplot_kw={"projection": "polar"}, layout="constrained")
+    color = ("Crank angle", angle, "deg")
+    result.plot.polar("crank pin", "i", on="i", color=color, ax=axes[0])
+    result.plot.polar("main bearing", "inertial", on="i", color=color, ax=axes[1])
     figure.savefig(out / "slider-crank-polar.png", dpi=120)
     plt.close(figure)
     result.animate(out / "slider-crank.gif", fps=20, speed=0.01, view=(0, 0), trails=(("rod", [0, 0, 0]),))
     return result
-
-
-def draw_polar(ax: Axes, x: np.ndarray, y: np.ndarray, angle: np.ndarray, title: str) -> PathCollection:
-    """Draw the curve on which the tip of a force, N, moves, with a dot for each 5 deg of the crank."""
-    ax.plot(x / 1000, y / 1000, color="0.7", linewidth=1)
-    ax.plot(0, 0, "k+", markersize=12)
-    ax.set(title=title, xlabel="to the right (kN)", aspect="equal")
-    ax.grid(alpha=0.3)
-    return ax.scatter(x[::5] / 1000, y[::5] / 1000, c=angle[::5], cmap="turbo", s=14, zorder=3)
 
 
 if __name__ == "__main__":

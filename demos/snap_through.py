@@ -50,7 +50,7 @@ def run(out: Path) -> quirk.Result:
         ax.plot(height[branch], path.values[branch], style, color="C0", label=label)
     ax.plot(height[path.turning], path.values[path.turning], "o", color="C0", label="turning points")
     ax.plot(result["block"].position[:, 2], RATE * result.time, color="C1", linewidth=1, label="run, the load grows")
-    ax.set(xlabel="height of the block (m)", ylabel="load (N)", ylim=(-1.3 * limit, RATE * DURATION))
+    ax.set(xlabel="Height of the block (m)", ylabel="Load (N)", ylim=(-1.3 * limit, RATE * DURATION))
     ax.grid(alpha=0.3)
     ax.legend()
     figure.savefig(out / "snap-through.png", dpi=120)

@@ -45,13 +45,13 @@ def run(out: Path) -> quirk.Result:
 
     figure, axes = plt.subplots(3, 1, figsize=(8, 10), layout="constrained")
     axes[0].plot(result.time, x * 1e3)
-    axes[0].set(title="displacement of the block", xlabel="time (s)", ylabel="mm")
+    axes[0].set(title="displacement of the block", xlabel="Time (s)", ylabel="Displacement (mm)")
     axes[1].plot(result.time, result["friction"].force()[:, 0], label="friction")
     axes[1].fill_between(result.time, 0, 4, where=result["friction"].sticking, alpha=0.2, label="it sticks")
-    axes[1].set(title="friction on the block", xlabel="time (s)", ylabel="N")
+    axes[1].set(title="friction on the block", xlabel="Time (s)", ylabel="Force (N)")
     axes[1].legend(loc="lower right")
     axes[2].plot(x * 1e3, v)
-    axes[2].set(title="orbit", xlabel="displacement (mm)", ylabel="velocity (m/s)")
+    axes[2].set(title="orbit", xlabel="Displacement (mm)", ylabel="Velocity (m/s)")
     for ax in axes:
         ax.grid(alpha=0.3)
     out.mkdir(parents=True, exist_ok=True)

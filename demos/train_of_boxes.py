@@ -41,15 +41,11 @@ def run(out: Path) -> quirk.Result:
     print(result.events)
 
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
-    for body in system.bodies:
-        top.plot(result.time, result[body.name].velocity[:, 0], label=body.name)
-    for latch in system.constraints:
-        bottom.plot(result.time, np.linalg.norm(result[latch.name].force(), axis=1), label=latch.name)
-    top.set(title="velocity", ylabel="m/s")
-    bottom.set(title="load of the latches", xlabel="time (s)", ylabel="N")
-    for ax in (top, bottom):
-        ax.grid(alpha=0.3)
-        ax.legend()
+    velocities = [(body.name, result[body.name].velocity[:, 0], "m/s") for body in system.bodies]
+    loads = [(latch.name, np.linalg.norm(result[latch.name].force(), axis=1), "N") for latch in system.constraints]
+    for ax, quantities, title in ((top, velocities, "velocity"), (bottom, loads, "load of the latches")):
+        result.plot.quantity(*quantities, ax=ax, events=False)
+        ax.set_title(title)
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "train-of-boxes.png", dpi=120)
     plt.close(figure)

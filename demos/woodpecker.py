@@ -84,12 +84,12 @@ def run(out: Path) -> quirk.Result:
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
     top.plot(result.time, result["sleeve"].position[:, 1] * 1e3)
     top.plot(pecks, heights * 1e3, "v", color="firebrick", label="the beak hits")
-    top.set(title="height of the sleeve", ylabel="mm")
+    top.set(title="height of the sleeve", ylabel="Height (mm)")
     top.legend()
-    for name, label in (("sleeve", "sleeve"), ("bird", "bird")):
+    for name, style in (("sleeve", "-"), ("bird", "--")):
         angle = 2 * np.arctan2(result[name].orientation[:, 3], result[name].orientation[:, 0])
-        bottom.plot(result.time, np.degrees(angle), label=label)
-    bottom.set(title="angles", xlabel="time (s)", ylabel="degrees")
+        bottom.plot(result.time, np.degrees(angle), style, label=name)
+    bottom.set(title="angles", xlabel="Time (s)", ylabel="Angle (deg)")
     bottom.legend()
     for ax in (top, bottom):
         ax.grid(alpha=0.3)

@@ -16,7 +16,7 @@ MOST_LINES = 2
 # Part of the room that a text may take, and the part of the height of axes that a vertical one may.
 FILL, HIGHEST = 0.97, 1.4
 # Sizes of a box in space that are tried, beside that which matplotlib takes.
-ZOOMS = (1.0, 0.93, 0.86, 0.8, 0.74, 0.68, 0.6)
+ZOOMS = (1.0, 0.93, 0.86, 0.8, 0.74, 0.68, 0.6, 0.5)
 # A unit at the end of a label stays on one line.
 UNIT, NO_BREAK = re.compile(r"\([^()]{1,16}\)$"), "\N{NO-BREAK SPACE}"
 # Texts inside axes that are fitted, too.

@@ -136,7 +136,7 @@ class Plotter(Renamed):
         """
         owner = "plot.spectrum"
         drawn = [one for each in what for one in curves(owner, self.result, each)]
-        with drawing(owner, (8, 5), options) as sheet:
+        with drawing(owner, (8, 5), options, magnitudes=Magnitudes(self.result)) as sheet:
             draw_spectrum(sheet, self.result, drawn, window)
         return sheet.figure
 

@@ -9,7 +9,7 @@ from .event_marks import mark_on
 from .figures import shown
 from .prefixes import label
 from .result import Result
-from .sheet import Sheet
+from .sheet import AROUND_ZERO, Sheet
 
 
 def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> None:
@@ -20,7 +20,10 @@ def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> Non
     ax.plot(*points[:1].T, "o", markerfacecolor="white", color="black", label="start")
     if sheet.happenings is not None:
         mark_on(ax, sheet.happenings, result.time, points)
-    for axis, one in ((ax.xaxis, along), (ax.yaxis, across)):
-        label(axis, shown(one.name), one.unit, float(np.abs(one.values).max()))
+    for axis, one, limit in ((ax.xaxis, along, ax.set_xlim), (ax.yaxis, across, ax.set_ylim)):
+        largest, zero = float(np.abs(one.values).max()), sheet.round_off(one.unit)
+        label(axis, shown(one.name), one.unit, largest if largest > zero else 1.0)
+        if 0 < largest <= zero:
+            limit(-AROUND_ZERO * zero, AROUND_ZERO * zero)
     ax.grid(alpha=0.3)
     sheet.legend(ax)

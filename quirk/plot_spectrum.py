@@ -30,9 +30,11 @@ def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window:
     for one in curves:
         frequency, amplitude = spectrum(result.time, one.values, window)
         unit = f" ({one.unit})" if one.unit and len({c.unit for c in curves}) > 1 else ""
-        peak = frequency[int(np.argmax(amplitude))]
+        peak = f"largest at {frequency[int(np.argmax(amplitude))]:.4g} Hz"
+        if np.abs(one.values).max() <= sheet.round_off(one.unit):
+            peak = "zero to round-off"
         ax.semilogy(frequency, np.where(amplitude > 0, amplitude, np.nan),
-                    label=f"{shown(one.name)}{unit}: largest at {peak:.4g} Hz")  # fmt: skip
+                    label=f"{shown(one.name)}{unit}: {peak}")  # fmt: skip
         top = max(top, float(amplitude.max()))
     if top > 0:
         ax.set_ylim(LEAST * top, 2 * top)

@@ -25,6 +25,8 @@ BESIDE_LARGEST = 1e-9
 LOW = 0.35
 # Multiple of the round-off that axes show where all is zero.
 AROUND_ZERO = 100.0
+# Part of a constant by which axes extend to either side of it.
+CONSTANT = 0.1
 # Points: height of axes of their own titles.
 TITLED = 36.0
 # Layouts until texts and axes agree.
@@ -176,14 +178,21 @@ class Sheet:
         reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
         bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]
         largest = max([*reach.values(), *bands], default=0.0)
-        zero = self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
+        zero = self.round_off(unit)
         if not reach or not np.isfinite(largest):
             return 1.0
         if largest <= zero:
             self._tell_zero(ax, largest, zero, unit)
             return 1.0
         self._zeros += [line for line, size in reach.items() if size <= BESIDE_LARGEST * largest]
+        if ax.dataLim.height <= BESIDE_LARGEST * largest and not bands:
+            # Of what is constant but for round-off, the latter is not shown.
+            ax.set_ylim(ax.dataLim.y0 - CONSTANT * largest, ax.dataLim.y1 + CONSTANT * largest)
         return largest
+
+    def round_off(self, unit: str) -> float:
+        """Return the value below which quantities of a unit are zero to round-off; 0 where nothing is known."""
+        return self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
 
     def _tell_zero(self, ax: Axes, largest: float, zero: float, unit: str) -> None:
         """Say in axes that all is zero, at a scale where round-off cannot be seen."""

@@ -129,6 +129,22 @@ def test_zero_to_round_off_fills_no_axes(run, size):
     assert legend[:3] == ["x", "y (zero)", "z"]
 
 
+def test_round_off_of_constants_and_in_phase_portraits_fills_no_axes():
+    ball = Body.sphere("ball", 1.0, 0.1, velocity=[1, 0, 0])
+    guide = quirk.Prismatic("guide", GROUND, ball, axis="x")
+    result = quirk.simulate(quirk.System([ball, guide]), 1.0, output=0.01)
+    noise = 1e-14 * np.sin(1e3 * result.time)
+    (ax,) = result.plot.quantity(("speed", 3.0 + noise, "m/s")).axes
+    assert np.ptp(ax.get_ylim()) > 0.1
+    (ax,) = result.plot.phase(("x", result.time, "m"), ("y", noise, "m")).axes
+    assert np.ptp(ax.get_ylim()) > 1e3 * np.ptp(noise)
+    assert np.ptp(ax.get_xlim()) < 1.2
+    (ax,) = result.plot.spectrum(("y", noise, "m"), ("z", np.sin(20 * result.time), "m")).axes
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert told[0] == "y: zero to round-off"
+    assert told[1].startswith("z: largest at 2.97 Hz")
+
+
 def test_small_quantities_of_small_systems_are_shown():
     """Microns and nanonewtons are no round-off."""
     bead = Body.sphere("bead", 1e-12, 1e-6, velocity=[1e-6, 0, 0], position=[1e-6, 0, 0])

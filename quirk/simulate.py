@@ -97,7 +97,7 @@ def simulate(
     breaks : list of times
         s; times at which a step ends, as where a force is switched on; in any order. Those outside of the run have no
         effect, and a `BreaksWarning` names them. Fixed steps are divided there. Where functions of time jump is found
-        without it if what they do lasts for a thousandth of the duration; see docs/method.md.
+        without it if what they do lasts for a thousandth of the duration; see docs/method-events.md.
     events : list of Event
         Watched in this run, beside those of the system.
     checkpoint : path, optional

@@ -84,7 +84,7 @@ def test_chains_of_thin_rods_for_which_blocks_are_too_inexact(moment):
 
 @pytest.mark.parametrize("of_masses", [False, True])
 def test_a_sample_of_the_sweep(of_masses):
-    """Of masses down to where round-off of loads turns light bodies, as the table in docs/method.md has it."""
+    """Of masses down to where round-off of loads turns light bodies, as the table in docs/measured.md has it."""
     for errors in sweep([1e-5, 3e-7, 1e-8], of_masses, 14):
         assert errors[0][0] <= ALLOWED, errors[0]
 

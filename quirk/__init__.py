@@ -24,6 +24,7 @@ _NAMES = {
     "errors": [
         "AssemblyError",
         "BreaksWarning",
+        "ChangedFunctionWarning",
         "CheckpointWarning",
         "ConvergenceError",
         "InconsistentStateError",

@@ -15,6 +15,7 @@ from .constraints import surface as surface
 from .errors import (
     AssemblyError,
     BreaksWarning,
+    ChangedFunctionWarning,
     CheckpointWarning,
     ConvergenceError,
     InconsistentStateError,
@@ -55,6 +56,7 @@ __all__ = [
     "AssemblyError",
     "Body",
     "BreaksWarning",
+    "ChangedFunctionWarning",
     "CheckpointWarning",
     "ConvergenceError",
     "Expression",

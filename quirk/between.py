@@ -9,6 +9,7 @@ import numpy as np
 from . import rotation
 from .dynamics.sparse.host.along import dynamics_along, residuals_along
 from .dynamics.sparse.host.derivatives import HIGHEST_ORDER, Differentiator, highest_order, require_order
+from .dynamics.sparse.host.solver import Solver
 from .dynamics.turns import Turns
 from .errors import InputError
 from .hermite import between
@@ -43,7 +44,7 @@ class Between:
     """
 
     def __init__(self, segment: Segment, left: np.ndarray, order: int = HIGHEST_ORDER) -> None:
-        self.segment, self.solver, self._order = segment, segment.plant.solver(), order
+        self.segment, self.solver, self._order = segment, self._solver(segment), order
         self._rows = np.unique([left, left + 1])
         self._time, self._flat = segment.time[self._rows], segment.flat[self._rows]
         angles = segment.angles_read
@@ -54,6 +55,11 @@ class Between:
         with self.solver.applied.calling():
             self.solver.settle(lanes, float(self._time[0]))
         self.solver.applied.check(float(self._time[0]))
+
+    @staticmethod
+    def _solver(segment: Segment) -> Solver:
+        """A new solver; states between recorded rows need none of the functions that may have changed."""
+        return segment.plant.solver() if segment.recorded else segment.solver()
 
     def time(self, place: Place) -> np.ndarray:
         """Times (p,), s."""
@@ -143,13 +149,15 @@ class Between:
 
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations, and jerk and snap where they exist, (rows, K, n, 3) each."""
-        model = self.segment.model
+        model, known = self.segment.model, vars(self.segment).get("derivatives")
+        if self.segment.recorded:
+            motion = self.segment.dynamics
+            return motion.linear[self._rows, None], motion.angular[self._rows, None]
         order = min(self._order, highest_order(model))
         try:
             require_order(model, 2)
         except InputError:
             order = 1
-        known = vars(self.segment).get("derivatives")
         if known is not None and order > 1:
             return known.linear[self._rows, :order], known.angular[self._rows, :order]
         if order > 1:
@@ -159,7 +167,12 @@ class Between:
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfied(self) -> bool:
-        """Whether the rows are on the constraints: runs may have been made without holding them there."""
+        """Whether the rows are on the constraints: runs may have been made without holding them there.
+
+        States between recorded rows stay as interpolated, since the constraints may have changed since.
+        """
+        if self.segment.recorded:
+            return False
         state = self.segment.model.carried.state(self._flat)
         found = residuals_along(self.solver, self._time, state)[..., 0]
         return bool(np.abs(found).max(initial=0.0) <= ON_CONSTRAINTS * max(1.0, self.segment.model.length) ** 2)

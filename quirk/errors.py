@@ -83,6 +83,10 @@ class SensitivityWarning(UserWarning):
     """A derivative is not exact, or there is none: behind a time at which the motion splits, or of joined results."""
 
 
+class ChangedFunctionWarning(UserWarning):
+    """What a result shows of the past is computed with a user's function that an event may have changed since."""
+
+
 class SaveWarning(UserWarning):
     """A file that was written does not hold all of what it takes to go on with it elsewhere."""
 

@@ -93,7 +93,7 @@ def health(result: Result) -> Health:
 
 def _along(segment: Segment) -> Health:
     model, metric, count = segment.model, Metric.uniform(segment.model), len(segment.time)
-    solver, motion = segment.plant.solver(), segment.dynamics
+    solver, motion = segment.solver(), segment.dynamics
     velocity, spin = segment.state.velocity, segment.state.angular_velocity
     kinetic = np.einsum("n,tni,tni->t", model.mass, motion.linear, velocity)
     kinetic += np.einsum("tni,nij,tnj->t", spin, model.inertia, motion.angular)
@@ -124,7 +124,8 @@ def check_kept(result: Result, owner: str) -> None:
     for segment in result.segments:
         here = rows[(first <= rows) & (rows < first + len(segment.time))] - first
         first += len(segment.time)
-        if not here.size or not segment.model.rows:
+        unknown = segment.changed and not segment.recorded
+        if not here.size or not segment.model.rows or unknown:
             continue
         miss = _missed(segment, here)
         wrong = ~(miss.max(axis=1) <= CONTRADICTION * segment.model.rank_tolerance)
@@ -136,7 +137,11 @@ def check_kept(result: Result, owner: str) -> None:
 def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
     """How far each row is from satisfied at some of the times, (k, m), angles in rad and lengths over the size."""
     state, model = State(*(part[here] for part in segment.state.parts)), segment.model
-    amount, _ = missing(model, residuals_along(segment.plant.for_residuals, segment.time[here], state))
+    if segment.recorded:
+        residuals = segment.residuals[here]
+    else:
+        residuals = residuals_along(segment.plant.for_residuals, segment.time[here], state)
+    amount, _ = missing(model, residuals)
     reach = np.abs(state.position).max(axis=(1, 2))
     return np.asarray(amount / np.where(model.row_torque, 1.0, model.length + FAR * reach[:, None]))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .changeable import Changeable
 from .contacts import Contacts
 from .dynamics.applied import exerted
 from .dynamics.energy import gravity_energy, kinetic_energy
@@ -67,6 +68,7 @@ class HybridRun:
         self._altering = {
             event.name for event in self._events if any(Effects(f).writes for f in functions_in(event.actions))
         }
+        self._changeable = Changeable(system, self._events)
         self._contacts = Contacts(system, phases)
         self._phases: OrderedDict[Any, Any] = OrderedDict()
         self._closed: list[Segment] = []
@@ -162,6 +164,13 @@ class HybridRun:
         self._close_segment()
         return list(self._closed)
 
+    def end_segment(self) -> None:
+        """Close the segment while the run goes on, and record what later events may change."""
+        before = len(self._closed)
+        self._close_segment()
+        for segment in self._closed[before:]:
+            self._changeable.record(segment)
+
     def _close_segment(self) -> None:
         """Let what is kept from here on be another segment."""
         phase, kept = self._phase, self._phase.kept
@@ -210,6 +219,12 @@ class HybridRun:
         ways = {key: way for key, way in hit if not isinstance(key, tuple)}
         if touched:
             now = self._touched(touched, now, angles)
+        missed = 0.0, 0.0
+        apart = any(self._changeable.parts(self._plant, name) for name in ways)
+        if apart:
+            phase.close()
+            self.end_segment()
+            missed = self._board.missed(now)
         for event in self._events:
             if event.name not in ways:
                 continue
@@ -219,6 +234,8 @@ class HybridRun:
             try:
                 for action in event.actions:
                     now = self._done(event, action, now, angles)
+                if apart:
+                    now = self._board.follow_functions(now, self._changeable.parts(self._plant, event.name), missed)
             except (SwitchingError, InputError) as error:
                 raise IntegrationError(
                     str(error) if isinstance(error, InputError) else f"{event}: {error}", t
@@ -231,10 +248,22 @@ class HybridRun:
             self._made.check_reads(t)
         self.stopped = now.stopped
         changed = now.configuration != base or self._resting != resting
-        self._go_on(now, y, angles, changed=changed, altered=not self._altering.isdisjoint(ways))
+        altered = not self._altering.isdisjoint(ways)
+        self._go_on(now, y, angles, changed=changed, altered=altered, apart=apart)
 
-    def _go_on(self, now: Situation, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool) -> None:
-        """Keep the state on both sides of what has happened, and go on from the later one."""
+    def _go_on(
+        self, now: Situation, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, apart: bool
+    ) -> None:
+        """Keep the state on both sides of what has happened, and go on from the later one.
+
+        Parameters
+        ----------
+        now, y : the situation after, and the state before
+        angles : (K, 3) rad, of joints
+        changed : whether other parts are active
+        altered : whether values that functions read may have changed
+        apart : whether functions of active parts are among these, so that the segment has ended
+        """
         phase = self._phase
         jumped = not np.array_equal(now.y, y)
         if changed or jumped or self.stopped:
@@ -246,9 +275,10 @@ class HybridRun:
                 self.trail.begin(len(self._closed), self._plant, self._base, self._resting, now.t, now.y, angles)
             if jumped:
                 self._contacts.head(self._plant, self._resting)
+            if jumped or apart:
                 phase.keep_here()
             return
-        self._close_segment()
+        self.end_segment()
         self._base = now.configuration
         self._begin(now.t, now.y, angles, phase.pace)
         self._phase.keep_here()

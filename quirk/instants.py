@@ -112,7 +112,7 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
         quadrants[here] = path.quadrants(place, flat[here])
     turns = Turns(segment.turns.joints, quadrants, segment.turns.whole)
     changes = segment.switched, segment.replaced
-    return Segment(segment.plant, times, flat, turns, segment.rank, changes), uncertainty
+    return Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed), uncertainty
 
 
 def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Between, np.ndarray]]:

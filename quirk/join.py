@@ -104,7 +104,7 @@ def _of(segment: Segment, system: System, result: Result) -> Segment:
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)
     turns = Turns(plant.model.joints, segment.turns.quadrants, segment.turns.whole)
-    return Segment(plant, segment.time, segment.flat, turns, segment.rank, changes)
+    return Segment(plant, segment.time, segment.flat, turns, segment.rank, changes, segment.changed)
 
 
 def _from(segments: list[Segment], start: float) -> list[Segment]:
@@ -115,7 +115,8 @@ def _from(segments: list[Segment], start: float) -> list[Segment]:
     time = first.time.copy()
     time[time == time[0]] = start
     changes = first.switched, first.replaced
-    return [Segment(first.plant, time, first.flat, first.turns, first.rank, changes), *segments[1:]]
+    moved = Segment(first.plant, time, first.flat, first.turns, first.rank, changes, first.changed)
+    return [moved, *segments[1:]]
 
 
 def _check_time(which: str, before: Result, after: Result) -> None:

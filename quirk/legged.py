@@ -65,6 +65,7 @@ class LeggedRun:
             self._checkpoint.append(run.segments, run.happenings, statistics, None, status)
         elif run.ends_leg(self._steps):
             run.check_reads()
+            run.end_segment()
             self._checkpoint.append(run.segments, run.happenings, statistics, run.next_leg)
             if self._checkpoint.leg is not None:  # else legs up to the end of the run were there already
                 self.start(self._checkpoint.leg)

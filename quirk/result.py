@@ -364,11 +364,13 @@ class Result(ResultOutput, Renamed):
         """Work (nt,), J, since the start that the run itself integrated, by name: see `quirk.dynamics.carried`."""
         found: dict[str, np.ndarray] = {}
         for name in dict.fromkeys(name for segment in self.segments for name in segment.work):
-            before, parts = 0.0, []
+            before, last, end = 0.0, 0.0, -np.inf
+            parts: list[np.ndarray] = []
             for segment in self.segments:
                 done = segment.work.get(name, np.zeros_like(segment.time))
-                parts.append(before + (done - done[0]))
-                before = float(parts[-1][-1])
+                # A segment begins at the time at which the one before ended, or else continues its numbers.
+                parts.append(before + (done - (done[0] if segment.time[0] == end or not parts else last)))
+                before, last, end = float(parts[-1][-1]), float(done[-1]), float(segment.time[-1])
             found[name] = joined(parts)
         return found
 
@@ -479,7 +481,7 @@ class Result(ResultOutput, Renamed):
         if not any(isinstance(one, Unilateral) for one in self.system.constraints):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
-        return [ContactLoads(self.system, gaps, segment) for segment in self.segments]
+        return [segment.contact_loads or ContactLoads(self.system, gaps, segment) for segment in self.segments]
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
@@ -513,8 +515,17 @@ class Result(ResultOutput, Renamed):
 
     @property
     def mobility(self) -> Mobility:
-        """Freedoms, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`."""
-        return self.mobility_at(len(self.time) // 2)
+        """Freedoms, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`.
+
+        Where events may have changed functions of the user, in the middle of the last segment.
+        """
+        return self.mobility_at(self._middle)
+
+    @property
+    def _middle(self) -> int:
+        """The row in the middle of the run or, if events may have changed functions there, of the last segment."""
+        row, last = len(self.time) // 2, len(self.segments[-1].time)
+        return row if not self._segment_at(row)[0].changed else len(self.time) - (last + 1) // 2
 
     def mobility_at(self, row: int) -> Mobility:
         """Return the same at one of the times."""
@@ -522,15 +533,15 @@ class Result(ResultOutput, Renamed):
 
         if row not in self._mobilities:
             segment, _ = self._segment_at(row)
-            self._mobilities[row] = mobility(segment.plant.solver(), self.state_at(row), float(self.time[row]))
+            self._mobilities[row] = mobility(segment.solver(), self.state_at(row), float(self.time[row]))
         return self._mobilities[row]
 
     @cached_property
     def _verdict(self) -> Verdict:
         """Which rows are independent in the middle of the run, and how far each is from following from others."""
-        row = len(self.time) // 2
+        row = self._middle
         segment, _ = self._segment_at(row)
-        return segment.plant.solver().verdict(self.state_at(row), float(self.time[row]))
+        return segment.solver().verdict(self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:
         """Return how well the constraints are, over time; see `quirk.health`. Dense, for small and middling systems."""

@@ -1,10 +1,11 @@
-"""A stretch of a motion along which the same parts of a system are active."""
+"""An interval of a motion along which the same parts of a system are active."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +14,13 @@ from .dynamics.energy import gravity_energy, kinetic_energy
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.along import Dynamics, constraint_power_along, dynamics_along, residuals_along
 from .dynamics.sparse.host.derivatives import Differentiator, Found, highest_order
+from .dynamics.sparse.host.solver import Solver
 from .dynamics.turns import Turns, angles_by_name
+from .errors import ChangedFunctionWarning, outside
 from .state import Kinematics, State
+
+if TYPE_CHECKING:
+    from .contact_loads import ContactLoads
 
 
 class Segment:
@@ -29,6 +35,8 @@ class Segment:
     rank : number of independent constraint rows met along it
     active : names of the constraints that are switched on
     switched, replaced : what events had changed, see `State`
+    changed : titles of the parts with a function of the user that events may have changed since
+    contact_loads : how contacts share loads, if it was recorded during the run
     """
 
     def __init__(
@@ -39,11 +47,15 @@ class Segment:
         turns: Turns,
         rank: int,
         changes: tuple[dict[str, bool], dict[str, Any]] = ({}, {}),
+        changed: tuple[str, ...] = (),
     ) -> None:
         self.switched, self.replaced = changes
         self.active = frozenset(plant.model.joint_rows)
         self.plant, self.model = plant, plant.model
         self.time, self.flat, self.turns, self.rank = time, flat, turns, rank
+        self.changed = changed
+        self.contact_loads: ContactLoads | None = None
+        self._recording: Solver | None = None
 
     @cached_property
     def state(self) -> State:
@@ -76,10 +88,37 @@ class Segment:
         """What follows from the state at each time."""
         return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
+    def record(self, solver: Solver, changed: tuple[str, ...]) -> None:
+        """Evaluate accelerations, loads, residuals and power now, before events change the functions of these parts."""
+        self._recording = solver
+        try:
+            _ = self.dynamics, self.residuals, self.constraint_power
+        finally:
+            self._recording = None
+        self.changed = changed
+
+    @property
+    def recorded(self) -> bool:
+        """Whether accelerations, loads, residuals and power are those of the time of the run."""
+        return bool(self.changed) and "constraint_power" in vars(self)
+
+    def solver(self) -> Solver:
+        """Return a new solver to evaluate what was not recorded; warn of functions that events may have changed."""
+        if self._recording is not None:
+            return self._recording
+        if self.changed:
+            warnings.warn(
+                f"what is asked for at t = {self.time[0]:g} to {self.time[-1]:g} s is computed with the function of "
+                f"{', '.join(self.changed)} as it is now; an event may have changed since then what it reads",
+                ChangedFunctionWarning,
+                stacklevel=outside(),
+            )
+        return self.plant.solver()
+
     @cached_property
     def dynamics(self) -> Dynamics:
         """Accelerations, joint loads, and what forces exert, at all times."""
-        return dynamics_along(self.plant.solver(), self.time, self.flat, self.angles_read)
+        return dynamics_along(self.solver(), self.time, self.flat, self.angles_read)
 
     @property
     def joint_loads(self) -> dict[str, np.ndarray]:
@@ -89,12 +128,12 @@ class Segment:
     @cached_property
     def residuals(self) -> np.ndarray:
         """Phi and its rate (nt, m, 2) of each constraint row."""
-        return residuals_along(self.plant.solver(), self.time, self.state)
+        return residuals_along(self.solver(), self.time, self.state)
 
     @cached_property
     def constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,), W, of each constraint by name."""
-        by_row = constraint_power_along(self.plant.solver(), self.time, self.state, self.dynamics.multipliers)
+        by_row = constraint_power_along(self.solver(), self.time, self.state, self.dynamics.multipliers)
         # What sticks does no work, and is a force otherwise.
         held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
         power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in held}
@@ -134,7 +173,7 @@ class Segment:
         return {name: both[:, :, :, c] for c, name in enumerate(self.model.joint_rows)}
 
     def _differentiator(self) -> Differentiator:
-        return Differentiator(self.plant.solver(), highest_order(self.model))
+        return Differentiator(self.solver(), highest_order(self.model))
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:

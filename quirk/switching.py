@@ -40,6 +40,11 @@ from .system import System
 NEAR = 1e-6
 # Below this part of the size of the system bodies have not moved.
 ROUND_OFF = 1e-13
+# What to do where bodies are too far from a constraint that engages, or whose function an action has changed.
+NOT_NEAR = (
+    "let it engage where the poses fit, give enable(..., tolerance=), or keep_offset=True to let it hold what there is"
+)
+JUMPED = "let the function go on from the value that it has, or disable the constraint first"
 # Poses and velocities that rows still miss, over the size of the system and the largest speed, where they contradict
 # each other.
 CONTRADICTED = 1e-8
@@ -169,8 +174,43 @@ class Switchboard:
             )
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
-    def _onto(self, now: Situation, names: Sequence[str], tolerance: float | None = None) -> Situation:
-        """The situation with all bodies on the constraints now active, those named having been added or changed."""
+    def missed(self, now: Situation) -> tuple[float, float]:
+        """Return the largest violation of the constraints in m or rad, and of their rates."""
+        system = self.system.as_computed_by(self.system.plant_for(now.configuration))
+        amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
+        return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
+
+    def follow_functions(self, now: Situation, parts: Sequence[str], before: tuple[float, float]) -> Situation:
+        """Return the situation with velocities that constraints allow whose functions an action may have changed.
+
+        Parameters
+        ----------
+        now : the situation after the action
+        parts : titles of what it may have changed; constraints that push are left to `quirk.contacts`
+        before : violations before it, see `missed`; nothing jumps if these have not grown
+        """
+        changed = [one for one in self.system.constraints if f"{one}" in parts and not isinstance(one, Unilateral)]
+        names = [one.name for one in changed if one.name in now.configuration.active]
+        amount, rate = self.missed(now) if names else before
+        state = self.system.model.carried.state(now.y)
+        reach = self.system.model.length + np.abs(state.position).max()
+        speed = np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max()
+        if amount <= before[0] + ROUND_OFF * reach and rate <= before[1] + ROUND_OFF * speed:
+            return now
+        tolerance = NEAR * self.system.model.length + 2 * before[0]
+        return self._onto(now, names, tolerance, ("jumps away from the bodies with what the action changes", JUMPED))
+
+    def _onto(
+        self,
+        now: Situation,
+        names: Sequence[str],
+        tolerance: float | None = None,
+        refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
+    ) -> Situation:
+        """The situation with all bodies on the constraints now active, those named having been added or changed.
+
+        `refused` is what an error says where they are too far away, and what to do.
+        """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
         moved = moved_onto(solver, before, now.t)
@@ -180,11 +220,8 @@ class Switchboard:
             far = "no poses are near that satisfy all constraints"
             if moved is not None:
                 far = f"bodies would have to move by {off:.3g} m to satisfy all constraints"
-            raise SwitchingError(
-                f"{', '.join(f'{self.system[name]}' for name in names)} cannot engage: {far}, and the tolerance is "
-                f"{tolerance:.3g} m: let it engage where the poses fit, give enable(..., tolerance=), or "
-                "keep_offset=True to let it hold what there is"
-            )
+            listed, (what, cure) = ", ".join(f"{self.system[name]}" for name in names), refused
+            raise SwitchingError(f"{listed} {what}: {far}, and the tolerance is {tolerance:.3g} m: {cure}")
         self._check(plant, moved, now.t)
         now = self._jumped(replace(now, y=moved), solver)
         free = self._free_to_turn(plant, names)

@@ -19,6 +19,7 @@ NAMES = [
     "AssemblyError",
     "Body",
     "BreaksWarning",
+    "ChangedFunctionWarning",
     "CheckpointWarning",
     "Bushing",
     "ConstantVelocity",

@@ -115,6 +115,19 @@ def test_every_way_to_run(options, tmp_path, monkeypatch, short_legs):
     np.testing.assert_allclose(np.ptp(whole["hinge"].rotation[held, 2]), 0, atol=1e-9)
 
 
+def test_work_adds_up_over_legs(tmp_path, short_legs):
+    """Legs end between two outputs, and the work of all intervals is that of the whole run."""
+    puck = quirk.Body.sphere("puck", 2.0, 0.1, velocity=[1.0, 0.5, 0])
+    drag = quirk.Damping("drag", translational=1.5)
+    kick = quirk.Event("kick", "time", level=1.1, action=quirk.set_velocity("puck", [2.0, 0, 0]))
+    system = quirk.System([puck, drag, kick])
+    result = quirk.simulate(system, 3.0, output=0.1, max_step=0.02, checkpoint=tmp_path / "run")
+    assert len(result.segments) > 5
+    assert np.abs(result.power.balance).max() < 1e-9
+    joined = quirk.join(result, quirk.simulate(system, 1.0, initial_state=result.state_at(), start=3.0, output=0.1))
+    assert np.abs(joined.power.balance).max() < 1e-9
+
+
 def swinging():
     """A pendulum that goes on for ever."""
     rod = quirk.Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])

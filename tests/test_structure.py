@@ -105,6 +105,7 @@ FLOORS = [
         "efforts",
         "schedule",
         "hybrid",
+        "changeable",
         "phases",
         "switching",
         "watching",

@@ -46,7 +46,10 @@ def of_segment(segment: Segment, location: Location, system: System, events: Seq
             "give such parts as actions, not by functions"
         )
     whole = segment.turns.whole.tolist()
-    return {"rows": list(location), "whole": whole, "rank": int(segment.rank), "parts": description}
+    return {
+        "rows": list(location), "whole": whole, "rank": int(segment.rank), "parts": description,
+        "changed": list(segment.changed),
+    }  # fmt: skip
 
 
 def segments_of(
@@ -63,7 +66,8 @@ def segments_of(
         plant = system.plant_for(configuration)
         quadrants = rows.quadrants.reshape(len(rows.time), -1, 2)
         turns = Turns(plant.model.joints, quadrants, np.array(table["whole"]).reshape(-1, 3))
-        segments.append(Segment(plant, rows.time, rows.flat, turns, table["rank"], changes))
+        changed = tuple(table.get("changed", ()))  # earlier versions wrote none
+        segments.append(Segment(plant, rows.time, rows.flat, turns, table["rank"], changes, changed))
     return segments
 
 

@@ -12,6 +12,7 @@ from .sparse.host.series import may_jump
 from .sparse.host.sharing import Sharing
 from .sparse.host.solver import Solver
 from .sparse.plan.tables import Tables, flatten
+from .user_functions import functions_in
 
 
 class Plant:
@@ -59,8 +60,9 @@ class Plant:
     def for_residuals(self) -> Solver:
         """A solver for residuals, which is kept: finding them changes nothing that a later call depends on.
 
-        With users' functions in constraints it is a new one each time, as these may read what has changed since.
+        With functions of the user in constraints or their motions it is a new one each time, as these may read what has
+        changed since.
         """
-        if self._for_residuals is None or any(placed.relation.of_user for placed in self.model.relations):
+        if self._for_residuals is None or any(functions_in(placed.relation) for placed in self.model.relations):
             self._for_residuals = self.solver()
         return self._for_residuals

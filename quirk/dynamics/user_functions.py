@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from quirk.constraints.relation import Relation
+
 from .model import Model
 
 
@@ -15,9 +17,13 @@ def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
         functions += [function for name in element.motions for function in element.motion(name).functions]
         yield from ((f"{element}", function) for function in functions if function is not None)
     for placed in model.relations:
-        relation = placed.relation
-        functions = [relation.source, *(function for motion in relation.motions for function in motion.functions)]
-        yield from ((placed.owner, function) for function in functions if function is not None)
+        yield from ((placed.owner, function) for function in functions_in(placed.relation))
+
+
+def functions_in(relation: Relation) -> list[Callable[..., Any]]:
+    """Return the functions of a user in a relation and in its motions."""
+    functions = [relation.source, *(function for motion in relation.motions for function in motion.functions)]
+    return [function for function in functions if function is not None]
 
 
 def owners_of(model: Model, asked: Callable[[Any], bool]) -> Iterator[str]:

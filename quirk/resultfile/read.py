@@ -188,6 +188,7 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
     rebuild = [rebuilt(one, system, events) for one in details["configurations"]]
     plants = [system.plant_for(configuration) for configuration, _ in rebuild]
     ends = np.cumsum(counts)
+    changed = details.get("changed", [()] * len(counts))  # files of earlier versions have none
     return [
         Segment(
             plants[which[k]],
@@ -196,6 +197,7 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
             Turns(joints, quadrants[ends[k] - counts[k] : ends[k]], whole[k]),
             int(ranks[k]),
             rebuild[which[k]][1],
+            tuple(map(str, changed[k])),
         )
         for k in range(len(counts))
     ]

@@ -142,6 +142,7 @@ def _told(result: Result) -> dict[str, Any]:
         "options": [{key: _plain(value) for key, value in given.items()} for given in result.options],
         "configurations": descriptions,
         "configuration_of": numbers,
+        "changed": [list(segment.changed) for segment in result.segments],
         "switched_on": {
             part.name: system.is_active(part.name) for part in system if isinstance(part, Constraint | ForceElement)
         },

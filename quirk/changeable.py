@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .changes import Changes
 from .constraints.unilateral import Unilateral
 from .contact_loads import ContactLoads
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
 from .dynamics.user_functions import functions_of
-from .effects import changed_by
 from .events import Event
 from .events.actions import functions_in
 from .forces import Friction
@@ -33,7 +33,7 @@ class Changeable:
     def __init__(self, system: System, events: Sequence[Event]) -> None:
         self._system = system
         self._beside = [function for event in events for function in event.user_functions]
-        self._changes = {event.name: changed_by(functions_in(event.actions)) for event in events}
+        self._changes = {event.name: Changes(functions_in(event.actions)) for event in events}
         self._parts: dict[tuple[Plant, str], tuple[str, ...]] = {}
         self._solver: Solver | None = None
         self._has_contacts = any(isinstance(one, Unilateral) for one in system.constraints)

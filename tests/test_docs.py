@@ -112,15 +112,35 @@ def test_links_lead_somewhere(name):
                 assert anchor in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}, link
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("from/") and name != "from/index"])
+def part(page, heading):
+    """The text of a page from a heading to the next of its level."""
+    return page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+OTHER_TOOLS = [name for name in PAGES if name.startswith("from/") and name != "from/index"]
+
+
+@pytest.mark.parametrize("name", ["../README", *OTHER_TOOLS])
 def test_what_is_said_to_be_missing_is_missing(name):
     """Each item of the list ends with a line of code, not shown, that fails as long as the item is true."""
-    absent = PAGES[name].partition("## What QuIRK does not have")[2]
-    items, lines = re.findall(r"^\* ", absent, flags=re.MULTILINE), re.findall(r"<!-- fails: (.+?) -->", absent)
-    assert len(items) == len(lines) > 2
-    for line in lines:
-        with pytest.raises(AttributeError):
-            eval(line, {"quirk": quirk})
+    page = README if name == "../README" else PAGES[name]
+    absent = part(page, "What it does not do" if page == README else "What QuIRK does not have")
+    items = re.findall(r"^\* (.*(?:\n  .*)*)", absent, flags=re.MULTILINE)
+    assert len(items) > 2
+    for item in items:
+        lines = re.findall(r"<!-- fails: (.+?) -->$", item)
+        assert len(lines) == 1, item
+        owner, _, missing = lines[0].rpartition(".")
+        assert not hasattr(eval(owner, {"quirk": quirk}), missing), item
+
+
+@pytest.mark.parametrize("name", OTHER_TOOLS)
+def test_what_other_tools_names_stand_for_is_there(name):
+    """Classes and functions of QuIRK in the right column of the table."""
+    cells = re.findall(r"^\|.*\| ([^|]*) \|$", part(PAGES[name], "What is called how"), flags=re.MULTILINE)
+    names = [found for cell in cells for found in re.findall(r"`([A-Z]\w+)(?=[`(.])", cell)]
+    assert len(names) > 4
+    assert not [found for found in names if not hasattr(quirk, found)]
 
 
 def test_messages_that_troubleshooting_explains_are_raised():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .changeable import Changeable
+from .configuration import Configuration
 from .contacts import Contacts
 from .dynamics.applied import exerted
 from .dynamics.energy import gravity_energy, kinetic_energy
@@ -104,21 +105,39 @@ class HybridRun:
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
         """Go on with what is active now, from a state on its constraints."""
         configuration = self._contacts.configured(self._base, self._resting)
-        self._plant = self._system.plant_for(configuration)
+        plant = self._system.plant_for(configuration)
+        try:
+            self._phase = self._entered(plant, configuration, t, y, angles, pace)
+        except KeyboardInterrupt:  # as while it is compiled
+            self._keep_start_of(plant, t, y, angles)
+            raise
+        self._plant = plant
+        if self.trail is not None:
+            self.trail.begin(len(self._closed), self._plant, self._base, self._resting, t, y, angles)
+
+    def _entered(
+        self, plant: Plant, configuration: Configuration, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace
+    ) -> Any:
+        """Return the run of a set of active parts, made if need be, that stands at a state on its constraints."""
         # Constraints that push and are switched off are not watched, though the plant is the same.
         key = configuration, self._resting.key
         if key not in self._phases:
             self._contacts.check_watched(self._made.guards, self._resting)
-            self._made.warn_of_state(self._plant)
-            self._phases[key] = self._made.make(self._plant, self._contacts.guards(self._base, self._resting))
+            self._made.warn_of_state(plant)
+            self._phases[key] = self._made.make(plant, self._contacts.guards(self._base, self._resting))
             if len(self._phases) > MOST_PHASES:
                 self._phases.popitem(last=False)
         self._phases.move_to_end(key)
-        self._phase = self._phases[key]
-        self._contacts.head(self._plant, self._resting)
-        self._made.enter(self._phase, t, y, angles, pace, self._plant)
-        if self.trail is not None:
-            self.trail.begin(len(self._closed), self._plant, self._base, self._resting, t, y, angles)
+        self._contacts.head(plant, self._resting)
+        self._made.enter(self._phases[key], t, y, angles, pace, plant)
+        return self._phases[key]
+
+    def _keep_start_of(self, plant: Plant, t: float, y: np.ndarray, angles: np.ndarray) -> None:
+        """Keep the state in which a set of active parts begins, as a segment, where its run cannot be entered."""
+        joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
+        turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
+        changes = self._base.since(self._system.configuration)
+        self._closed.append(Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes))
 
     def keep_start(self) -> None:
         """Keep the state at the start of the run, if it is asked for."""

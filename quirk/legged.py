@@ -39,12 +39,13 @@ class LeggedRun:
     def start(self, leg: Leg) -> None:
         """Begin a leg, with nothing that earlier legs have found."""
         phases = replace(self._phases, breaks=deepcopy(self._breaks))
-        self._run = HybridRun(self._system, phases, self._checkpoint.rows)
-        self._run.start(leg)
-        if not self._warned and self._run.altering:
+        run = HybridRun(self._system, phases, self._checkpoint.rows)
+        run.start(leg)
+        self._run, self._written = run, False
+        if not self._warned and run.altering:
             self._warned = True
             warnings.warn(
-                f"simulate: checkpoint: {', '.join(self._run.altering)} may set values in Python that other functions "
+                f"simulate: checkpoint: {', '.join(run.altering)} may set values in Python that other functions "
                 "read; they are not written down: a run that was killed goes on with those that the script begins with",
                 CheckpointWarning,
                 stacklevel=outside(),
@@ -67,6 +68,7 @@ class LeggedRun:
             run.check_reads()
             run.end_segment()
             self._checkpoint.append(run.segments, run.happenings, statistics, run.next_leg)
+            self._written = True  # also where the start of the next leg is interrupted
             if self._checkpoint.leg is not None:  # else legs up to the end of the run were there already
                 self.start(self._checkpoint.leg)
         else:

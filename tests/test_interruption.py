@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import quirk
+from quirk.dynamics.sparse.host.run import CompiledRun
 from quirk.forces import ForceElement
 from quirk.interruption import AROUND_CALLS
+from quirk.phases import Phases
 
 DEFAULT = signal.default_int_handler
 
@@ -371,3 +373,84 @@ def test_kinematics():
 def test_the_modules_that_call_functions_exist():
     for name in AROUND_CALLS:
         assert importlib.import_module(name).__name__ == name
+
+
+def falling():
+    """A body that is caught by a spring at an event, by which other parts are active."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    hook = quirk.Distance("hook", quirk.GROUND, ball, points=[[0, 0, 5.0], [0, 0, 0]], length=6.0, active=False)
+    catch = quirk.Event("catch", "ball.position.z", level=-1.0, direction=-1, action=quirk.enable(hook))
+    return quirk.System([ball, hook, catch], gravity=[0, 0, -2.0])
+
+
+@pytest.mark.parametrize(
+    ("cls", "method", "call"),
+    [(Phases, "make", 2), (Phases, "flow", 3), (CompiledRun, "enter", 2), (CompiledRun, "_stepper_of", 2)],
+)
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_ctrl_c_while_later_parts_are_compiled(cls, method, call, checkpoint, tmp_path, monkeypatch):
+    """The result ends with the states on both sides of the event, and a run goes on from its last one."""
+    system, former, calls = falling(), getattr(cls, method), []
+    folder = tmp_path / "run" if checkpoint else None
+    whole = quirk.simulate(system, 1.8, output=0.3, rtol=1e-12)
+
+    def interrupted(*arguments):
+        calls.append(method)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return former(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cls, method, interrupted)
+        result = quirk.simulate(system, 1.8, output=0.3, rtol=1e-12, checkpoint=folder)
+    assert len(calls) == call
+    assert result.status == "interrupted"
+    assert [happening.name for happening in result.events] == ["catch"]
+    np.testing.assert_allclose(result.time, [0, 0.3, 0.6, 0.9, 1.0, 1.0], atol=1e-9)
+    np.testing.assert_allclose(result["ball"].velocity[-2:, 2], [-2.0, 0.0], atol=1e-9)
+    assert result.active("hook").tolist() == [False] * 5 + [True]
+    rest = quirk.simulate(system, 0.8, output=[1.8], rtol=1e-12, start=1.0, initial_state=result.state_at())
+    np.testing.assert_allclose(rest["ball"].position[-1], whole["ball"].position[-1], atol=1e-9)
+    if checkpoint:
+        again = quirk.simulate(system, 1.8, output=0.3, rtol=1e-12, checkpoint=folder)
+        np.testing.assert_array_equal(again["ball"].position, whole["ball"].position)
+
+
+def test_ctrl_c_while_a_later_leg_is_begun(tmp_path, monkeypatch):
+    """No state is there twice where the next leg of a run with a checkpoint cannot begin."""
+    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 3)
+    body = quirk.Body("b", 1.0, [1, 2, 3], angular_velocity=[1, 2, 3])
+    former, calls = CompiledRun.enter, []
+
+    def interrupted(*arguments):
+        calls.append(0)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return former(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CompiledRun, "enter", interrupted)
+        result = quirk.simulate(quirk.System([body]), 5.0, output=0.01, checkpoint=tmp_path)
+    assert result.status == "interrupted"
+    assert len(result.time) > 2
+    assert (np.diff(result.time) > 0).all()
+
+
+def test_ctrl_c_while_a_second_method_is_compiled(monkeypatch):
+    """Stiff runs that would go on with another method end where they stand."""
+    slider = quirk.Body.sphere("b", 1.0, 0.1, position=[1.0, 0, 0])
+    damper = quirk.Damper("d", quirk.GROUND, slider, damping=1e5, point_i=[-1.0, 0, 0])
+    spring = quirk.Spring("s", quirk.GROUND, slider, stiffness=10.0, rest_length=2.0, point_i=[-2.0, 0, 0])
+    system, former = quirk.System([slider, damper, spring]), CompiledRun._stepper_of
+
+    def interrupted(run, method):
+        if method.name == "RadauIIA9":
+            raise KeyboardInterrupt
+        return former(run, method)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CompiledRun, "_stepper_of", interrupted)
+        result = quirk.simulate(system, 10.0)
+    assert result.status == "interrupted"
+    assert 0 < result.time[-1] < 10
+    assert (np.diff(result.time) > 0).all()

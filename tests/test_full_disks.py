@@ -1,11 +1,13 @@
 """Disks that fill up: an error says so and what is kept, and what was there before stays."""
 
 import contextlib
+import re
 
 import numpy as np
 import pytest
 
 import quirk
+from quirk.cli import main
 
 resource = pytest.importorskip("resource", reason="a limit of Unix stands for the end of a disk")
 
@@ -53,6 +55,29 @@ def test_files_are_whole_or_as_before(name, size, run, tmp_path):
     assert path.read_text() == "as before"
     WRITERS[name](run, path)
     assert path.stat().st_size > size
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000])
+def test_sweeps_of_the_command_line_are_whole_or_as_before(size, run, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("netCDF4")
+    runs = quirk.sweep(
+        lambda rank_tolerance: run.system, {"rank_tolerance": [1e-7, 1e-6]}, 0.5, output=0.01, workers=1, progress=False
+    )
+    monkeypatch.setattr("quirk.commands.sweep.sweep", lambda *arguments, **options: runs)
+    model, path = tmp_path / "model.toml", tmp_path / "sweep.nc"
+    quirk.System([quirk.Body.sphere("ball", 1.0, 0.1)]).save(model)
+    path.write_text("as before")
+    arguments = ["sweep", str(model), "--param", "ball.mass=1,2", "--duration", "1", "--output", "1", "-o", str(path)]
+    with full(size):
+        assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert re.fullmatch(
+        rf"quirk: sweep: '{re.escape(str(path))}' cannot be written: .*; nothing is left of it, .*\n", said
+    )
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["model.toml", "sweep.nc"]
+    assert path.read_text() == "as before"
+    assert main(arguments) == 0
+    assert path.stat().st_size > 5000
 
 
 @pytest.mark.parametrize("size", [0, 2000, 5000, 10_000, 20_000])

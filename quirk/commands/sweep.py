@@ -11,6 +11,7 @@ from typing import Any
 
 from quirk import validate
 from quirk.modelfile import Model, model_of
+from quirk.resultfile import netcdf
 from quirk.sweeps import sweep
 from quirk.system import System
 
@@ -52,7 +53,8 @@ def command(options: argparse.Namespace) -> str:
     )
     _print(found)
     if target is not None:
-        found.to_netcdf(target)
+        with netcdf.whole("sweep", target) as aside:
+            found.to_netcdf(aside)
         print(f"wrote {target}")
     statuses = set(found.status.values.tolist())
     return "interrupted" if "not run" in statuses else "failed" if "failed" in statuses else "completed"

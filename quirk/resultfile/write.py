@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk import modelfile, output, validate
+from quirk import modelfile, validate
 from quirk.constraints import Constraint
-from quirk.errors import InputError, SaveWarning
+from quirk.errors import InputError, SaveWarning, outside
 from quirk.forces import ForceElement
 from quirk.instants import Instants
 from quirk.inverse_dynamics import InverseDynamicsResult
@@ -23,7 +23,7 @@ from quirk.kinematics import KinematicResult
 from quirk.likeness import likeness
 from quirk.rebuilt import described, lost_parts, used_events
 
-from . import checksum
+from . import checksum, netcdf
 from .chosen import check_names
 from .dataset import attributes_of, dataset_of, library
 from .of_sensitivities import add_to_run, told_of
@@ -56,13 +56,10 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     table = table_of(owner, result, None if asked is None else [*needed, *asked])
     told = _told(result)
     text, trouble = _model(result, told)
-    with output.whole(owner, target) as aside:
-        try:
-            dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
-            run = dataset_of(_of_run(result, told, text, trouble), {})
-            run.to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
-        except RuntimeError as error:  # what netCDF reports of a full disk is "HDF error"
-            raise OSError(f"{error}") from error
+    with netcdf.whole(owner, target) as aside:
+        dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
+        run = dataset_of(_of_run(result, told, text, trouble), {})
+        run.to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
         checksum.append(aside)
     _warn_of(target, trouble, lost_parts(told["configurations"]))
     return target
@@ -115,7 +112,7 @@ def _warn_of(target: Path, trouble: str, lost: list[str]) -> None:
         line = "\n".join(said)
         warnings.warn(
             f"Result.save: {target.name} has the numbers of the run, which xarray opens anywhere, but not all of the "
-            f"system: {line}", SaveWarning, stacklevel=4,
+            f"system: {line}", SaveWarning, stacklevel=outside(),
         )  # fmt: skip
 
 

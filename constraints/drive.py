@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
+from quirk import degrees, validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.expression import Expression
@@ -118,6 +118,7 @@ class Drive(Constraint):
         super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active)
         self.joint, self.coordinate = joint, f"{kind} {LETTERS[axis]}"
         if kind == "rotation":
+            degrees.check_motion(owner, "motion", self.motion)
             self.driven = axis, self.motion
         self.primitives = (coordinate_relation(joint, kind, axis, self.motion),)
 

@@ -93,6 +93,9 @@ class Prismatic(Joint):
 class Fixed(Joint):
     """Two bodies welded together, 6 rows. Default point: body j's center of mass.
 
+    They are held as they were declared, whatever `System.assemble` has done since; to weld them as they stand during a
+    run, see `keep_offset` of `enable`. Other relative poses take frame_i and frame_j.
+
     Examples
     --------
     >>> a, b = quirk.Body.sphere("a", 1.0, 0.1), quirk.Body.sphere("b", 1.0, 0.1, position=[1, 0, 0])

@@ -15,6 +15,7 @@ from quirk import rotation
 from quirk.compiled import shared
 from quirk.frame import Frame
 from quirk.jets import Jet
+from quirk.misuse import explained
 
 from .primitives import Y
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .constraint import Constraint
 
 
+@explained
 @dataclass(frozen=True)
 class FrameMotion:
     """A joint frame in motion: origin and its velocity (..., 3) in N, axes (..., 3, 3), spin (..., 3) in N."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
+from quirk import degrees, validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
 from quirk.expression import function_of
@@ -121,8 +121,9 @@ class Stop(Unilateral):
         if not isinstance(joint, Joint):
             raise InputError(f"{owner}: joint must be a joint such as quirk.Revolute; got {joint!r}")
         rotates, axis = free_coordinate(owner, joint, coordinate)
-        limits = [(-1.0, upper), (1.0, lower)]
-        given = [(sign, validate.number(owner, "limit", x)) for sign, x in limits if x is not None]
+        checked = degrees.counting_turns if rotates else validate.number
+        limits = [(-1.0, "upper", upper), (1.0, "lower", lower)]
+        given = [(sign, checked(owner, argument, x)) for sign, argument, x in limits if x is not None]
         if not given:
             raise InputError(f"{owner}: give lower or upper, or both")
         if lower is not None and upper is not None and not lower < upper:

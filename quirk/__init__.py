@@ -27,6 +27,7 @@ _NAMES = {
         "ChangedFunctionWarning",
         "CheckpointWarning",
         "ConvergenceError",
+        "DegreesWarning",
         "InconsistentStateError",
         "InputError",
         "QuirkError",
@@ -96,7 +97,10 @@ def __getattr__(name: str) -> Any:
         homes = (import_module(f"{__name__}.{package}") for package in _PACKAGES)
         home = next((home for home in homes if name in home.__all__), None)
         if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from .suggestion import suggestion
+
+            hint = suggestion(name, __dir__(), most=0)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {hint}", name=name, obj=None)
         value = getattr(home, name)
     globals()[name] = value
     return value

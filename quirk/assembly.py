@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .constraints import Constraint
 from .constraints.primitives import DISTANCE, DOT1
 from .contradiction import others
 from .dynamics.dense.undefined import without_value
 from .dynamics.model import Model
 from .errors import AssemblyError, InconsistentStateError
+from .made import made_with
 from .nearest import nearest, turned_over
 from .state import State
 
@@ -29,6 +31,10 @@ FAR = 1e-6
 
 # Rows that are left out as redundant may be violated by this many closure tolerances, in other poses or at speed.
 LEFT_OUT = 10.0
+
+# Bodies are elsewhere than they were declared from this part of the size of the system on, or one less the cosine of
+# half the angle.
+MOVED = 1e-6
 
 CURE = (
     "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints; where rounded "
@@ -82,7 +88,7 @@ def check_consistent(system: System, state: State, t: float) -> None:
     # Positions far from the origin carry that much more round-off.
     speed = np.abs(state.velocity).max() + length * spin
     speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
-    _check(system, "initial velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s"))
+    _check(system, state, "initial velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s"))
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -99,23 +105,48 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
     if over is not None:
         raise InconsistentStateError(
             f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point against each other: "
-            f"correct the {poses} or the frames, {CURE}"
+            f"{_placed(over[0], system, state)}correct the {poses} or the frames, {CURE}"
         )
     size = system.model.length + FAR * np.abs(state.position).max()
-    _check(system, poses, amount, np.where(angular, 1.0, size), ("m", "rad"))
+    _check(system, state, poses, amount, np.where(angular, 1.0, size), ("m", "rad"))
     return amount, rate, angular
 
 
-def _check(system: System, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
+def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
     """Raise InconsistentStateError if rows miss (m,) more than the tolerance of their sizes (m,)."""
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
     if excess[worst] > 0:
         unit = units[int(system.model.row_torque[worst])]
+        constraint = constraint_of(system, worst)
         raise InconsistentStateError(
-            f"{constraint_of(system, worst)}: the {what} violate it by {miss[worst]:.3g} {unit} "
-            f"(row {system.model.labels[worst]}): correct the {what}, {CURE}"
+            f"{constraint}: the {what} violate it by {miss[worst]:.3g} {unit} (row {system.model.labels[worst]}): "
+            f"{_placed(constraint, system, state)}correct the {what}, {CURE}"
         )
+
+
+def _placed(constraint: Any, system: System, state: State) -> str:
+    """Return where a constraint was placed, if its bodies were declared elsewhere than they are; else nothing."""
+    made = made_with(constraint)
+    if made is None or "frame_i" in made.arguments:
+        return ""
+    indices = {body.name: k for k, body in enumerate(system.bodies)}
+    moved = [
+        str(body)
+        for body in constraint.bodies
+        if body.name in indices
+        and not (
+            np.allclose(body.position, state.position[indices[body.name]], rtol=0.0, atol=MOVED * system.model.length)
+            and abs(body.orientation @ state.orientation[indices[body.name]]) > 1.0 - MOVED
+        )
+    ]
+    if not moved:
+        return ""
+    return (
+        f"it was placed at the poses with which {' and '.join(moved)} {'was' if len(moved) == 1 else 'were'} declared, "
+        "from which the initial state differs, as after system.assemble(): give frame_i and frame_j in body "
+        "coordinates, "
+    )
 
 
 def assemble(system: System, start: State, t: float) -> State:
@@ -199,6 +230,7 @@ def _rounded(system: System, miss: float) -> str:
     )
 
 
-def constraint_of(system: System, row: int) -> object:
+def constraint_of(system: System, row: int) -> Constraint:
     """Return the constraint that a row belongs to."""
-    return system[system.model.owner(row)]
+    constraint: Constraint = system[system.model.owner(row)]
+    return constraint

@@ -13,6 +13,7 @@ from .assembly import constraint_of, violations
 from .constraints import Constraint
 from .constraints.offsets import as_amounts, coincidences, may_be_offset, with_offsets
 from .errors import AssemblyError, InputError
+from .misuse import explained
 from .state import Kinematics, State
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Absorbed:
     unit: str
 
 
+@explained
 @dataclass(frozen=True)
 class Closure:
     """Closure errors that assembly has absorbed; see `System.assemble`.

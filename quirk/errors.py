@@ -103,6 +103,10 @@ class BreaksWarning(UserWarning):
     """Times given as `breaks` lie outside of the run, and have no effect."""
 
 
+class DegreesWarning(UserWarning):
+    """An angle is more than a whole turn, and a round number, as degrees are; angles are in radians."""
+
+
 class WriteError(QuirkError, OSError):
     """A file could not be written, as on a full disk; the message says what is kept."""
 

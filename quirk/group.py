@@ -11,6 +11,7 @@ import numpy as np
 from . import rotation, validate
 from .body import Body
 from .errors import InputError
+from .misuse import explained
 from .result import Momentum
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .system import System
 
 
+@explained
 class CenterOfMass:
     """The center of mass of several bodies over time.
 

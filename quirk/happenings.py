@@ -9,8 +9,10 @@ from typing import overload
 import numpy as np
 
 from .dynamics.impulsive import Impulse
+from .misuse import explained
 
 
+@explained
 @dataclass(frozen=True, slots=True)
 class Happening:
     """One event along a run.
@@ -41,6 +43,7 @@ class Happening:
         return f"{self.time:.9g} s: {self.name} ({'rising' if self.direction > 0 else 'falling'}){lost}"
 
 
+@explained
 class Happenings(Sequence[Happening]):
     """The events of a run in the order of time, as rows; those of one name by `of`."""
 

@@ -15,6 +15,7 @@ from .carried_between import with_carried
 from .dynamics.turns import Turns
 from .errors import InputError
 from .kinematics import KinematicResult
+from .misuse import explained
 from .power import DEGREE, GRAVITY, IMPACTS, Power, integrals, power_of
 from .result import Result
 from .segment import Segment, joined
@@ -27,6 +28,7 @@ MOST_UNCERTAIN = 1e-2
 WELL_KNOWN = 1e-10
 
 
+@explained
 class Instants(Result):
     """A run at a few times, with all that results show; see `at`.
 

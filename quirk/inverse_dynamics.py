@@ -15,6 +15,7 @@ from .errors import InputError, SimulationError
 from .forces import ForceElement, Friction
 from .integrators import Statistics
 from .kinematics import MOST_ROWS, KinematicResult, kinematics, said_moving
+from .misuse import explained
 from .mobility import null_motions
 from .segment import Segment
 from .system import System
@@ -26,6 +27,7 @@ SETTLED, MOST_ROUNDS = 1e-12, 200
 GROWN = 1e3
 
 
+@explained
 class InverseDynamicsResult(KinematicResult):
     """A prescribed motion of a system whose actuators exert what it takes, with its drivers switched off.
 
@@ -44,6 +46,7 @@ class InverseDynamicsResult(KinematicResult):
         self.effort: dict[str, np.ndarray] = effort
 
 
+@explained
 def inverse_dynamics(
     system: System,
     times: ArrayLike,

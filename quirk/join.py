@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .dynamics.turns import Turns
-from .errors import InputError, SensitivityWarning
+from .errors import InputError, SensitivityWarning, outside
 from .events import Event
 from .instants import Instants
 from .integrators import Statistics
 from .likeness import differences, likeness, said
+from .misuse import explained
 from .rebuilt import described, rebuilt
 from .result import Result
 from .segment import Segment
@@ -27,6 +28,7 @@ SAME_TIME, SAME_STATE = 1e-12, 1e-7
 SAME_TURN = 1.0
 
 
+@explained
 def join(first: Result, *others: Result) -> Result:
     """Return one result of runs of which each goes on where the one before ended.
 
@@ -83,7 +85,7 @@ def join(first: Result, *others: Result) -> Result:
             "join: the joined result has no sensitivities and no gradient, as those of each run are by its own start: "
             "read them from the single results",
             SensitivityWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
     statistics, events = Statistics(), [event for result in results for event in result.events]
     for result in results:

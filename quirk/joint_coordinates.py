@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import validate
+from . import degrees, validate
 from .assembly import assemble, with_velocity
 from .constraints import Drive, Joint
 from .constraints.drive import LETTERS, driven_coordinate
@@ -20,9 +20,6 @@ from .state import Kinematics, State
 
 if TYPE_CHECKING:
     from .system import System
-
-# Angles beyond this, rad, are hardly meant: poses would be those of less.
-WHOLE_TURN = 2 * np.pi * (1 + 1e-12)
 
 
 def assembled(
@@ -103,12 +100,9 @@ def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tu
         for part, value in by_name.items():
             kind, axis = driven_coordinate(f"{owner}[{name!r}]", joint, part)
             value = validate.number(owner, repr(name), value)
-            if argument == "coordinates" and kind == "rotation" and abs(value) > WHOLE_TURN:
-                raise InputError(
-                    f"{owner}[{name!r}]: {value:g} rad is more than a whole turn; angles are in radians: if degrees "
-                    f"are meant, give np.radians({value:g}) = {np.radians(value):.6g}; if {joint} is to start with "
-                    "turns behind it, say so in the angles of the state that is returned"
-                )
+            if argument == "coordinates" and kind == "rotation":
+                behind = f"; if {joint} is to start with turns behind it, say so in the angles of the returned state"
+                degrees.within_turn(owner, repr(name), value, behind)
             found.append((joint, f"{kind} {LETTERS[axis]}", value))
     return found
 

@@ -17,6 +17,7 @@ from .dynamics.dense.rows import residuals, tangent_rows
 from .dynamics.dense.udwadia_kalaba import CORRECTIONS, PseudoInverse
 from .dynamics.metric import Metric
 from .errors import InputError
+from .misuse import explained
 from .motion import Motion
 from .state import Kinematics, State
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 OWNER = "System.joint_space"
 
 
+@explained
 @dataclass(frozen=True)
 class JointSpace:
     """The equation of motion in f joint coordinates q at one state, with loops closed.

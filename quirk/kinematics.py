@@ -19,6 +19,7 @@ from .dynamics.turns import Turns, angles_at
 from .errors import AssemblyError, InputError, SimulationError
 from .health import check_kept
 from .integrators import Statistics
+from .misuse import explained
 from .mobility import null_motions
 from .nearest import turned_over
 from .progress import ProgressLine
@@ -35,6 +36,7 @@ SHARE = 0.01
 MOST_NAMED, MOST_ROWS = 6, 1000
 
 
+@explained
 class KinematicResult(Result):
     """The motion that constraints and drivers prescribe; the same views as those of a simulated one."""
 
@@ -56,6 +58,7 @@ class KinematicResult(Result):
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
 
+@explained
 def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> KinematicResult:
     """Find the motion of a mechanism that is driven in all its freedoms.
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from . import validate
-from .errors import InputError
+from .errors import InputError, outside
+from .misuse import explained
 from .system import System
 
 
+@explained
 def load(path: str | Path, **options: Any) -> System:
     """Return the system that a file describes; the end of its name says in which format.
 
@@ -54,7 +56,7 @@ def _description(path: Path, **options: Any) -> System:
     imported = read(path, **options)
     if imported.left_out:
         lines = "".join(f"\n- {line}" for line in imported.left_out)
-        warnings.warn(f"{path.name}: not all of it was brought over:{lines}", stacklevel=3)
+        warnings.warn(f"{path.name}: not all of it was brought over:{lines}", stacklevel=outside())
     return imported.system
 
 

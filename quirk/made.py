@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .misuse import misfit
 from .renamed import present_arguments
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,10 +92,10 @@ def _bound(
     """Return the arguments of a call, or raise a TypeError with the name of what it was to make."""
     try:
         return signature.bind(*args, **kwargs)
-    except TypeError as error:
+    except TypeError:
         name = f' "{kwargs.get("name", args[0] if args else "?")}"' if "name" in signature.parameters else ""
-        plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
-        raise TypeError(f"{called}{name}: {error}; expected {called}{inspect.Signature(plain)}") from None
+        message = misfit(signature, called, args, kwargs, name)
+    raise TypeError(message)
 
 
 def remembered(function: F) -> F:

@@ -14,6 +14,7 @@ from .dynamics.sparse.host.solver import Solver, Verdict
 from .dynamics.towers import MotionTower
 from .forces import Controller, ForceElement
 from .forces.joint_actuation import Actuated
+from .misuse import explained
 from .state import Kinematics, State
 
 UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
@@ -36,6 +37,7 @@ NEARLY = 1e-4
 MOST_NAMED = 6
 
 
+@explained
 @dataclass(frozen=True)
 class Uniqueness:
     """Whether the motion determines a joint's load: "unique", "unique only in sum" or "indeterminate".
@@ -47,6 +49,7 @@ class Uniqueness:
     torque: str
 
 
+@explained
 @dataclass(frozen=True)
 class Mobility:
     """What the constraints leave free at one state.

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
+from .misuse import explained
 
 # From quantities (nt, q) at the times of the output: the number, and its derivatives (nt, q) by all of them.
 Judged = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
+@explained
 class Objective:
     """A number that follows from quantities along a run, for `simulate(..., objective=, sensitivities=)`.
 

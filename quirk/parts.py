@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from .constraints import Constraint
 from .errors import InputError, UnknownNameError
 from .events import Event
 from .forces import ForceElement
+from .suggestion import suggestion
 
 Part = Body | Constraint | ForceElement | Event
 
@@ -59,9 +59,7 @@ class Parts:
         if not isinstance(name, str):
             raise UnknownNameError(f"System: objects are found by name, a text; got {name!r}")
         if name not in self._by_name:
-            close = difflib.get_close_matches(str(name), self._by_name, n=1)
-            hint = f'; did you mean "{close[0]}"?' if close else f"; there are: {', '.join(self._by_name)}"
-            raise UnknownNameError(f'System: no object is named "{name}"{hint}')
+            raise UnknownNameError(f'System: no object is named "{name}"; {suggestion(name, self._by_name)}')
         return self._by_name[name]
 
     def __iter__(self) -> Iterator[Part]:

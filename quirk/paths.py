@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import validate
+from .misuse import explained
 
 if TYPE_CHECKING:
     from .body import Body
@@ -22,6 +23,7 @@ def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> 
     return validate.array(owner, argument, point, (3,))
 
 
+@explained
 class Path(ABC):
     """A point along a motion: `position`, `velocity`, `acceleration`, `jerk` and `snap`, SI units."""
 
@@ -55,6 +57,7 @@ class Path(ABC):
         return self.derivative(4)
 
 
+@explained
 class PointPath(Path):
     """A point of a body: arrays (nt, 3) in N."""
 
@@ -69,6 +72,7 @@ class PointPath(Path):
         return self._body.tower(order).points(self._local)[:, order]
 
 
+@explained
 class PlanarPath(Path):
     """A point of a body that moves in a plane: arrays (nt, 2) along the plane's axes."""
 
@@ -84,6 +88,7 @@ class PlanarPath(Path):
         return (of_point - self._plane.origin if order == 0 else of_point) @ self._plane.axes[:, :2]
 
 
+@explained
 class InPlane(PlanarPath):
     """The center of mass of a body that moves in a plane, and its angle."""
 

@@ -13,6 +13,7 @@ from .body_points import checked_points
 from .errors import InputError
 from .figures import Options, TimeOptions, drawing, with_options_written_out
 from .magnitudes import Magnitudes
+from .misuse import explained
 from .plot_compare import draw_differences
 from .plot_derivatives import draw_derivatives
 from .plot_ghosts import checked_times, draw_ghosts
@@ -40,6 +41,7 @@ from .result import BodyView, JointView, Result
 from .view_of_forces import ForceView
 
 
+@explained
 @with_options_written_out
 class Plotter(Renamed):
     """Pictures of one result; every method returns a matplotlib figure. Calling the plotter itself draws an overview.

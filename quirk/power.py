@@ -10,6 +10,7 @@ import numpy as np
 
 from .dynamics.energy import gravity_energy, kinetic_energy
 from .errors import UnknownNameError
+from .misuse import explained
 from .rotation import matrix, unit
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ GRAVITY = "gravity"
 DEGREE = 7
 
 
+@explained
 class Power(Mapping[str, np.ndarray]):
     """Power (nt,), W, of each force and constraint by name, and of "gravity": what it does on the bodies.
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .misuse import explained
 
+
+@explained
 @dataclass(frozen=True)
 class Acceleration:
     """Accelerations of n bodies.
@@ -23,6 +26,7 @@ class Acceleration:
     quaternion: np.ndarray
 
 
+@explained
 @dataclass(frozen=True)
 class ConstraintForces:
     """The sum of all constraint loads on each of n bodies: Q_c of the Udwadia-Kalaba equation.
@@ -39,6 +43,7 @@ class ConstraintForces:
     generalized: np.ndarray
 
 
+@explained
 @dataclass(frozen=True)
 class JointLoad:
     """The load that body i exerts on body j at the joint point of body j, in the inertial frame.
@@ -53,6 +58,7 @@ class JointLoad:
     torque: np.ndarray
 
 
+@explained
 @dataclass(frozen=True)
 class MotionDerivatives:
     """Accelerations of n bodies, jerk, snap and so on, with joint loads and their derivatives.
@@ -71,6 +77,7 @@ class MotionDerivatives:
     loads: dict[str, JointLoad]
 
 
+@explained
 @dataclass(frozen=True)
 class VirtualWork:
     """Work, J, of all loads along a virtual displacement, a number each; or (k,) along k of them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from typing import Any
 
@@ -15,6 +14,7 @@ from .euler import SEQUENCES
 from .forces import Controller
 from .forces.joint_actuation import Actuated
 from .result import BodyView, JointView, Result
+from .suggestion import nearest_names, suggestion
 from .view_of_forces import UNITS, unit_of_coordinate
 from .views import FREE
 
@@ -222,13 +222,13 @@ def _hint(result: Result, what: str, known: Collection[str]) -> str:
     heads = [".".join(pieces[:count]) for count in range(len(pieces), 0, -1)]
     name = next((head for head in heads if head in known), None)
     if name is None:
-        close = difflib.get_close_matches(pieces[0], known, n=1)
+        close = nearest_names(pieces[0], known)
         if not close:
             return '; a quantity is "time", "energy.total", or a part and what is meant of it, such as "rod.position.x"'
         name = close[0]
         what = ".".join([name, *pieces[1:]])
     choices = _choices(result, name)
     every = choices + [f"{one[:-1]}{letter}" for one in choices if one.endswith(".x") for letter in LETTERS[1:]]
-    close = [what] if what in every else difflib.get_close_matches(what, choices, n=1)
-    meant = f'; did you mean "{close[0]}"?' if close else ""
-    return f"{meant} There are: {', '.join(choices)}" if meant else f"; there are: {', '.join(choices)}"
+    if what in every:
+        return f'; did you mean "{what}"? There are: {", ".join(choices)}'
+    return f"; {suggestion(what, choices, every=True)}"

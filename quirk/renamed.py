@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from .misuse import unknown_attribute
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -21,7 +23,7 @@ class Renamed:
             """Return what has another name now."""
             now = type(self)._earlier_names.get(name)
             if now is None:
-                return object.__getattribute__(self, name)  # raises again what has been raised inside a property
+                return unknown_attribute(self, name)
             warnings.warn(f"{type(self).__name__}.{name} is called {now} now", DeprecationWarning, stacklevel=2)
             return getattr(self, now)
 

@@ -26,6 +26,7 @@ from .forces import ForceElement, Friction
 from .gaps import Gaps
 from .happenings import Happening, Happenings
 from .integrators import Statistics
+from .misuse import explained
 from .power import Power, power_of
 from .renamed import Renamed
 from .result_output import ResultOutput
@@ -69,6 +70,7 @@ INTERNAL = (
 UNCHANGED = 1e-4
 
 
+@explained
 @dataclass(frozen=True)
 class Energy:
     """Energies over time (nt,), J: total = kinetic + potential; gravity's is zero at the inertial origin."""
@@ -93,6 +95,7 @@ class Energy:
         return f"<Energy: {self.total[0]:.6g} J at the start, {self.total[-1]:.6g} J at the end>"
 
 
+@explained
 @dataclass(frozen=True)
 class Momentum:
     """Momenta of bodies over time (nt, 3) in N: linear kg m/s, angular kg m^2/s, about the origin unless asked for."""
@@ -104,6 +107,7 @@ class Momentum:
         return f"<Momentum: linear and angular, at {len(self.linear)} times>"
 
 
+@explained
 @dataclass(frozen=True)
 class Residual:
     """Largest ``|Phi|`` and ``|Phi_dot|`` over all rows, over time (nt,)."""
@@ -115,7 +119,8 @@ class Residual:
         return f"<Residual: up to {self.position.max():.1e} in position, {self.velocity.max():.1e} in velocity>"
 
 
-class Result(ResultOutput, Renamed):
+@explained
+class Result(Renamed, ResultOutput):
     """A motion of a system.
 
     Attributes

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
 
+from .misuse import explained
+
 if TYPE_CHECKING:
     import pandas
     import xarray
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from .viewer.handle import View
 
 
+@explained
 class ResultOutput:
     """Methods of a `Result` that show it or write it; each imports what it needs when it is called."""
 

@@ -19,6 +19,7 @@ from .integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX, Statistics
 from .integrators.breaks import PARTS
 from .integrators.fixed import step_count
 from .integrators.taylor import TAYLOR
+from .misuse import explained
 from .objective import Objective
 from .phases import AUTO, EXPLICIT, Phases
 from .result import Result
@@ -32,6 +33,7 @@ METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, AUTO)
 STABILIZATIONS = ("projection", "baumgarte", None)
 
 
+@explained
 def simulate(
     system: System,
     duration: float,

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import rotation, validate
 from .errors import InputError
+from .misuse import explained
 
 # Numbers per body in the flat state vector: position 3, orientation 4, velocity 3, angular velocity 3.
 STATE_SIZE = 13
@@ -26,6 +27,7 @@ def vector_starts(bodies: int) -> np.ndarray:
     return (STATE_SIZE * np.arange(bodies)[:, None] + VECTOR_STARTS).ravel()
 
 
+@explained
 @dataclass
 class State:
     """Poses and velocities of n bodies, in the order of `system.bodies`.

@@ -21,6 +21,7 @@ from .dynamics.model import LARGEST_RANK_TOLERANCE, RANK_TOLERANCE, Arrangement,
 from .dynamics.plant import Plant
 from .errors import InputError
 from .forces import ForceElement
+from .misuse import explained
 from .parts import Part, Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
 from .renamed import Renamed
@@ -43,6 +44,7 @@ MOST_PLANTS = 64
 RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
 
 
+@explained
 class System(Renamed):
     """Bodies, constraints and forces, checked and ready to compute with.
 
@@ -497,6 +499,8 @@ class System(Renamed):
         from .closure import Closure, absorbed
         from .joint_coordinates import assembled
 
+        if isinstance(state, Mapping):
+            raise InputError(f"System.assemble: give joint coordinates by name, coordinates={state!r}")
         start, t, asked = self._given(state), self._time(t), {"coordinates": coordinates, "rates": rates}
         if closure_tolerance is None:
             self._initial = assembled(self, start, t, **asked)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import InputError
+from .suggestion import nearest_names, quoted
 
 # What `array` takes for several points: numpy's own type has no lists of lists and arrays.
 PointsLike = ArrayLike | Sequence[ArrayLike]
@@ -99,7 +100,9 @@ def choice(owner: str, argument: str, value: Any, allowed: Sequence[str | None])
     """Return `value` if it is one of `allowed`."""
     if not isinstance(value, str | None) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
-        raise InputError(f"{owner}: {argument} must be one of {listed}; got {value!r}")
+        meant = quoted(nearest_names(value, filter(None, allowed))) if isinstance(value, str) else ""
+        hint = f"; did you mean {meant}?" if meant else ""
+        raise InputError(f"{owner}: {argument} must be one of {listed}; got {value!r}{hint}")
     return value
 
 

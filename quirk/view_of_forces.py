@@ -15,6 +15,7 @@ from .forces import Controller, Friction
 from .forces.joint_actuation import Actuated
 from .forces.spring import BetweenPoints
 from .forces.stored_loads import stored_loads
+from .misuse import explained
 
 if TYPE_CHECKING:
     from .contact_loads import ContactLoads
@@ -32,6 +33,7 @@ UNITS = {
 }
 
 
+@explained
 class ForceView:
     """What a force element exerts over time (nt,), and the coordinates along which it acts.
 
@@ -208,6 +210,7 @@ class ForceView:
         return np.einsum("tki,tk->ti", R, vectors)
 
 
+@explained
 class FrictionView(ForceView):
     """What a friction exerts over time (nt,), sliding or sticking, and its slip.
 

@@ -14,6 +14,7 @@ from .constraints.relative import FrameMotion
 from .dynamics.sparse.host.derivatives import require_order
 from .dynamics.towers import MotionTower
 from .errors import InputError
+from .misuse import explained
 from .paths import InPlane, PointPath, local_point
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ LOAD_FRAMES = ("inertial", "i", "j", "joint i", "joint j")
 FREE = {"angle": "rotation_axis", "travel": "translation_axis"}
 
 
+@explained
 class BodyView:
     """The motion of one body over time.
 
@@ -155,6 +157,7 @@ class BodyView:
         return self.path(local).position
 
 
+@explained
 class PlanarBodyView(BodyView):
     """The motion of a body in a plane; `in_plane` shows it with two coordinates and an angle."""
 
@@ -167,6 +170,7 @@ class PlanarBodyView(BodyView):
         return InPlane(self.of.plane, self, in_plane.rotation[:, 2])
 
 
+@explained
 class JointView:
     """Relative motion and load of one joint over time.
 

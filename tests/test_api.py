@@ -26,6 +26,7 @@ NAMES = [
     "Constraint",
     "Contact",
     "ConvergenceError",
+    "DegreesWarning",
     "Coupling",
     "Controller",
     "CurveOnCurve",

@@ -1,11 +1,22 @@
 """Every message names the object, the argument, what came and what to do."""
 
+import copy
+import inspect
+import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 import quirk
+from quirk.commands.parser import parser
+from quirk.misuse import explained
+from quirk.modelfile import model_of
+from quirk.simulate import METHODS
+from quirk.suggestion import nearest_names
+from quirk.view_of_forces import ForceView, FrictionView
+from quirk.views import BodyView, JointView
 
 NAN = float("nan")
 I = [1.0, 1.0, 1.0]
@@ -206,17 +217,264 @@ def test_message(case):
         ),
         (
             lambda: quirk.Body("rod", 1.0, I, pos=[0, 0, 0]),
-            "Body \"rod\": got an unexpected keyword argument 'pos'; expected Body(name",
+            "Body \"rod\": got an unexpected keyword argument 'pos'; did you mean \"position\"? Expected Body(name",
+        ),
+        (
+            lambda: quirk.Body.box("rod", 1.0, I, colour="red"),
+            "Body.box \"rod\": got an unexpected keyword argument 'colour'; did you mean \"color\"? Expected Body.box(name",
+        ),
+        (
+            lambda: quirk.Body.sphere("ball", rad=0.1, vel=[0, 0, 1]),
+            "Body.sphere \"ball\": got unexpected keyword arguments 'rad' and 'vel'; did you mean \"radius\" and "
+            '"velocity"? Expected Body.sphere(name',
         ),
         (
             lambda: quirk.Spring("s", A, B, stiffness=1, length=2),
-            "Spring \"s\": got an unexpected keyword argument 'length'",
+            "Spring \"s\": got an unexpected keyword argument 'length'; did you mean \"rest_length\"?",
         ),
+        (
+            lambda: quirk.Spring("s", A, B, k=1),
+            "Spring \"s\": got an unexpected keyword argument 'k'; did you mean \"stiffness\"?",
+        ),
+        (
+            lambda: quirk.simulate(system(), 1.0, dt=0.1),
+            "simulate: got an unexpected keyword argument 'dt'; did you mean \"step\" or \"output\"? Expected simulate(",
+        ),
+        (
+            lambda: quirk.simulate(system(), 1.0, 0.1),
+            "simulate: too many positional arguments; expected simulate(system, duration, *, method=",
+        ),
+        (lambda: quirk.simulate(system()), "simulate: missing a required argument: 'duration'; expected simulate("),
+        (
+            lambda: system().assemble(coords={"hinge": 0.1}),
+            "System.assemble: got an unexpected keyword argument 'coords'; did you mean \"coordinates\"?",
+        ),
+        (lambda: quirk.System([A], g=[0, 0, -9.81]), "System: got an unexpected keyword argument 'g'; did you mean"),
+        (lambda: state(bodys=[]), "State: got an unexpected keyword argument 'bodys'; did you mean \"bodies\"?"),
     ],
-)
+)  # fmt: skip
 def test_arguments_that_do_not_fit(action, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         action()
+
+
+PUBLIC = [getattr(quirk, name) for name in sorted(quirk.__all__)]
+CLASSES = [x for x in PUBLIC if isinstance(x, type) and not issubclass(x, BaseException)]
+READERS = [getattr(quirk.importers, name) for name in ("read", "load_urdf", "load_sdf", "load_mjcf", "to_urdf")]
+
+
+def methods(cls):
+    """Public methods of a class that take no names of the user, and what messages call them."""
+    for name in dir(cls):
+        function = getattr(cls, name)
+        own = next(base for base in cls.__mro__ if name in vars(base))
+        if name[0] == "_" or not callable(function) or not own.__module__.startswith("quirk"):
+            continue
+        kinds = {p.kind for p in inspect.signature(function).parameters.values()}
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            yield function, f"{own.__name__}.{name}"
+
+
+@pytest.mark.parametrize(
+    ("function", "called"),
+    [
+        *((x, x.__name__) for x in PUBLIC if inspect.isfunction(x) and x not in (quirk.load, quirk.sweep, quirk.where)),
+        *((x, x.__name__) for x in READERS if x.__name__ != "read"),
+        *((x, x.__name__) for x in CLASSES if x.__init__ is not object.__init__),
+        *(pair for cls in (quirk.System, quirk.Result, quirk.State) for pair in methods(cls)),
+        *(pair for cls in (BodyView, JointView, ForceView, FrictionView) for pair in methods(cls)),
+    ],
+)
+def test_every_public_function_says_which_arguments_it_takes(function, called):
+    with pytest.raises(TypeError) as error:
+        function(qqqq=1)
+    assert re.match(rf"(\w+\.)?{re.escape(called)}( \"\?\")?: got an unexpected keyword argument 'qqqq'; expected ", str(error.value))  # fmt: skip
+    assert "\n" not in str(error.value)
+
+
+def test_type_errors_of_the_function_itself_are_as_they_were():
+    """What user functions and bodies of public functions raise is not taken for a wrong argument."""
+
+    @explained
+    def public(x, *, scale=1.0):
+        return scale + x
+
+    assert public("a", scale="b") == "ba"
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        public("a")
+    with pytest.raises(
+        TypeError, match=re.escape("public: missing a required argument: 'x'; expected public(x, *, sc")
+    ):
+        public(scale=2.0)
+    assert inspect.signature(public) == inspect.signature(public.__wrapped__)
+
+
+@pytest.fixture(scope="module")
+def result():
+    spring = quirk.Spring("coil", quirk.GROUND, A, stiffness=1.0, point_i=[1, 0, 0], point_j=[0, 1, 0])
+    return quirk.simulate(system(spring, gravity=[0, 0, -9.81]), 0.1, output=0.05)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda r: r, lambda r: r["a"], lambda r: r["hinge"], lambda r: r["coil"], lambda r: r.energy,
+        lambda r: r.momentum, lambda r: r.residual, lambda r: r.power, lambda r: r.events, lambda r: r.state,
+        lambda r: r.system, lambda r: r.center_of_mass(), lambda r: r["a"].path(), lambda r: r.mobility,
+        lambda r: r.system.linearize(), lambda r: r.system.modes(),
+        lambda r: r.system.acceleration(r.state_at()), lambda r: r.system.joint_loads(r.state_at())["hinge"],
+    ],
+)  # fmt: skip
+def test_misspelt_attributes_name_the_nearest_and_list_all(result, part):
+    """Two letters exchanged, at a place drawn at random, in each attribute with a name long enough to be known again."""
+    view, random = part(result), np.random.default_rng(5)
+    names = [name for name in dir(view) if name[0] != "_"]
+    assert names
+    for name in names:
+        k = int(random.integers(0, max(1, len(name) - 1)))
+        wrong = name[:k] + name[k : k + 2][::-1] + name[k + 2 :]
+        if wrong in names or wrong == name:
+            continue
+        with pytest.raises(AttributeError) as error:
+            getattr(view, wrong)
+        kind, listed = type(view).__name__, set(str(error.value).partition("here are: ")[2].split(", "))
+        assert str(error.value).startswith(f"{kind} has no attribute '{wrong}'; ")
+        assert listed == set(names)
+        if len(name) >= 6:
+            assert re.search(rf'did you mean "({re.escape(name)}|.*" or "{re.escape(name)})"\?', str(error.value))
+        assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+        assert not hasattr(view, wrong) and getattr(view, wrong, None) is None
+
+
+def test_errors_within_properties_are_not_hidden(result):
+    """An AttributeError inside of a property is raised as it is, and names that begin with _ have Python's message."""
+    with pytest.raises(quirk.InputError, match="it has no travel"):
+        result["hinge"].travel  # noqa: B018
+    with pytest.raises(AttributeError, match="object has no attribute '_positoin'"):
+        result["a"]._positoin  # noqa: B018
+    assert np.array_equal(copy.copy(result["a"]).position, result["a"].position)
+    with pytest.raises(AttributeError, match="no attribute 'Hinge'; did you mean \"Revolute\""):
+        quirk.Hinge  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "meant"),
+    [
+        ("POSITION", ["velocity", "position"], ["position"]),
+        ("pos", ["velocity", "position"], ["position"]),
+        ("vel", ["angular_velocity", "velocity"], ["velocity"]),
+        ("tol", ["closure_tolerance", "state"], ["closure_tolerance"]),
+        ("box", ["Body", "Body.box", "Body.bar"], ["Body.box"]),
+        ("hinge", ["Bushing", "Revolute"], ["Revolute"]),
+        ("dt", ["method", "output", "step"], ["step", "output"]),
+        ("coefs", ["coefficients", "offset"], ["coefficients"]),
+        ("h.angel", ["h.force", "h.angle", "h.angle_rate"], ["h.angle"]),
+        ("xyz", ["hinge", "rod"], []),
+        ("", ["hinge", "rod"], []),
+        ("hinge", [], []),
+    ],
+)
+def test_nearest_names(given, known, meant):
+    assert nearest_names(given, known) == meant
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda: system(quirk.Event("e", "hinge.angel")), 'Event "e": no quantity is called "hinge.angel"; did you mean "hinge.angle"? There are: hinge.angle, '),
+        (lambda: system(quirk.Event("e", "hing.angle")), 'Event "e": "hing.angle" begins with no name of this system; did you mean "hinge.angle"?'),
+        (lambda: system(quirk.Event("e", "a.pos")), 'Event "e": no quantity is called "a.pos"; did you mean "a.position.x"? There are: a.speed, '),
+        (lambda: system(quirk.Event("e", lambda t, state: state["a"].velocitty[0])), "BodyNow has no attribute 'velocitty'; did you mean \"velocity\"? There are: "),
+        (lambda: quirk.Event("e", "hinge.angle", action="recrod"), 'got \'recrod\'; did you mean "record"?'),
+    ],
+)  # fmt: skip
+def test_misspelt_quantities_of_events(action, message):
+    with pytest.raises(quirk.InputError, match=re.escape(message)):
+        quirk.simulate(action(), 1.0)
+
+
+def test_misspelt_quantities_of_results(result):
+    with pytest.raises(quirk.InputError, match=re.escape("'derivatives'; got 'forcse'; did you mean \"forces\"?")):
+        result.to_pandas(["motion", "forcse"])
+    with pytest.raises(
+        quirk.InputError, match=re.escape('"a.positoin.x"; did you mean "a.position.x"? There are: a.po')
+    ):
+        result.plot.phase("a.positoin.x")
+    with pytest.raises(
+        quirk.InputError, match=re.escape('outputs: no quantity is called "a.sped"; did you mean "a.speed"')
+    ):
+        result.system.linearize(outputs=["a.sped"])
+    with pytest.raises(
+        quirk.InputError, match='has an option \'dt\'; did you mean "step" or "output"\\? There are: build, '
+    ):
+        quirk.sweep(system, {"rank_tolerance": [1e-7]}, 1.0, output=0.1, dt=0.1)
+
+
+PLANAR = quirk.planar.PlanarBody("slab", 1.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("make", "owner"),
+    [
+        (lambda x: quirk.Stop("end", HINGE, upper=x), 'Stop "end": upper'),
+        (lambda x: quirk.Stop("end", HINGE, lower=-x), 'Stop "end": lower'),
+        (lambda x: quirk.TorsionSpring("coil", HINGE, stiffness=1.0, rest_angle=x), 'TorsionSpring "coil": rest_angle'),
+        (lambda x: system(quirk.Event("e", "hinge.angle", level=x)).linearize(), None),
+        (lambda x: quirk.Drive("m", HINGE, quirk.Motion.polynomial([x])), 'Drive "m": motion'),
+        (lambda x: quirk.Drive("m", HINGE, quirk.Motion.sinusoid(x, 1.0)), 'Drive "m": motion'),
+        (lambda x: quirk.Controller("servo", HINGE, x, kp=1.0), 'Controller "servo": target'),
+        (lambda x: quirk.planar.AngleDriver("m", quirk.GROUND, PLANAR, quirk.Motion.constant_rate(1.0), offset=x), 'planar.AngleDriver "m": offset'),
+        (lambda x: quirk.planar.PlanarBody("slab", 1.0, 0.1, angle=x), 'Body "slab": angle'),
+    ],
+)  # fmt: skip
+def test_angles_that_look_like_degrees(make, owner):
+    """Round numbers of more than a turn warn; angles within one, multiples of pi, and lengths do not."""
+    if owner is not None:
+        for angle in (22.5, 45, 90.0, 180, 360):
+            with pytest.warns(quirk.DegreesWarning, match=re.escape(f"{owner}: ")) as told:
+                make(angle)
+            assert f"{angle:g} rad is more than a whole turn; angles are in radians" in str(told[0].message)
+            assert f"np.radians({'-' * ('lower' in owner)}{angle:g}) = " in str(told[0].message)
+            assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for angle in (0.0, 1.0, 6.0, 2 * np.pi, 7 * np.pi, 20.3):
+            make(angle)
+
+
+def test_levels_and_coordinates_that_look_like_degrees():
+    for quantity in ("hinge.angle", "hinge", "hinge.rotation", "hinge.rotation.x"):
+        with pytest.warns(quirk.DegreesWarning, match=r'Event "e": level: 90 rad is more than a whole turn'):
+            run(quirk.Event("e", quantity, level=90), duration=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(quirk.Event("e", "hinge.angle_rate", level=90), quirk.Event("f", "a.position.x", level=45), duration=0.01)
+        quirk.Stop("end", SLIDER, upper=45)
+        quirk.Drive("m", SLIDER, quirk.Motion.polynomial([45.0]))
+    with pytest.raises(quirk.InputError, match=r"45 rad is more than a whole turn.*np.radians\(45\) = 0.785398"):
+        system().assemble(coordinates={"hinge": 45})
+    with pytest.raises(quirk.InputError, match=r"angle: 45 rad is more than a whole turn"):
+        quirk.Latch("latch", HINGE, distance=0.1, angle=45)
+    with pytest.raises(quirk.InputError, match=re.escape("give joint coordinates by name, coordinates={'hinge': 45}")):
+        system().assemble({"hinge": 45})
+
+
+def test_joints_placed_where_bodies_were_declared():
+    """A joint that is added after assembly says which poses placed it; one whose frames were given does not."""
+    other = body("other", position=[1, 0, 0])
+    knee = quirk.Revolute("knee", A, other, point=[0.5, 0, 0], axis="z")
+    chain = system(other, knee)
+    chain.assemble(coordinates={"knee": 0.3})
+    said = 'it was placed at the poses with which Body "a" and Body "other" were declared, from which the initial state differs'
+    with pytest.raises(quirk.InconsistentStateError, match=re.escape(said)):
+        quirk.simulate(chain.with_parts(quirk.Fixed("weld", A, other)), 0.1)
+    framed = quirk.Fixed("weld", A, other, frame_i=quirk.Frame([1, 0, 0]), frame_j=FRAME)
+    with pytest.raises(quirk.InconsistentStateError, match='Fixed "weld": the initial poses violate it') as error:
+        quirk.simulate(chain.with_parts(framed), 0.1)
+    assert "declared" not in str(error.value)
+    with pytest.raises(quirk.InconsistentStateError) as error:
+        run_oblique()
+    assert "declared" not in str(error.value)
 
 
 def test_errors_are_what_python_expects():
@@ -242,3 +500,80 @@ def test_consistent_states_are_accepted_in_any_unit():
         )
         joint = quirk.Spherical("ball", quirk.GROUND, rod, point=[origin] * 3)
         assert quirk.simulate(quirk.System([rod, joint]), 0.1).status == "completed"
+
+
+MODEL = """
+[[body]]
+name = "rod"
+kind = "Body.box"
+mass = 1.0
+size = [1, 0.1, 0.1]
+
+[[constraint]]
+name = "hinge"
+kind = "Revolute"
+body_i = "ground"
+body_j = "rod"
+point = [0, 0, 0]
+axis = "z"
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "messages"),
+    [
+        ("Body.box", "box", ["line 4: ", "there is no kind 'box'; did you mean \"Body.box\""]),
+        ("Revolute", "Hinge", ["line 10: ", "there is no kind 'Hinge'; did you mean \"Revolute\"?"]),
+        ("Revolute", "Revolut", ["line 10: ", "there is no kind 'Revolut'; did you mean \"Revolute\"?"]),
+        ("Revolute", "Qqqq", ["there is no kind 'Qqqq'; there are: ", "Cylindrical", "Revolute"]),
+        ("point =", "pos =", ["line 13: ", 'Revolute "hinge": there is no "pos"; did you mean "point"?']),
+        ("[[constraint]]", "[body]", ["the model has sections body on lines 2 and 8: write [[body]], in double brackets"]),
+        ("", '[run]\nduration = 1\ndt = 0.1\n', ["line 3: [run]: there is no \"dt\"; did you mean \"step\" or \"output\"?"]),
+        (
+            "",
+            '[[event]]\nname = "e"\nfunction = "hinge.angel"\n[[run.event]]\nname = "f"\nfunction = "rot.speed"\n[run]\nduration = 1\n',
+            ["the model has 2 mistakes", 'line 3: Event "e": no quantity is called "hinge.angel"; did you mean "hinge.angle"?',
+             'line 6: Event "f": "rot.speed" begins with no name of this system; did you mean "rod.speed"?'],
+        ),
+    ],
+)  # fmt: skip
+def test_misspelt_model_files(before, after, messages):
+    text = MODEL.replace(before, after, 1) if before else after + MODEL
+    with pytest.raises(quirk.InputError) as error:
+        model_of(text)
+    for message in messages:
+        assert message in str(error.value)
+    if "Qqqq" in text:
+        assert "Body.box" not in str(error.value)
+
+
+XACRO = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="arm">{}</robot>'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("arm.xacro", XACRO.format('<xacro:property name="m" value="1"/>'), "is a xacro file, a program that writes"),
+        ("arm.urdf", XACRO.format('<link name="${prefix}base"/>'), "is a xacro file"),
+        ("arm.sdf", '<sdf version="1.9" xmlns:xacro="x"><xacro:arm/></sdf>', "is a xacro file"),
+        ("arm.xml", '<xacro:arm xmlns:xacro="x"/>', "is a xacro file"),
+        (
+            "world.sdf",
+            '<sdf version="1.9"><world name="w"><include><uri>model://a</uri></include><include><uri>b</uri></include></world></sdf>',
+            "has no link, only includes, none of which could be read: include of 'model://a', which is not found; packages= says",
+        ),
+        ("options.urdf", '<robot name="arm"><link name="base"/></robot>', "has no option 'gravty'; did you mean \"gravity\"? There are: "),
+    ],
+)  # fmt: skip
+def test_descriptions_that_are_none(name, text, message, tmp_path):
+    (tmp_path / name).write_text(text)
+    options = {"gravty": [0, 0, -9.81]} if name.startswith("options") else {}
+    with pytest.raises(quirk.InputError, match=re.escape(message)):
+        quirk.load(tmp_path / name, **options)
+
+
+def test_help_lists_all_methods(capsys):
+    with pytest.raises(SystemExit):
+        parser().parse_args(["run", "--help"])
+    listed = set(re.findall(r"\w+", capsys.readouterr().out))
+    assert set(METHODS) <= listed

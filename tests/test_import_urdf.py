@@ -325,7 +325,7 @@ def test_load_warns_once_of_all_that_is_left_out():
     assert len(caught) == 1 and caught[0].filename == __file__
     assert str(caught[0].message).count("\n- ") == 3
     assert system.gravity[2] == -9.81
-    with pytest.raises(quirk.InputError, match="has no option 'keyframe'; it has: base, contacts, gravity"):
+    with pytest.raises(quirk.InputError, match="has no option 'keyframe'; there are: base, contacts, gravity"):
         quirk.load(ARM, keyframe=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

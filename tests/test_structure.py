@@ -18,6 +18,8 @@ FLOORS = [
     {
         "errors",
         "made",
+        "misuse",
+        "suggestion",
         "renamed",
         "sealed",
         "validate",
@@ -41,6 +43,7 @@ FLOORS = [
         "state",
         "motion",
         "motion_table",
+        "degrees",
     },
     {
         "constraints",

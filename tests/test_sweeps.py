@@ -385,5 +385,9 @@ def test_a_cluster_gives_the_same_and_repeats_what_a_killed_worker_did(tmp_path)
         distributed.Client(cluster) as client,
     ):
         found = quirk.sweep(build, {"mass": masses}, 0.3, output=0.1, client=client)
+        clients = len(cluster.scheduler.clients)
+        of_cluster = quirk.sweep(swing, {"mass": masses}, 0.3, output=0.1, client=cluster)
+        assert len(cluster.scheduler.clients) == clients
     assert (tmp_path / "once").exists()
+    assert of_cluster.identical(found)
     assert found.identical(quirk.sweep(swing, {"mass": masses}, 0.3, output=0.1, workers=1))

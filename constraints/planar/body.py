@@ -8,7 +8,7 @@ from typing import Self, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import rotation, validate
+from quirk import degrees, rotation, validate
 from quirk.body import GROUND, INERTIA_TOLERANCE, Body
 from quirk.errors import InputError
 from quirk.frame import Frame
@@ -107,7 +107,7 @@ class PlanarBody(Body):
         if given is not None and given.shape == ():
             inertia = validate.positive(owner, "inertia", inertia) * np.array([0.5, 0.5, 1.0])
         x, y = validate.array(owner, "position", position, (2,))
-        angle = validate.number(owner, "angle", angle)
+        angle = degrees.counting_turns(owner, "angle", angle)
         super().__init__(
             name,
             mass,

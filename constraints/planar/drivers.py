@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
+from quirk import degrees, validate
 from quirk.body import Ground
 from quirk.errors import InputError
 from quirk.jets import Jet
@@ -90,10 +90,11 @@ class AngleDriver(PlanarConstraint):
         active: bool = True,
     ) -> None:
         # Frame i is turned by the offset, so that the angle between the frames is the motion's.
-        self.offset = validate.number(f'planar.AngleDriver "{name}"', "offset", offset)
+        self.offset = degrees.counting_turns(f'planar.AngleDriver "{name}"', "offset", offset)
         start = (np.cos(self.offset), np.sin(self.offset))
         super().__init__(name, body_i, body_j, active, vector_i=start)
         self.motion = checked_motion(str(self), "motion", motion)
+        degrees.check_motion(str(self), "motion", self.motion)
         self.primitives = (Relation(TURN[Z], ("angle",), (TORQUE,), motions=(self.motion,)),)
         self.driven = Z, self.motion
 

@@ -13,6 +13,7 @@ from quirk.events import Event
 from quirk.happenings import Happening
 from quirk.integrators import Statistics
 from quirk.legs import Leg
+from quirk.misuse import explained
 from quirk.modelfile import system_of, text_of
 from quirk.output import writing
 from quirk.result import Result
@@ -145,6 +146,7 @@ class Checkpoint:
         self.rows.close()
 
 
+@explained
 def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
     """Return what a run has written down so far; it may still be going on.
 
@@ -183,7 +185,7 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
     said = [] if records[0] else ["the first line of its journal is damaged, so that the system is not checked"]
     said += [chain.damage_said()] if chain.damage_said() else []
     if said:
-        warnings.warn(f"checkpoint {str(path)!r}: {'; '.join(said)}", CheckpointWarning, stacklevel=2)
+        warnings.warn(f"checkpoint {str(path)!r}: {'; '.join(said)}", CheckpointWarning, stacklevel=outside())
     return Result(system, chain.segments, chain.statistics, chain.status or "interrupted", chain.happenings)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from quirk.errors import InputError
+from quirk.modelfile.tables import tables_of
 from quirk.modelfile.toml import toml_text
 
 # What has no name of its own.
@@ -21,10 +21,7 @@ def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
     InputError
         If there is no such part.
     """
-    try:
-        tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} is no TOML text: {error}") from None
+    tables = tables_of(text, where)
     for name, value in values.items():
         place, rest = _part(tables, name, where)
         _put(place, rest.split("."), value, name)

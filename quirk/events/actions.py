@@ -17,6 +17,7 @@ from quirk.expression import Expression
 from quirk.forces import ForceElement
 from quirk.made import remembered
 from quirk.motion import Motion
+from quirk.suggestion import nearest_names, quoted
 
 
 @dataclass(frozen=True)
@@ -292,9 +293,11 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
         elif isinstance(one, Action | After) or (callable(one) and not isinstance(one, Expression)):
             found.append(one)
         else:
+            meant = quoted(nearest_names(one, ("record", "stop"))) if isinstance(one, str) else ""
             raise InputError(
                 f'{title}: action must be "record", "stop", what quirk.engage and its like return, a function of '
                 f"(t, state) that returns such, or a list of these; got {one!r}"
+                + (f"; did you mean {meant}?" if meant else "")
             )
     return tuple(found)
 

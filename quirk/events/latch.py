@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk import validate
+from quirk import degrees, validate
 from quirk.constraints import Joint
 from quirk.errors import InputError
 from quirk.jets import where
@@ -96,6 +96,8 @@ class Latch(Event):
         for argument, value in limits.items():
             if value is not None:
                 validate.positive(owner, argument, value)
+        if angle is not None:
+            degrees.within_turn(owner, "angle", angle)
         action = Engage((joint.name,), np.inf, validate.flag(owner, "keep_offset", keep_offset))
         self._out_of_reach = OutOfReach(joint.name, distance, angle, speed)
         super().__init__(name, self._out_of_reach, direction=-1, action=action)

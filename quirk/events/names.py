@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from quirk import validate
+from quirk import degrees, validate
 from quirk.body import Body, Ground
 from quirk.constraints import Constraint, Joint
 from quirk.constraints.unilateral import Unilateral
@@ -17,6 +16,7 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.jets import Jet
 from quirk.made import remembered
+from quirk.suggestion import nearest_names, quoted, suggestion
 
 from .quantity import Gap, Quantity
 
@@ -184,9 +184,11 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
         return _of_constraint(title, event, text, level, part, rest)
     if isinstance(part, ForceElement):
         return _of_force(title, text, level, part, rest)
+    meant = quoted(".".join([name, *rest]) for name in nearest_names(owner, [*parts, "time", "energy"]))
     raise InputError(
-        f'{title}: "{text}" begins with no name of this system: a quantity is "time", "energy.kinetic", or a part and '
-        'what is meant of it, such as "rod.speed", "hinge.angle" or "latch.force"'
+        f'{title}: "{text}" begins with no name of this system{f"; did you mean {meant}? A" if meant else ": a"} '
+        'quantity is "time", "energy.kinetic", or a part and what is meant of it, such as "rod.speed", "hinge.angle" '
+        'or "latch.force"'
     )
 
 
@@ -229,10 +231,14 @@ def _of_constraint(
         what, rate = OF_JOINTS[words[0]]
         if what == "distance" or _free(constraint, what) is not None:
             joint = constraint if isinstance(constraint, Joint) and what == "angle" and not rate else None
+            if joint is not None:
+                degrees.counting_turns(title, "level", level)
             parts = {name: constraint}
             return Quantity(event, title, Read(name, what, rate=rate), level, parts, joint, of_user=False)
     if len(rest) == 2 and rest[0] in ("displacement", "rotation") and rest[1] in AXES:
         parts = {name: constraint}
+        if rest[0] == "rotation":
+            degrees.counting_turns(title, "level", level)
         return Quantity(event, title, Read(name, rest[0], AXES[rest[1]]), level, parts, of_user=False)
     free = [f"{name}.{kind}" for kind in OF_JOINTS if _free(constraint, OF_JOINTS[kind][0]) is not None]
     others = ["distance", "displacement.x", "rotation.x", "force", "force.x", "torque", "torque.x"]
@@ -256,6 +262,4 @@ def _of_force(title: str, text: str, level: float, element: ForceElement, rest: 
 
 
 def _unknown(title: str, text: str, choices: list[str]) -> InputError:
-    close = difflib.get_close_matches(text, choices, n=1)
-    meant = f'did you mean "{close[0]}"? There are: ' if close else "there are: "
-    return InputError(f'{title}: no quantity is called "{text}"; {meant}{", ".join(choices)}')
+    return InputError(f'{title}: no quantity is called "{text}"; {suggestion(text, choices, every=True)}')

@@ -9,12 +9,14 @@ from typing import Any
 from quirk import validate
 from quirk.body import Body, Ground
 from quirk.errors import InputError
+from quirk.misuse import explained
 
 from .actions import ActionLike
 from .event import Event
 from .names import distance_between
 
 
+@explained
 def sensors(
     name: str,
     family: Sequence[Body | tuple[Body, Any]],

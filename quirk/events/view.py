@@ -15,6 +15,7 @@ from quirk.errors import InputError
 from quirk.float_functions import traced_arguments, untraced
 from quirk.forces.place import Place
 from quirk.jets import Jet
+from quirk.misuse import unknown_attribute
 from quirk.tracer import refusing
 
 
@@ -29,6 +30,8 @@ class BodyNow:
     spin, angular_velocity : (3,) rad/s, in N and in body axes
     speed, angular_speed : of both the magnitudes
     """
+
+    __getattr__ = unknown_attribute
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -94,6 +97,8 @@ class JointNow:
     distance : between the origins, m
     tilt : one less the cosine of the angle between both
     """
+
+    __getattr__ = unknown_attribute
 
     def __init__(self, constraint: Constraint, i: BodyNow, j: BodyNow) -> None:
         self._constraint = constraint

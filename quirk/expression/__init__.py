@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 from quirk.errors import InputError
 from quirk.jets import Jet
 from quirk.sealed import Sealed
+from quirk.suggestion import suggestion
 
 from .functions import CONSTANTS
 from .nodes import Variable
@@ -87,8 +87,7 @@ class Expression(Sealed):
         for variable in self.root.variables():
             if not isinstance(variable, Variable) or variable.name in arguments or variable.name in CONSTANTS:
                 continue
-            close = difflib.get_close_matches(variable.name, arguments, n=1)
-            hint = f'did you mean "{close[0]}"?' if close else f"there are: {', '.join(arguments)}"
+            hint = suggestion(variable.name, arguments)
             raise InputError(f'{self}, column {variable.column}: there is no variable "{variable.name}"; {hint}')
 
     def __eq__(self, other: object) -> bool:

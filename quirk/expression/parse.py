@@ -13,12 +13,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable
 
 from quirk.errors import InputError
+from quirk.suggestion import suggestion
 
 from .functions import FUNCTIONS, NAMES, WHERE
 from .nodes import (
@@ -199,7 +199,7 @@ class Parser:
         kind, name, column = self.tokens[self.place]
         known = (*ATTRIBUTES, *METHODS, "x", "y", "z", "w")
         if kind != "name" or name not in known:
-            raise self._error(f"there is no {name!r} behind a dot{_hint(name, known)}", column)
+            raise self._error(f"there is no {name!r} behind a dot; {suggestion(name, known)}", column)
         self.place += 1
         if name not in METHODS:
             return Attribute(owner, name)
@@ -237,7 +237,7 @@ class Parser:
 
     def _call(self, name: str, column: int) -> Node:
         if name not in NAMES:
-            raise self._error(f'there is no function "{name}"{_hint(name, NAMES)}', column)
+            raise self._error(f'there is no function "{name}"; {suggestion(name, NAMES)}', column)
         self._expect("(")
         if name == WHERE:
             condition = self._compared(lambda: self._deeper(self._truth))
@@ -265,8 +265,3 @@ class Parser:
             nodes.append(self._deeper(read))
         self._expect(end)
         return tuple(nodes)
-
-
-def _hint(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f'; did you mean "{close[0]}"?' if close else f"; there are: {', '.join(known)}"

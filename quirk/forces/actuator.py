@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
+from quirk import degrees, validate
 from quirk.constraints import Joint
 from quirk.errors import InputError
 from quirk.jets import where
@@ -121,6 +121,8 @@ class Controller(OfJoint):
     ) -> None:
         owner, axis, rotates = free_axis("Controller", name, joint, coordinate)
         self.target = as_motion(owner, "target", target)
+        if rotates:
+            degrees.check_motion(owner, "target", self.target)
         self.kp = validate.non_negative(owner, "kp", kp)
         self.ki = validate.non_negative(owner, "ki", ki)
         self.kd = validate.non_negative(owner, "kd", kd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quirk import validate
+from quirk import degrees, validate
 from quirk.constraints import Joint
 
 from .joint_actuation import OfJoint, checked_joint
@@ -43,7 +43,7 @@ class TorsionSpring(OfJoint):
         owner, axis = checked_joint("TorsionSpring", name, joint, "rotation")
         self.stiffness = validate.non_negative(owner, "stiffness", stiffness)
         self.damping = validate.non_negative(owner, "damping", damping)
-        self.rest_angle = validate.number(owner, "rest_angle", rest_angle)
+        self.rest_angle = degrees.counting_turns(owner, "rest_angle", rest_angle)
         super().__init__(name, joint, axis, True)
 
     def stored(self, t: Any, x: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.misuse import explained
 from quirk.system import System
 
 from .bodies import Bodies
@@ -16,6 +17,7 @@ from .description import Names, at
 from .left_out import LeftOut
 
 
+@explained
 @dataclass(frozen=True)
 class Imported:
     """A system that was read from a file.

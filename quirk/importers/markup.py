@@ -236,6 +236,16 @@ class _Reader:
         else:
             self.at.children.append(element)
         self.at = element
+        if tag.startswith("xacro:") or self.is_evaluated(attributes):
+            assert self.root is not None
+            raise self.root.error(
+                "is a xacro file, a program that writes a robot description: run xacro on it, and read what that writes"
+            )
+
+    def is_evaluated(self, attributes: dict[str, str]) -> bool:
+        """Whether xacro is to put values into the attributes of an element, in a file that declares it."""
+        declared = self.root is not None and "xmlns:xacro" in self.root.attributes
+        return declared and any("${" in value for value in attributes.values())
 
     def end(self, tag: str) -> None:
         assert self.at is not None

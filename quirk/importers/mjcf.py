@@ -11,6 +11,7 @@ import numpy as np
 from quirk import validate
 from quirk.body import Body
 from quirk.forces import Force
+from quirk.misuse import explained
 from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh
 
 from . import touching
@@ -31,6 +32,7 @@ from .touching import checked_contacts
 LAST_SHOWN_GROUP = 2
 
 
+@explained
 def load_mjcf(
     path: str | Path,
     *,

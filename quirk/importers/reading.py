@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from quirk.errors import InputError
+from quirk.misuse import explained
+from quirk.suggestion import suggestion
 
 from .imported import Imported, checked_path
 from .markup import parse, shortened
@@ -17,6 +20,7 @@ from .urdf import load_urdf
 READERS: dict[str, Callable[..., Imported]] = {"robot": load_urdf, "sdf": load_sdf, "mujoco": load_mjcf}
 
 
+@explained
 def read(path: str | Path, **options: Any) -> Imported:
     """Read a URDF, SDF or MJCF file, whichever its root element says it is; options are those of its reader.
 
@@ -30,11 +34,11 @@ def read(path: str | Path, **options: Any) -> Imported:
     if root.tag not in READERS:
         raise root.error(f"a file starts with <robot>, <sdf> or <mujoco>; got <{shortened(root.tag)}>")
     reader = READERS[root.tag]
-    known = set(reader.__kwdefaults__ or ())
+    known = {p.name for p in inspect.signature(reader).parameters.values() if p.kind is p.KEYWORD_ONLY}
     unknown = sorted(set(options) - known)
     if unknown:
         raise InputError(
-            f"{file.name} is read by {reader.__name__}, which has no option {unknown[0]!r}; it has: "
-            f"{', '.join(sorted(known))}"
+            f"{file.name} is read by {reader.__name__}, which has no option {unknown[0]!r}; "
+            f"{suggestion(unknown[0], sorted(known), every=True)}"
         )
     return reader(file, **options)

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from quirk import validate
+from quirk.misuse import explained
 
 from . import touching
 from .addresses import checked_packages
@@ -54,6 +55,7 @@ class Contents:
     static: list[str] = field(default_factory=list)
 
 
+@explained
 def load_sdf(
     path: str | Path,
     *,
@@ -118,8 +120,9 @@ def load_sdf(
     links = [_link(contents, name, short[name], meshes, shown) for name in contents.links]
     _add_frames(contents, dict(zip(contents.links, links, strict=True)))
     if not links:
-        includes = "".join(f"; {line}" for line in left_out.lines if line.startswith("include"))
-        raise root.error(f"has no link{includes}")
+        includes = [line for line in left_out.lines if line.startswith("include")]
+        holds = f", only includes, none of which could be read: {'; '.join(includes)}" if includes else ""
+        raise root.error(f"has no link{holds}")
     made = SdfJoints(contents, short, with_limits, names, left_out)
     welds = [*made.welds(), *_static(contents, short)]
     bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)

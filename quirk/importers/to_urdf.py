@@ -13,8 +13,9 @@ import numpy as np
 from quirk import rotation, validate
 from quirk.body import GROUND, Body, Ground
 from quirk.constraints import Constraint, Coupling, Fixed, Free, Joint, Planar, Prismatic, Revolute, Stop
-from quirk.errors import InputError
+from quirk.errors import InputError, outside
 from quirk.forces import JointFriction
+from quirk.misuse import explained
 from quirk.output import whole
 from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh, Shape
 from quirk.system import System
@@ -35,6 +36,7 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 ROUND_OFF = 1e-12
 
 
+@explained
 def to_urdf(system: System, path: str | Path) -> None:
     """Write a system whose joints form a tree as a URDF file, with one UserWarning that lists what URDF does not have.
 
@@ -60,7 +62,7 @@ def to_urdf(system: System, path: str | Path) -> None:
     with whole(owner, file) as aside:
         ElementTree.ElementTree(robot).write(aside, encoding="utf-8", xml_declaration=True)
     if left_out.lines:
-        warnings.warn(f"{file.name} does not have all of the system: {'; '.join(left_out.lines)}", stacklevel=2)
+        warnings.warn(f"{file.name} does not have all of the system: {'; '.join(left_out.lines)}", stacklevel=outside())
 
 
 class _Writer:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from quirk import validate
 from quirk.constraints import Constraint, Coupling, Joint, Prismatic, Revolute
 from quirk.forces import ForceElement
+from quirk.misuse import explained
 
 from . import joints, touching
 from .addresses import checked_packages
@@ -31,6 +32,7 @@ REASONS = {
 }
 
 
+@explained
 def load_urdf(
     path: str | Path,
     *,
@@ -108,8 +110,6 @@ def _checked_root(file: Path) -> Element:
     root = parse(file)
     if root.tag != "robot":
         raise root.error("a URDF file starts with <robot>")
-    if any(element.tag.startswith("xacro:") for element in root.walk()):
-        raise root.error("is a xacro file, a program that writes a URDF: run xacro on it, and read what that writes")
     for name in root.attributes:
         root.get(name)  # its name, and addresses of what was used to write it
     return root

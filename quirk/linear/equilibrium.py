@@ -12,6 +12,7 @@ from quirk.assembly import assemble
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import ConvergenceError, InputError
 from quirk.forces import Friction
+from quirk.misuse import explained
 from quirk.quantities import JointLoad
 from quirk.state import State
 
@@ -53,6 +54,7 @@ GROWS = 1e-9
 CLOSED = 1e-9
 
 
+@explained
 @dataclass
 class Equilibrium(State):
     """A state at rest that stays at rest; a `State` with what follows from it.

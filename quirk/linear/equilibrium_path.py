@@ -27,6 +27,7 @@ from quirk.dynamics.dense.projection import displaced, project
 from quirk.dynamics.turns import angles_at
 from quirk.errors import AssemblyError, ConvergenceError, InputError
 from quirk.forces import ForceElement
+from quirk.misuse import explained
 from quirk.state import State
 from quirk.system import System
 
@@ -53,6 +54,7 @@ CROWDED = 1e-2
 TURNED, MOST_TRIES = 1e-11, 60
 
 
+@explained
 @dataclass(frozen=True, repr=False)
 class EquilibriumPath:
     """Equilibria over a parameter.
@@ -306,6 +308,7 @@ class _Step:
         return place
 
 
+@explained
 def equilibrium_path(
     build: Callable[[float], Any], start: float, stop: float, *, step: float = 0.05, most: int = 1000
 ) -> EquilibriumPath:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quirk.errors import InputError
+from quirk.misuse import explained
 from quirk.state import State
 
 from .changes import Changes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from quirk.system import System
 
 
+@explained
 @dataclass(frozen=True)
 class Linearization:
     """x' = A x + B u and y = C x + D u, where x, u and y are small changes of states, inputs and outputs.

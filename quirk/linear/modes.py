@@ -12,6 +12,7 @@ import numpy as np
 from quirk import validate
 from quirk.dynamics.directions import SHIFT, TURN, Directions
 from quirk.errors import InputError
+from quirk.misuse import explained
 from quirk.state import State
 
 from .changes import Changes
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 REAL = 1e-9
 
 
+@explained
 @dataclass(frozen=True)
 class Modes:
     """k modes exp(s t) of small motions about a state, by abs(s); of each pair that with positive imaginary part.

@@ -10,12 +10,14 @@ import numpy as np
 
 from quirk import validate
 from quirk.errors import InputError
+from quirk.misuse import explained
 from quirk.state import State
 from quirk.system import System
 
 from .linearization import linearize
 
 
+@explained
 @dataclass(frozen=True, repr=False)
 class RootLocus:
     """Eigenvalues over a parameter.
@@ -40,6 +42,7 @@ class RootLocus:
         return draw_roots(self.values, self.eigenvalues, options)
 
 
+@explained
 def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLocus:
     """Return the eigenvalues of small motions of a system over a parameter.
 

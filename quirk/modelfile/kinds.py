@@ -51,6 +51,12 @@ def kinds() -> Mapping[Maker, str]:
     return {maker: kind for kind, maker in reversed(list(makers().items()))}
 
 
+def kinds_of(wanted: type) -> list[str]:
+    """Return the kinds that make objects of a class."""
+    classes = {kind: getattr(maker, "__self__", maker) for kind, maker in makers().items()}
+    return [kind for kind, made in classes.items() if isinstance(made, type) and issubclass(made, wanted)]
+
+
 @functools.cache
 def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
     """Return the arguments that a maker takes, by name, with those that it hands on to what it calls."""

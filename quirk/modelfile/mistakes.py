@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
 from quirk.errors import InputError
 
 from .lines import Lines
-
-# Of what there is to choose from, so many are named.
-MOST_NAMED = 30
 
 Path = tuple[str | int, ...]
 
@@ -44,14 +38,3 @@ class Mistakes:
         listed = [f"line {line}: {text}" if line else text for line, text in sorted(self.found, key=lambda one: one[0])]
         count = "one mistake" if len(listed) == 1 else f"{len(listed)} mistakes"
         raise InputError(f"{self.where} has {count}:\n  " + "\n  ".join(listed))
-
-
-def suggestion(given: str, known: Iterable[str]) -> str:
-    """Return a hint what could have been meant, or what there is."""
-    listed = list(known)
-    folded = {name.lower(): name for name in reversed(listed)}
-    close = difflib.get_close_matches(given.lower(), folded, n=1)
-    if close:
-        return f'did you mean "{folded[close[0]]}"?'
-    named = ", ".join(listed[:MOST_NAMED]) + (", ..." if len(listed) > MOST_NAMED else "")
-    return f"there are: {named}" if listed else "there are none"

@@ -12,9 +12,10 @@ from quirk.body import GROUND
 from quirk.errors import QuirkError
 from quirk.events import Event
 from quirk.renamed import present_arguments
+from quirk.suggestion import suggestion
 
-from .kinds import Maker, makers, names_parts, parameters
-from .mistakes import Mistakes, Path, suggestion
+from .kinds import Maker, kinds_of, makers, names_parts, parameters
+from .mistakes import Mistakes, Path
 from .written import DEFAULT_KINDS, FAMILIES, NESTED
 
 # Tables within tables; files that people write have a few.
@@ -80,15 +81,21 @@ class PartMaker:
         return [name for name, path in self.declared.items() if path[0] == family]
 
     def object(
-        self, table: Mapping[str, Any], path: Path, title: str, default: str | None = None, depth: int = 0
+        self,
+        table: Mapping[str, Any],
+        path: Path,
+        title: str,
+        default: str | None = None,
+        depth: int = 0,
+        wanted: Any = None,
     ) -> Any:
-        """Return what a table with a kind describes, or FLAWED."""
+        """Return what a table with a kind describes, or FLAWED; of kinds, those that make `wanted` are suggested."""
         kind = table.get("kind", default)
         if kind is None:
             self.mistakes.add(path, f'{title}: it has no kind, such as kind = "Revolute"')
             return FLAWED
         if not isinstance(kind, str) or kind not in makers():
-            hint = suggestion(str(kind), makers())
+            hint = suggestion(str(kind), makers() if wanted is None else kinds_of(wanted))
             self.mistakes.add((*path, "kind"), f"{title}: there is no kind {kind!r}; {hint}")
             return FLAWED
         maker, known = makers()[kind], parameters(makers()[kind])
@@ -184,8 +191,8 @@ class PartMaker:
         title = f'{kind} "{table.get("name", "?")}"' if isinstance(kind, str) else f"[[{family}]]"
         if (isinstance(table.get("name"), str) and not table["name"].strip()) or "name" not in table:
             table = {**table, "name": "?"}  # what is missing has been noted
-        made = self.object(table, path, title, DEFAULT_KINDS.get(family))
         wanted: Any = Event if family == "event" else FAMILIES[family]
+        made = self.object(table, path, title, DEFAULT_KINDS.get(family), wanted=wanted)
         for one in made if isinstance(made, list) else [made]:
             if one is not FLAWED and not isinstance(one, wanted):
                 what = f"kind {kind!r} makes a {type(one).__name__}"

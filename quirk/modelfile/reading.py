@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +14,15 @@ from quirk.body import Body
 from quirk.closure import Closure
 from quirk.errors import InputError, QuirkError
 from quirk.simulate import simulate
+from quirk.suggestion import suggestion
 from quirk.system import System
+from quirk.watching import guards_of
 
 from .lines import lines_of
-from .mistakes import Mistakes, suggestion
+from .mistakes import Mistakes
 from .parts import FLAWED, PartMaker
 from .start import moved_bodies, start_from
+from .tables import tables_of
 from .written import FAMILIES, FORMAT
 
 SECTIONS = ("format", "system", *FAMILIES, "state", "run")
@@ -74,12 +76,7 @@ def model_of(text: str, where: str = "the model") -> Model:
     InputError
         With all mistakes of the text, each with its line.
     """
-    try:
-        tables = tomllib.loads(text)
-    except RecursionError:
-        raise InputError(f"{where} is no model file: its lists or tables are within each other too often") from None
-    except ValueError as error:
-        raise InputError(f"{where} is no TOML text: {error}") from None
+    tables = tables_of(text, where)
     mistakes = Mistakes(where, lines_of(text))
     _check_sections(tables, mistakes)
     maker = PartMaker(tables, mistakes)
@@ -98,9 +95,20 @@ def model_of(text: str, where: str = "the model") -> Model:
         system = _closed(system, options, mistakes)
         if state:
             start_from(system, state, moved, mistakes)
+        _check_events(system, run, maker, mistakes)
     mistakes.check()
     assert system is not None
     return Model(system, run)
+
+
+def _check_events(system: System, run: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> None:
+    """Note events of quantities that the system does not have."""
+    of_run = [(event, ("run", "event", k)) for k, event in enumerate(run.get("events", ()))]
+    for event, path in [*((event, maker.declared.get(event.name, ())) for event in system.events), *of_run]:
+        try:
+            guards_of(system, [event])
+        except InputError as error:
+            mistakes.add((*path, "function"), str(error))
 
 
 def _check_sections(tables: Mapping[str, Any], mistakes: Mistakes) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 from quirk import validate
 from quirk.errors import InputError, QuirkError
 from quirk.state import State
+from quirk.suggestion import suggestion
 from quirk.system import System
 
-from .mistakes import Mistakes, suggestion
+from .mistakes import Mistakes
 
 PARTS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 NAMED = ("angles", "internal")

@@ -17,7 +17,7 @@ from quirk.dynamics.model import Model
 from quirk.dynamics.sparse.host.solver import Solver
 from quirk.dynamics.sparse.host.variation import Steps
 from quirk.dynamics.sparse.march.run import STEP_END, STEP_HEAD, STEP_START
-from quirk.errors import SensitivityWarning
+from quirk.errors import SensitivityWarning, outside
 from quirk.state import STATE_SIZE
 
 # Accelerations jump where they change so many times as fast as in the steps beside,
@@ -53,7 +53,7 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
         f"{owner}: accelerations jump within a step at t = {listed} s, as a load changes abruptly with the state: "
         f"derivatives behind it lack what follows from the time at which that happens; {remedy}",
         SensitivityWarning,
-        stacklevel=6,  # where `simulate` was called
+        stacklevel=outside(),
     )
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from quirk.dynamics.directions import FREEDOMS, SHIFT, VELOCITY
 from quirk.dynamics.sparse.host.variation import Varied
-from quirk.errors import InputError, SensitivityWarning
+from quirk.errors import InputError, SensitivityWarning, outside
+from quirk.misuse import explained
 from quirk.objective import Objective
 from quirk.phases import Phases
 from quirk.result import Result
@@ -31,6 +32,7 @@ NOTICED = 1e-3
 DIFFERENT, OVER_RTOL = 1e-6, 1e3
 
 
+@explained
 class Gradient:
     """A number that a run is judged by, and its derivatives: ``result.gradient[("rod", "mass")]``.
 
@@ -117,7 +119,7 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
             f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate or a stiff one: "
             "the gradient is not exact; give max_step=, or leave out objective= and take result.sensitivity",
             SensitivityWarning,
-            stacklevel=5,  # where `simulate` was called
+            stacklevel=outside(),
         )
 
 

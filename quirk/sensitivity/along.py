@@ -12,7 +12,7 @@ from quirk.dynamics.directions import Directions
 from quirk.dynamics.sparse.host.variation import ChangedMotion, Varied
 from quirk.dynamics.sparse.march.run import STEP_START
 from quirk.dynamics.tangents import Tangent
-from quirk.errors import InputError, SensitivityWarning
+from quirk.errors import InputError, SensitivityWarning, outside
 from quirk.frictions import head
 from quirk.phases import Phases
 from quirk.result import Result
@@ -137,7 +137,7 @@ def _warn_of_fast_changes(t: float) -> None:
             "configuration, or of a stiff system at rest: they are not exact behind it; for the latter take "
             'method="RadauIIA9"',
             SensitivityWarning,
-            stacklevel=6,  # where `simulate` was called
+            stacklevel=outside(),
         )
 
 

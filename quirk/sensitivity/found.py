@@ -13,6 +13,7 @@ from quirk.constraints import Constraint
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.linear.outputs import quantities as quantities_of
+from quirk.misuse import explained
 from quirk.rotation import multiply
 from quirk.segment import joined
 from quirk.state import STATE_SIZE
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .parameters import Parameter
 
 
+@explained
 class Sensitivities:
     """Derivatives of a run by its parameters: ``result.sensitivity[("rod", "mass")]["rod"].position``.
 
@@ -139,6 +141,7 @@ class Sensitivities:
         return instants(self.result.system, self.result.segments[k], self._segments[k], self._changes)
 
 
+@explained
 class Sensitivity:
     """Derivatives of a run by one parameter; arrays are as those of the result, with the parameter's shape behind.
 
@@ -186,6 +189,7 @@ class Sensitivity:
         return array.reshape(*array.shape[:-1], *self.shape)
 
 
+@explained
 class BodySensitivity:
     """Derivatives of the motion of a body by one parameter, (nt, 3, ...) with the parameter's shape behind."""
 
@@ -240,6 +244,7 @@ class BodySensitivity:
         return self._of.shaped(self._of._every.accelerations[:, self._row, 3:, self._of.columns])
 
 
+@explained
 class LoadSensitivity:
     """Derivatives of the load of a constraint or force element by one parameter."""
 

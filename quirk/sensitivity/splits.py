@@ -18,7 +18,7 @@ from quirk.dynamics.directions import Directions
 from quirk.dynamics.model import Model
 from quirk.dynamics.sparse.host.variation import ChangedMotion, Steps, Varied
 from quirk.dynamics.sparse.march.run import STEP_HEAD
-from quirk.errors import SensitivityWarning
+from quirk.errors import SensitivityWarning, outside
 from quirk.state import Kinematics
 
 from .change import with_motions
@@ -90,7 +90,7 @@ def warn_of_splits(
                         f"simulate: sensitivities: near t = {t:.3g} s the run passes a singular configuration, where "
                         f"the motion splits with a change of {names[d]}: from there on there is no derivative by it",
                         SensitivityWarning,
-                        stacklevel=6,  # where `simulate` was called
+                        stacklevel=outside(),
                     )
 
 

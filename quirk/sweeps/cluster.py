@@ -63,13 +63,16 @@ def _connected(client: Any) -> tuple[distributed.Client, bool]:
     """Return a client of a cluster, and whether it was opened here."""
     import distributed
 
-    if isinstance(client, str):
+    if isinstance(client, str | distributed.deploy.Cluster):
         try:
             return distributed.Client(client), True
         except (OSError, ValueError) as error:
             raise InputError(f"sweep: client: nothing answers at {client!r}: {error}") from None
     if not isinstance(client, distributed.Client) or client.asynchronous:
-        raise InputError(f"sweep: client must be a dask.distributed.Client, or its address; got {client!r}")
+        raise InputError(
+            f"sweep: client must be a dask.distributed.Client, a cluster such as LocalCluster, or an address; got "
+            f"{client!r}"
+        )
     return client, False
 
 

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import validate
-from ..errors import InputError
+from ..errors import InputError, outside
 from ..interruption import Held
+from ..misuse import explained
 from ..progress import ProgressLine
 from ..resultfile.chosen import groups_named
 from ..resultfile.dataset import library
 from ..schedule import output_times
 from ..simulate import simulate
+from ..suggestion import suggestion
 from .cluster import computed_on
 from .dataset import RUN, dataset
 from .parameters import parameters_of_runs
@@ -38,6 +40,7 @@ COORDINATES = frozenset({RUN, "status", "error"})
 DIMENSIONS = frozenset({"time", "body", "joint", "axis", "quaternion"})
 
 
+@explained
 def sweep(
     build: Callable[..., Any],
     parameters: Any,
@@ -79,8 +82,8 @@ def sweep(
         xarray Dataset or DataArray. What has the name of a parameter gets ``result_`` before it.
     workers : int, optional
         Number of processes; default: as many as there are cores for this process.
-    client : dask.distributed.Client or address, optional
-        A cluster to compute on instead of this machine alone.
+    client : dask.distributed.Client, cluster such as LocalCluster, or address, optional
+        What to compute on instead of this machine alone.
     retries : int
         So many times a run is repeated whose process has died, before it counts as failed. Clusters have a setting of
         their own.
@@ -158,9 +161,13 @@ def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
 
 def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarray | None:
     """Check the options of all runs, and return at what times these give output, or None."""
+    known = [*inspect.signature(sweep).parameters, *inspect.signature(simulate).parameters]
+    known = [name for name in dict.fromkeys(known) if name not in ("options", "system")]
     for name in options:
-        if name not in inspect.signature(simulate).parameters or name == "system":
-            raise InputError(f"{OWNER}: neither sweep nor simulate has an option {name!r}")
+        if name not in known:
+            raise InputError(
+                f"{OWNER}: neither sweep nor simulate has an option {name!r}; {suggestion(name, known, every=True)}"
+            )
     if "checkpoint" in options:
         raise InputError(f"{OWNER}: each run needs a checkpoint of its own: let build return (system, options)")
     if reduce is not None and not callable(reduce):
@@ -213,7 +220,7 @@ def _pickled(job: Job) -> bytes:
 def _warn_of_failures(found: Sequence[Outcome]) -> None:
     """Say so if no run came to an end: what is wrong with all of them is likely in the call."""
     if found and all(one.status == "failed" for one in found):
-        warnings.warn(f"{OWNER}: all {len(found)} runs failed, the first with {found[0].error}", stacklevel=3)
+        warnings.warn(f"{OWNER}: all {len(found)} runs failed, the first with {found[0].error}", stacklevel=outside())
 
 
 def _collected(

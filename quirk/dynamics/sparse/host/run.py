@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.errors import SeriesWarning
+from quirk.errors import SeriesWarning, outside
 from quirk.integrators import (
     RADAU_IIA9,
     VERN9,
@@ -468,7 +468,7 @@ class CompiledRun:
             f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, as where a "
             f'load jumps; the run goes on with method="{self._method.instead.name}"',
             SeriesWarning,
-            stacklevel=6,  # where `simulate` was called
+            stacklevel=outside(),
         )
         instead = self._method.instead
         self._change(Change(instead, AFRESH * (self.settings.end - self.settings.start)))

@@ -1,0 +1,118 @@
+"""Calls and attributes that do not fit a public function or class: messages that say which name is meant."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from .suggestion import nearest_names, quoted, suggestion
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def misfit(
+    signature: inspect.Signature, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], of: str = ""
+) -> str | None:
+    """Return a message why arguments do not fit, or None if they do.
+
+    Parameters
+    ----------
+    signature : inspect.Signature
+        Of what was called.
+    called : str
+        Its name, with that of its class.
+    args, kwargs : the arguments
+    of : str
+        The object that messages name behind it, such as ' "rod"'.
+    """
+    taken = signature.parameters.values()
+    named = [p.name for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    opened = any(p.kind is p.VAR_KEYWORD for p in taken)
+    unknown = [] if opened else [name for name in kwargs if name not in named]
+    expected = f"expected {called}{inspect.Signature([p.replace(annotation=p.empty) for p in taken])}"
+    if unknown:
+        others = [name for name in named if name not in kwargs]
+        meant = [quoted(names) for names in (nearest_names(name, others) for name in unknown) if names]
+        several = "s" if len(unknown) > 1 else ""
+        said = f"got {'' if several else 'an '}unexpected keyword argument{several} {' and '.join(map(repr, unknown))}"
+        hint = f"did you mean {' and '.join(meant)}? {expected.capitalize()[0]}{expected[1:]}" if meant else expected
+        return f"{called}{of}: {said}; {hint}"
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        return f"{called}{of}: {error}; {expected}"
+    return None
+
+
+def explained(public: T) -> T:
+    """Let a public function, or the methods of a public class, say which arguments and attributes there are.
+
+    TypeErrors of calls whose arguments do not fit then name the nearest argument and the signature, and AttributeErrors
+    of a class the nearest attribute; all else is as it was.
+    """
+    if not isinstance(public, type):
+        return _explained(public, public.__name__)
+    for name, attribute in list(vars(public).items()):
+        function = getattr(attribute, "__func__", attribute)
+        if not inspect.isfunction(function) or (name.startswith("_") and name != "__init__"):
+            continue
+        called = public.__name__ if name == "__init__" else f"{public.__name__}.{name}"
+        wrapped = _explained(function, called, 0 if isinstance(attribute, staticmethod) else 1)
+        kind = type(attribute) if attribute is not function else None
+        setattr(public, name, wrapped if kind is None else kind(wrapped))
+    if "__getattr__" not in dir(public):
+        public.__getattr__ = unknown_attribute  # type: ignore[attr-defined]
+    return public
+
+
+def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any:
+    """Return the function with such messages; `bound` is the number of arguments that Python itself gives."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            # What the function itself raises has a frame below this one.
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            signature = inspect.signature(function)
+            own = signature.replace(
+                parameters=list(signature.parameters.values())[bound:], return_annotation=signature.empty
+            )
+            message = misfit(own, called, args[bound:], kwargs)
+            if message is None:
+                raise
+        raise TypeError(message)
+
+    return call
+
+
+class UnknownAttributeError(AttributeError):
+    """An object has no attribute of that name; the message has the nearest one and all others."""
+
+    def __init__(self, kind: str, attribute: str, known: tuple[str, ...]) -> None:
+        # With a name, Python adds no suggestion of its own.
+        super().__init__(kind, attribute, known, name=attribute)
+
+    def __str__(self) -> str:
+        # Composed when it is read: `getattr` with a default drops most of these errors.
+        kind, attribute, known = self.args
+        return f"{kind} has no attribute {attribute!r}; {suggestion(attribute, known, every=True)}"
+
+
+def unknown_attribute(of: Any, name: str) -> Any:
+    """Raise UnknownAttributeError, as the `__getattr__` of a class; or again what a property has raised."""
+    kind: Any = type(of)
+    if name.startswith("_") or name in _attributes(kind):
+        return object.__getattribute__(of, name)
+    own = (key for key in getattr(of, "__dict__", ()) if not key.startswith("_"))
+    raise UnknownAttributeError(kind.__name__, name, tuple(dict.fromkeys([*own, *_attributes(kind)])))
+
+
+@functools.cache
+def _attributes(kind: Any) -> tuple[str, ...]:
+    """Public attributes of a class."""
+    return tuple(name for name in dir(kind) if not name.startswith("_"))

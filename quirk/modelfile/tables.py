@@ -1,0 +1,39 @@
+"""The tables of a model file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from quirk.errors import InputError
+
+from .written import FAMILIES
+
+# The line with the name of a table, in one bracket or two.
+HEADER = re.compile(r"\s*(\[{1,2})\s*([\w.]+)\s*\]{1,2}\s*(?:#.*)?")
+# Sections of which there may be several.
+REPEATED = (*FAMILIES, "state.body", "run.event")
+
+
+def tables_of(text: str, where: str) -> dict[str, Any]:
+    """Return the tables of a TOML text; InputError, with `where` for the name of the text, if it is none."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise InputError(f"{where} is no model file: its lists or tables are within each other too often") from None
+    except ValueError as error:
+        why = _in_single_brackets(text) or f"is no TOML text: {error}"
+    raise InputError(f"{where} {why}")
+
+
+def _in_single_brackets(text: str) -> str:
+    """Return what to write where a section that is there several times is in single brackets; else an empty text."""
+    headers = [(HEADER.fullmatch(line), number) for number, line in enumerate(text.splitlines(), 1)]
+    for name in REPEATED:
+        brackets = {number: header[1] for header, number in headers if header and header[2] == name}
+        if len(brackets) > 1 and "[" in brackets.values():
+            *first, last = brackets
+            listed = f"{', '.join(map(str, first))} and {last}"
+            return f"has sections {name} on lines {listed}: write [[{name}]], in double brackets, for each"
+    return ""

@@ -1,0 +1,104 @@
+"""Which of the known names a misspelt one, or one of another program, stands for."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+# Names that other programs and textbooks use, in lower case, and what they are called here.
+ELSEWHERE = {
+    # arguments
+    **dict.fromkeys(
+        ("dt", "h", "timestep", "time_step", "stepsize", "step_size", "delta_t"), ("step", "output", "times")
+    ),
+    **dict.fromkeys(("tol", "tolerance", "eps", "reltol"), ("rtol", "closure_tolerance")),
+    "abstol": ("atol",),
+    **dict.fromkeys(("integrator", "ode_solver", "scheme", "algorithm"), ("method",)),
+    **dict.fromkeys(("t_end", "tend", "t_final", "tmax", "t_stop", "end", "t_span", "tspan", "time"), ("duration",)),
+    **dict.fromkeys(("t_eval", "saveat", "save_at", "times"), ("output", "time", "times")),
+    **dict.fromkeys(("t0", "t_start"), ("start",)),
+    **dict.fromkeys(("x0", "y0", "state0", "initial"), ("initial_state",)),
+    **dict.fromkeys(("xyz", "center", "com", "origin", "location", "translation"), ("position", "center_of_mass")),
+    **dict.fromkeys(("rotation", "attitude", "quaternion", "quat", "rpy", "euler"), ("orientation",)),
+    **dict.fromkeys(("omega", "w", "spin"), ("angular_velocity",)),
+    **dict.fromkeys(("alpha",), ("angular_acceleration",)),
+    **dict.fromkeys(("rgba", "rgb"), ("color",)),
+    **dict.fromkeys(("dimensions", "dims", "extents", "lengths"), ("size",)),
+    **dict.fromkeys(("k", "spring_constant", "rate"), ("stiffness",)),
+    **dict.fromkeys(("c", "damper", "viscosity"), ("damping",)),
+    **dict.fromkeys(("l0", "free_length", "natural_length", "unstretched_length"), ("rest_length",)),
+    **dict.fromkeys(("body1", "body_1", "body_a", "parent"), ("body_i",)),
+    **dict.fromkeys(("body2", "body_2", "body_b", "child"), ("body_j",)),
+    **dict.fromkeys(("anchor", "pivot", "pos"), ("point", "position")),
+    **dict.fromkeys(("minimum", "min"), ("lower",)),
+    **dict.fromkeys(("maximum", "max"), ("upper",)),
+    **dict.fromkeys(("cor", "elasticity"), ("restitution",)),
+    **dict.fromkeys(("freq", "frequency"), ("angular_frequency",)),
+    "density": ("mass",),
+    "g": ("gravity",),
+    "mu": ("coefficient", "static"),
+    "threshold": ("level",),
+    # kinds of parts
+    **dict.fromkeys(("hinge", "pin", "rotary", "revolutejoint"), ("Revolute",)),
+    **dict.fromkeys(("ball", "socket", "balljoint", "ball_joint"), ("Spherical",)),
+    **dict.fromkeys(("slider", "slide", "linear", "translational"), ("Prismatic",)),
+    **dict.fromkeys(("weld", "lock", "rigid", "locked"), ("Fixed",)),
+    **dict.fromkeys(("hooke", "cardan"), ("Universal",)),
+    **dict.fromkeys(("cube", "cuboid", "brick", "block"), ("Body.box", "box")),
+    **dict.fromkeys(("motor", "servo"), ("Drive", "JointTorque")),
+    **dict.fromkeys(("limit", "limits", "endstop"), ("Stop",)),
+    **dict.fromkeys(("cable", "tether"), ("Rope",)),
+    **dict.fromkeys(("rod", "link", "strut"), ("Distance",)),
+    **dict.fromkeys(("rigidbody", "rigid_body"), ("Body",)),
+}
+# Beginnings of names, and of words in names, with fewer letters than these say nothing.
+SHORTEST, SHORTEST_WORD = 2, 3
+# At most so many names are suggested.
+MOST_MEANT = 2
+
+
+def nearest_names(given: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that a given one most likely stands for, two at most; none if nothing is like it."""
+    listed, folded = list(dict.fromkeys(known)), given.lower()
+    lower, plural = {name: name.lower() for name in listed}, folded.removesuffix("s")
+    close = difflib.get_close_matches(folded, lower.values(), n=1)
+    ways = (
+        [name for name in listed if folded in (lower[name], lower[name].rpartition(".")[2])],
+        [name for name in ELSEWHERE.get(folded, ()) if name in lower],
+        sorted((name for name in listed if lower[name].startswith(plural)), key=len)[: len(plural) >= SHORTEST],
+        [name for name in listed if len(folded) >= SHORTEST_WORD and _has_word(lower[name], folded)][:1],
+        [name for name in listed if lower[name] in close],
+    )
+    return next((names for names in ways if names), [])[:MOST_MEANT]
+
+
+def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: int | None = None) -> str:
+    """Return a hint, for the end of a message, which name is meant, or which ones there are.
+
+    Parameters
+    ----------
+    given : str
+        A name that is not known.
+    known : iterable of str
+    every : bool
+        Whether all known names are listed also where one of them is meant.
+    most : int, optional
+        Maximum number of listed names; default: all.
+    """
+    names = list(known)
+    meant = quoted(nearest_names(given, names))
+    listed = ", ".join(names[:most]) + (", ..." if most is not None and len(names) > most else "")
+    if meant:
+        return f"did you mean {meant}?" + (f" There are: {listed}" if every else "")
+    return f"there are: {listed}" if names else "there are none"
+
+
+def quoted(names: Iterable[str], word: str = "or") -> str:
+    """Return names in quotes with a word between them."""
+    return f" {word} ".join(f'"{name}"' for name in names)
+
+
+def _has_word(name: str, beginning: str) -> bool:
+    """Whether a word of a name with underscores, dots or blanks starts so."""
+    return any(word.startswith(beginning) for word in re.split(r"[_. ]", name))

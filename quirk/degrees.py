@@ -13,6 +13,8 @@ from .motion_table import PIECES, SINUSOID
 
 # Angles beyond this, rad, are more than a whole turn, by more than round-off.
 WHOLE_TURN = 2 * math.pi * (1 + 1e-12)
+# Angles in degrees are likely multiples of this.
+ROUND = 2.5
 
 
 def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
@@ -26,7 +28,7 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 def counting_turns(owner: str, argument: str, value: Any) -> float:
     """Return an angle, rad, of any number of turns; warn of one that looks like degrees.
 
-    It does if it is more than a whole turn and a multiple of one half, as degrees are and multiples of pi are not.
+    It does if it is more than a whole turn and a multiple of ROUND, as degrees often are and multiples of pi are not.
     """
     angle = validate.number(owner, argument, value)
     _warn_of(owner, argument, angle)
@@ -46,7 +48,7 @@ def check_motion(owner: str, argument: str, motion: Motion) -> None:
 
 
 def _warn_of(owner: str, argument: str, angle: float) -> None:
-    if abs(angle) > WHOLE_TURN and (2.0 * angle).is_integer():
+    if abs(angle) > WHOLE_TURN and (angle / ROUND).is_integer():
         turns = f"; if {angle / (2 * math.pi):.4g} turns are meant, this warning does no harm"
         warnings.warn(f"{owner}: {argument}: {_advice(angle)}{turns}", DegreesWarning, stacklevel=outside())
 

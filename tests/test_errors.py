@@ -438,7 +438,7 @@ def test_angles_that_look_like_degrees(make, owner):
             assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for angle in (0.0, 1.0, 6.0, 2 * np.pi, 7 * np.pi, 20.3):
+        for angle in (0.0, 1.0, 6.0, 7.0, 2 * np.pi, 7 * np.pi, 20.3):
             make(angle)
 
 

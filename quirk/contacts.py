@@ -245,11 +245,12 @@ class Contacts:
         """Return what `settle` does where there is no friction."""
         speeds, least = known
         W, smooth = response(opening, solver, t, y), self._frictionless
-        y, impulse, rates = smooth.impact(t, y, closed, opening, W, (speeds.limits, speeds.slow, least), solver)
+        limits = speeds.limits, speeds.slow, least
+        y, impulse, rates, kept = smooth.impact(t, y, closed, opening, W, limits, solver)
         still = rates <= np.maximum(speeds.noise, speeds.slow)
         staying = np.flatnonzero(still)
         at_rest = smooth.at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
-        return Settled(y, at_rest, impulse)
+        return Settled(y, at_rest, impulse, kept)
 
     def _check_rims(self, closed: list[int], state: State) -> None:
         """Raise SwitchingError where a rim that touches lies flat on its plane."""
@@ -281,20 +282,20 @@ class Contacts:
         resting: Resting,
     ) -> Settled:
         """Return what `settle` does where there is friction."""
-        (known, least), rough, impulse = speeds, self._frictional, dict[str, Impulse]()
+        (known, least), rough, impulse, kept = speeds, self._frictional, dict[str, Impulse](), 1.0
         rows = rough.rows(solver, t, y, opening, closed, acting, False)
         rates = rows.opening.rate
         closes = (rates[: len(closed)] < -least).any()
         if closes or rough.held_back(rows, known.noise.max(initial=0.0)):
             restitution = self._restitution[closed]
             noise = known.noise.max(initial=0.0)
-            y, impulse, rates = rough.struck(solver, t, y, rows, known.limits, restitution, noise)
+            y, impulse, rates, kept = rough.struck(solver, t, y, rows, known.limits, restitution, noise)
         still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)
         closed = [c for c, stays in zip(closed, still, strict=True) if stays]
         names = {self._touches[c].constraint.name for c in closed}
         acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Unilateral)]
         if not closed and not acting:
-            return Settled(y, Resting(), impulse)
+            return Settled(y, Resting(), impulse, kept)
         opening = self._gaps.at(solver, t, y, angles)
         rows = rough.rows(solver, t, y, opening, closed, acting, True)
         slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows.numbers))
@@ -307,7 +308,7 @@ class Contacts:
         pushing, idle = self._shared_out(closed, found)
         loads, returns = self._loads(closed, found, shares)
         patched = frozenset(self._touches[c].key for row, c in enumerate(closed) if shares.in_patch(row))
-        return Settled(y, Resting(pushing, idle, rubbing, loads, returns=returns, patched=patched), impulse)
+        return Settled(y, Resting(pushing, idle, rubbing, loads, returns=returns, patched=patched), impulse, kept)
 
     def _loads(
         self, closed: list[int], found: Found, shares: Shares

@@ -165,8 +165,8 @@ class Frictional:
         limits: np.ndarray,
         restitution: np.ndarray,
         noise: float,
-    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """Return the state after an impact, its impulses, and the rates (r,) of all rows then.
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
+        """Return the state after an impact, its impulses, the rates (r,) of all rows then, and the restitution kept.
 
         Newton's law for each gap that closes faster than its limit (c,), and Coulomb's for the impulses of friction in
         contacts; that of joints is neglected. What never slips is stopped even if nothing closes.
@@ -190,7 +190,8 @@ class Frictional:
                 x[used] = found.z
                 held, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
                 held[used], goal[used] = found.rows, wanted
-                return self._pushed(solver, t, y, rows, x, held, goal)
+                kept = float(part) if bouncing.any() else 1.0
+                return *self._pushed(solver, t, y, rows, x, held, goal), kept
         listed = ", ".join(f"{friction}" for friction in rows.frictions)
         raise SwitchingError(f"no impulses are found that agree with the friction that they cause: {listed}")
 

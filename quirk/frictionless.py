@@ -36,16 +36,16 @@ class Frictionless:
         W: np.ndarray,
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
-    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """Return the state after an impact, the impulses, and the rates (c,) of the gaps then.
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
+        """Return the state after an impact, the impulses, the rates (c,) of the gaps then, and the restitution kept.
 
         `speeds`, (c,) each: slower impacts come to rest; what moves apart more slowly stays; what approaches more
         slowly does not count as an impact.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
-            return y, {}, rates
-        x, wanted = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
+            return y, {}, rates, 1.0
+        x, wanted, kept = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
             raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
         held, after = x > 0, rates + W @ x
@@ -62,7 +62,7 @@ class Frictionless:
         change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
         impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
         impulse.update(self._gaps.impulses(y, opening, closed, x))
-        return with_change(y, change), impulse, rates + opening.changed(change)
+        return with_change(y, change), impulse, rates + opening.changed(change), kept
 
     def at_rest(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
@@ -95,8 +95,8 @@ def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.nd
     return 0.5 * (W + W.T)
 
 
-def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Impulses by Newton's law and the rates that they leave; restitution is lowered where energy would grow."""
+def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
+    """Impulses by Newton's law, the rates that they leave, and the part of restitution that lets no energy grow."""
     for part in np.linspace(1.0, 0.0, PARTS + 1):
         wanted = -part * e * np.minimum(rates, 0.0)
         x = pushes(W, rates - wanted)
@@ -104,8 +104,8 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
             continue
         gained = x @ (rates + 0.5 * W @ x)
         if part == 0.0 or gained <= ROUND_OFF * float(np.abs(x) @ np.abs(rates)):
-            return x, wanted
-    return None, rates
+            return x, wanted, float(part) if e.any() else 1.0
+    return None, rates, 1.0
 
 
 def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:

@@ -24,6 +24,8 @@ class Happening:
     direction : 1 where the quantity rose through its level, -1 where it fell
     energy_before, energy_after : total energy, J
     impulse : of each constraint that exerted one, by name: `force` (3,) N s and `torque` (3,) N m s on body j, in N
+    restitution_kept : part of the restitution of its contacts that an impact kept: 1, or less where Newton's law would
+        have gained energy
     """
 
     time: float
@@ -32,6 +34,7 @@ class Happening:
     energy_before: float
     energy_after: float
     impulse: Mapping[str, Impulse] = field(default_factory=dict)
+    restitution_kept: float = 1.0
 
     @property
     def energy_loss(self) -> float:
@@ -40,7 +43,8 @@ class Happening:
 
     def __str__(self) -> str:
         lost = f", {self.energy_loss:.6g} J lost" if self.impulse else ""
-        return f"{self.time:.9g} s: {self.name} ({'rising' if self.direction > 0 else 'falling'}){lost}"
+        lowered = f", restitution lowered to {self.restitution_kept:.0%}" if self.restitution_kept < 1 else ""
+        return f"{self.time:.9g} s: {self.name} ({'rising' if self.direction > 0 else 'falling'}){lost}{lowered}"
 
 
 @explained

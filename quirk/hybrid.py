@@ -99,7 +99,7 @@ class HybridRun:
             after = replace(now, y=settled.y)
             name = self._contacts.first_of(settled.impulse)
             energies = self._energy(now), self._energy(after)
-            self.happenings.append(Happening(t, name, -1, *energies, settled.impulse))
+            self.happenings.append(Happening(t, name, -1, *energies, settled.impulse, settled.restitution_kept))
         self._begin(t, settled.y, angles, leg.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: Pace) -> None:
@@ -313,7 +313,8 @@ class HybridRun:
             self._count(now.t, name)
             closes = not keys or any(key[2] == "gap" for key in keys)
             way = -1 if closes or self._contacts.sticks(name, self._resting) else 1
-            self.happenings.append(Happening(now.t, name, way, before, self._energy(now), now.impulse))
+            energies = before, self._energy(now)
+            self.happenings.append(Happening(now.t, name, way, *energies, now.impulse, now.restitution_kept))
         return now
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
@@ -329,7 +330,7 @@ class HybridRun:
         except SwitchingError as error:
             raise IntegrationError(str(error), now.t) from error
         self._resting = settled.resting
-        return replace(now, y=settled.y, impulse=settled.impulse)
+        return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _done(self, event: Event, action: Any, now: Situation, angles: np.ndarray) -> Situation:
         """The situation after an action, or after those that a function of a user returns."""

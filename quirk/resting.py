@@ -86,11 +86,13 @@ class Settled:
     y : (13 n + k,)
     resting : Resting
     impulse : of all constraints that exerted one, by name
+    restitution_kept : part of the restitution of all contacts with which the impact gains no energy
     """
 
     y: np.ndarray
     resting: Resting
     impulse: dict[str, Impulse]
+    restitution_kept: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ class Situation:
     y : (13 n + k,)
     configuration : the parts that are active
     impulse : what constraints have exerted, by name
+    restitution_kept : part of the restitution of contacts with which that gains no energy
     stopped : whether the run is to end
     """
 
@@ -67,6 +68,7 @@ class Situation:
     y: np.ndarray
     configuration: Configuration
     impulse: dict[str, Impulse] = field(default_factory=dict)
+    restitution_kept: float = 1.0
     stopped: bool = False
 
 

@@ -74,15 +74,15 @@ def segments_of(
 def of_happening(one: Happening) -> list[Any]:
     """Return what an event has done as plain data."""
     impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in one.impulse.items()}
-    return [float(one.time), one.name, int(one.direction), float(one.energy_before), float(one.energy_after), impulse]
+    energies = float(one.energy_before), float(one.energy_after)
+    return [float(one.time), one.name, int(one.direction), *energies, impulse, one.restitution_kept]
 
 
 def happening(row: Sequence[Any]) -> Happening:
     """Return what an event has done, from `of_happening`."""
-    time, name, direction, before, after, impulse = row
-    return Happening(
-        time, name, direction, before, after, {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
-    )
+    time, name, direction, before, after, impulse, *kept = row  # earlier versions wrote no restitution
+    found = {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
+    return Happening(time, name, direction, before, after, found, *kept)
 
 
 def of_leg(leg: Leg, system: System, events: Sequence[Event]) -> dict[str, Any]:

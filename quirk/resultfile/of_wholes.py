@@ -57,6 +57,9 @@ def events(table: Table, chosen: Chosen) -> None:
     for side in ("before", "after"):
         energies = np.array([getattr(row, f"energy_{side}") for row in rows], dtype=float)
         table.add(f"event_energy_{side}", "event", energies, f"total energy {side} the event", "J")
+    kept = np.array([row.restitution_kept for row in rows], dtype=float)
+    what = "part of the restitution of its contacts that an impact kept, so as to gain no energy"
+    table.add("event_restitution_kept", "event", kept, what, "1")
     struck = [(k, name, given) for k, row in enumerate(rows) for name, given in row.impulse.items()]
     numbers = np.array([k for k, _, _ in struck], dtype=np.int64)
     table.add("impulse_event", "impulse", numbers, "number of the event in which the impulse was exerted, from 0", "1")

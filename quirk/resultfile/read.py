@@ -240,10 +240,13 @@ def _events(root: Any) -> list[Happening]:
     )
     if not np.isin(direction, (-1, 0, 1)).all():
         raise ValueError("an event has no such direction")
-    rows = zip(time, direction, before, after, strict=True)
+    # Files of earlier versions have none.
+    known = "event_restitution_kept" in root
+    kept = _array(root, "event_restitution_kept", (count,)) if known else np.ones(count)
+    rows = zip(time, direction, before, after, kept, strict=True)
     return [
-        Happening(float(t), names[k], int(way), float(energy), float(left), impulse[k])
-        for k, (t, way, energy, left) in enumerate(rows)
+        Happening(float(t), names[k], int(way), float(energy), float(left), impulse[k], float(part))
+        for k, (t, way, energy, left, part) in enumerate(rows)
     ]
 
 

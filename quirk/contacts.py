@@ -12,7 +12,8 @@ Those that push are rows of the equation of motion until their multiplier falls 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from .constraints import Contact
 from .constraints.gap_functions import FLAT
 from .constraints.unilateral import Unilateral
 from .dynamics.frictional_case import NOTHING, Found
-from .dynamics.impulsive import Impulse
+from .dynamics.impulsive import Impulse, distance, moved_onto
 from .dynamics.model import Model
 from .dynamics.plant import Plant
 from .dynamics.sparse.host.solver import Solver
@@ -40,6 +41,7 @@ from .phases import Phases
 from .resting import CLOSED, ROUND_OFF, Resting, Settled, Speeds, opens
 from .rotation import matrix
 from .state import State
+from .switching import NEAR
 from .system import System
 
 # How far a gap that is closed without pushing may go beyond zero until the contact is looked at again.
@@ -75,6 +77,11 @@ class Contacts:
 
     def __len__(self) -> int:
         return len(self._touches) + len(self._frictions.all)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the unilateral constraints."""
+        return frozenset(touch.constraint.name for touch in self._touches)
 
     def configured(self, base: Configuration, resting: Resting) -> Configuration:
         """Return a configuration with the rows of those contacts that push, and with friction as it is."""
@@ -132,18 +139,104 @@ class Contacts:
         return next(name for name in names if name in own)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
-        """Raise InputError if bodies are in each other at the start."""
-        solver = self._phases.solver_of(self._system.plant)
-        self._gaps.locate(self._system.model.carried.state(y), {})
-        opening = self._gaps.at(solver, t, y, angles)
-        far = np.abs(self._system.model.carried.state(y).position).max()
-        gaps = opening.value[: len(self._touches)]
-        for touch, gap, unit in zip(self._touches, gaps, self._units, strict=True):
-            if gap < -CLOSED * unit - ROUND_OFF * far and touch.constraint.name not in base.idle:
+        """Raise InputError if bodies interpenetrate initially."""
+        for touch, gap, noise in zip(self._touches, self.values(t, y, angles), self._noise_of_gaps(y), strict=True):
+            if gap < -noise and touch.constraint.name not in base.idle:
                 raise InputError(
-                    f"{touch.constraint}: its gap ({touch.constraint.gaps[touch.number].labels[0]}) is {gap:.3g} "
-                    "at the start, and cannot be negative: move the bodies apart"
+                    f"{touch.constraint}: its gap ({touch.label}) is {gap:.3g} at the start, and cannot be negative: "
+                    "move the bodies apart"
                 )
+
+    def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Return all gaps (c,), m or rad, at a state."""
+        self._gaps.locate(self._system.model.carried.state(y), {})
+        solver = self._phases.solver_of(self._system.plant)
+        return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
+
+    def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
+        """Gaps (c,) that are round-off."""
+        far = np.abs(self._system.model.carried.state(y).position).max()
+        return np.asarray(CLOSED * self._units + ROUND_OFF * far)
+
+    def jumped(
+        self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration, resting: Resting, before: np.ndarray
+    ) -> Resting:
+        """Return which contacts stay closed after an action has changed what gaps read.
+
+        Parameters
+        ----------
+        base : the configuration without contacts
+        resting : what was closed before the action
+        before : gaps (c,) before it
+
+        Raises
+        ------
+        SwitchingError
+            If a gap has jumped to a negative value.
+        """
+        opened = set()
+        rows = zip(self._touches, before, self.values(t, y, angles), self._noise_of_gaps(y), strict=True)
+        for touch, old, gap, noise in rows:
+            if abs(gap - old) <= noise or touch.constraint.name in base.idle:
+                continue
+            if gap < -noise:
+                raise SwitchingError(
+                    f"{touch.constraint}: its gap ({touch.label}) jumps from {old:.3g} to {gap:.3g} {touch.unit} with "
+                    "what the action changes, and cannot be negative: let it change while the bodies are apart, or "
+                    "disable the contact"
+                )
+            if gap > noise:
+                opened.add(touch.key)
+        constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
+        pushing = {
+            name: known
+            for name, known in resting.pushing.items()
+            if (name, constraints[name].gap_of_row(known[0])) not in opened
+        }
+        return replace(resting, pushing=pushing, idle=resting.idle - opened)
+
+    def engaged(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        configuration: Configuration,
+        names: Collection[str],
+        tolerance: float | None,
+    ) -> np.ndarray:
+        """Return the state as contacts are enabled: bodies that interpenetrate by less than a tolerance move apart.
+
+        Parameters
+        ----------
+        configuration : the configuration without contacts
+        names : of the contacts
+        tolerance : m, by default NEAR of the size of the system
+
+        Raises
+        ------
+        SwitchingError
+            If bodies interpenetrate by more.
+        """
+        length = self._system.model.length
+        tolerance = NEAR * length if tolerance is None else tolerance
+        for c, touch in enumerate(self._touches):
+            if touch.constraint.name not in names:
+                continue
+            gap, moved = self.values(t, y, angles)[c], None
+            if gap >= -self._noise_of_gaps(y)[c]:
+                continue
+            if -gap * length / self._units[c] <= tolerance:
+                closed = {touch.constraint.name: touch.constraint.closed[self._gaps.row_of(touch)]}
+                plant = self._system.plant_for(configuration.with_constraints(frozenset(closed)).with_others(closed))
+                moved = moved_onto(self._phases.settled(plant, y, t), y, t)
+            if moved is None or distance(self._system.model, y, moved) > tolerance:
+                raise SwitchingError(
+                    f"{touch.constraint} cannot engage: its gap ({touch.label}) is {gap:.3g} {touch.unit}, which "
+                    f"cannot be negative, and the tolerance is {tolerance:.3g} m: enable it where the bodies are "
+                    "apart, or give enable(..., tolerance=)"
+                )
+            y = moved
+        return y
 
     def settle(
         self,

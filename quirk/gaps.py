@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .constraints import Contact
-from .constraints.relation import LANES
+from .constraints.relation import LANES, TORQUE
 from .constraints.unilateral import Unilateral
 from .dynamics.applied import coordinate_at, shown_at
 from .dynamics.impulsive import Impulse
@@ -60,6 +60,16 @@ class Touch:
     def angular(self) -> bool:
         """Whether the gap is an angle."""
         return self.constraint.turning is not None
+
+    @property
+    def label(self) -> str:
+        """What the gap is, for messages."""
+        return self.constraint.gaps[self.number].labels[0]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the gap."""
+        return "rad" if self.constraint.gaps[self.number].units[0] == TORQUE else "m"
 
 
 @dataclass(frozen=True)

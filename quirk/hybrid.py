@@ -21,7 +21,7 @@ from .dynamics.turns import Turns, angles_by_name
 from .effects import Effects
 from .errors import InputError, SimulationError, SwitchingError
 from .events import Event
-from .events.actions import After, functions_in
+from .events.actions import After, Enable, Engage, functions_in
 from .happenings import Happening
 from .integrators import IntegrationError
 from .legs import Leg
@@ -249,19 +249,23 @@ class HybridRun:
                 continue
             self._count(t, event.name)
             before, former = self._energy(now), now
+            changeable = self._changeable.parts(self._plant, event.name)
+            gaps = self._contacts.values(t, now.y, angles) if changeable and self._contacts else None
             now = replace(now, impulse={})
             try:
                 for action in event.actions:
                     now = self._done(event, action, now, angles)
-                if apart:
-                    now = self._board.follow_functions(now, self._changeable.parts(self._plant, event.name), missed)
+                if changeable:
+                    now = self._board.follow_functions(now, changeable, missed)
+                if gaps is not None:
+                    self._resting = self._contacts.jumped(t, now.y, angles, now.configuration, self._resting, gaps)
             except (SwitchingError, InputError) as error:
                 raise IntegrationError(
                     str(error) if isinstance(error, InputError) else f"{event}: {error}", t
                 ) from error
             self.happenings.append(Happening(t, event.name, ways[event.name], before, self._energy(now), now.impulse))
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
-            if self._contacts and moved:
+            if self._contacts and (moved or changeable):
                 now = self._touched((), now, angles)
         if any(functions_in(event.actions) for event in self._events if event.name in ways):
             self._made.check_reads(t)
@@ -339,7 +343,12 @@ class HybridRun:
                 now = self._done(event, one, now, angles)
             return now
         if not callable(action):
-            return self._board.do(action, now)
+            before, now = now.configuration, self._board.do(action, now)
+            pushing = (before.idle - now.configuration.idle) & self._contacts.names
+            if pushing and isinstance(action, Enable | Engage):
+                y = self._contacts.engaged(now.t, now.y, angles, now.configuration, pushing, action.tolerance)
+                now = replace(now, y=y)
+            return now
         model = self._plant.model
         state = model.carried.state(now.y).copy()
         state.angles = angles_by_name(model.joints, angles)

@@ -23,7 +23,7 @@ def test_results_and_checkpoints(read):
     np.testing.assert_array_equal(result.time, POSITIONS[:, 0])
     np.testing.assert_array_equal(result["bob"].position, POSITIONS[:, 1:4])
     np.testing.assert_array_equal(result["ball"].position, POSITIONS[:, 4:7])
-    assert np.isfinite(result["tip"].force).all()
+    assert np.isfinite(result["tip"].force()).all()
 
 
 def test_models():

@@ -100,6 +100,9 @@ class ResultOutput:
         trails: str | Iterable[str | tuple[str, ArrayLike | str]] = (),
         labels: bool = False,
         dark: bool = False,
+        axes: bool = False,
+        opacity: float = 1.0,
+        plots: str | Iterable[Any] | None = None,
     ) -> Path:
         """Write the motion as one HTML file that any browser plays, with nothing loaded from anywhere.
 
@@ -122,6 +125,13 @@ class ResultOutput:
             Whether names of bodies, joints and springs are written beside them.
         dark : bool
             Whether the page around the picture is dark.
+        axes : bool
+            Whether the axes of joints are shown.
+        opacity : float
+            Of bodies: 1 hides what is behind them.
+        plots : names of quantities, as for `plot.quantity`, optional
+            What is plotted beside the picture, with a cursor at its time; () for nothing. Default: the angles and
+            travels of the first three joints that have any, or energies.
 
         Returns
         -------
@@ -137,6 +147,7 @@ class ResultOutput:
         from .viewer.html import to_html
 
         options: dict[str, Any] = {"arrows": arrows, "trails": trails, "labels": labels, "dark": dark}
+        options |= {"axes": axes, "opacity": opacity, "plots": plots}
         return to_html(self._as_result, path, fps=fps, speed=speed, follow=follow, **options)
 
     def view(
@@ -148,15 +159,19 @@ class ResultOutput:
         arrows: str | Iterable[str] = (),
         trails: str | Iterable[str | tuple[str, ArrayLike | str]] = (),
         labels: bool = False,
+        axes: bool = False,
+        opacity: float = 1.0,
         host: str = "127.0.0.1",
         port: int = 0,
         block: bool = False,
     ) -> View:
         """Show the motion in the browser, with a slider for the time; it goes on while Python does.
 
+        A click on a part shows its values.
+
         Parameters
         ----------
-        fps, speed, follow, arrows, trails, labels : as for `to_html`
+        fps, speed, follow, arrows, trails, labels, axes, opacity : as for `to_html`
         host, port : str and int
             Who may look: "127.0.0.1", the default, is this machine alone, and "0.0.0.0" everyone who reaches it. Port 0
             is any that is free.
@@ -176,6 +191,7 @@ class ResultOutput:
         from .viewer.player import view
 
         options: dict[str, Any] = {"arrows": arrows, "trails": trails, "labels": labels}
+        options |= {"axes": axes, "opacity": opacity}
         return view(self._as_result, fps=fps, speed=speed, follow=follow, **options, host=host, port=port, block=block)
 
     def summary(self) -> str:

@@ -15,7 +15,9 @@ import zstandard
 from PIL import Image
 
 import quirk
+from quirk import rotation
 from quirk.viewer.labels import LINE, WIDTH, laid_out
+from quirk.viewer.values import values_of
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -186,6 +188,112 @@ class TestFile:
             result.to_html(tmp_path / "x.html")
 
 
+def panel_of(page):
+    """What the panel of a page knows: its times, values and borders of the plot."""
+    (data,) = re.findall(r"const data = (\{.*\});", page.read_text(encoding="utf-8"))
+    return json.loads(data)
+
+
+class TestPanel:
+    def test_plots_with_values_at_all_pictures(self, result, tmp_path):
+        page = result.to_html(tmp_path / "p.html", fps=20, plots=["hinge.deg", "bob/1.speed", "spring.force.z"])
+        text, data = page.read_text(encoding="utf-8"), panel_of(page)
+        wanted = [np.degrees(result["hinge"].angle), result["bob/1"].speed, result["spring"].force()[:, 2]]
+        np.testing.assert_allclose(np.array(data["values"], dtype=float), wanted, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(data["times"], result.time, atol=1e-9)
+        assert data["low"] < 0 < 1 < data["high"] and 0 < data["left"] < data["right"] < 1
+        assert text.count("<svg") >= 1 and "Angle (deg)" in text and "Force (N)" in text
+        assert "<td>spring.force.z</td>" in text
+
+    def test_by_default_joints_or_energies(self, result, page, tmp_path):
+        assert len(panel_of(page)["values"]) == 1
+        assert "<td>hinge.angle</td>" in page.read_text(encoding="utf-8")
+        ball = quirk.Body.sphere("<ball>", 1.0, 0.1, velocity=[1, 0, 0])
+        free = quirk.simulate(quirk.System([ball]), 0.5, output=0.1).to_html(tmp_path / "f.html")
+        assert "<td>total energy</td>" in free.read_text(encoding="utf-8")
+        bare = result.to_html(tmp_path / "b.html", plots=())
+        assert panel_of(bare)["values"] == []
+        assert 'id="quirk-plot"' not in bare.read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize("plots", ["hinge.color", ["nobody.speed"], 3])
+    def test_quantities_that_there_are_not(self, result, tmp_path, plots):
+        with pytest.raises(quirk.InputError, match="to_html"):
+            result.to_html(tmp_path / "x.html", plots=plots)
+        assert not (tmp_path / "x.html").exists()
+
+    def test_there_is_one_clock(self, page):
+        messages, _ = recording(page)
+        texts = [m["props"]["text"] for _, m in messages if m["type"] == "LabelMessage"]
+        assert not any(text.startswith("t =") for text in texts)
+        text = page.read_text(encoding="utf-8")
+        assert text.count('<div id="quirk-clock">') == 1
+        assert ".mantine-NumberInput-root { display: none }" in text
+
+
+class TestLooks:
+    def test_arrows_have_a_scale(self, result, page):
+        messages, _ = recording(page)
+        (note,) = [m["props"]["text"] for _, m in messages if m["type"] == "LabelMessage" and "square" in m["name"]]
+        largest = np.linalg.norm(result["hinge"].force(), axis=1).max()
+        assert note.splitlines()[1:] == [f"longest force {largest:.3g} N"]
+
+    @pytest.mark.parametrize(("gravity", "floors"), [([0, 0, -9.81], 1), ([0, 0, 0], 0)])
+    def test_there_is_a_floor_only_where_there_is_gravity(self, tmp_path, gravity, floors):
+        ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[1, 0, 0])
+        result = quirk.simulate(quirk.System([ball], gravity=gravity), 0.5, output=0.1)
+        messages, _ = recording(result.to_html(tmp_path / "f.html"))
+        assert sum(m["type"] == "GridMessage" for _, m in messages) == floors
+        texts = [m["props"]["text"] for _, m in messages if m["type"] == "LabelMessage"]
+        assert any(text.startswith("1 square" if floors else "axes of") for text in texts)
+
+    @pytest.mark.parametrize("axes", [False, True])
+    def test_axes_of_joints(self, result, tmp_path, axes):
+        messages, _ = recording(result.to_html(tmp_path / "f.html", axes=axes))
+        name = "/N/ground/hinge axis"
+        seen = [m["visible"] for _, m in messages if m["type"] == "SetSceneNodeVisibilityMessage" and m["name"] == name]
+        assert seen[-1] is axes
+        turns = [m["wxyz"] for _, m in messages if m["type"] == "SetOrientationMessage" and m["name"] == name]
+        if axes:
+            np.testing.assert_allclose(abs(rotation.matrix(np.array(turns[-1]))[:, 2]), [0, 1, 0], atol=1e-12)
+
+    def test_translucent_bodies(self, result, tmp_path):
+        messages, _ = recording(result.to_html(tmp_path / "f.html", opacity=0.4))
+        opacity = {}
+        for _, m in messages:
+            if m["type"] == "MeshMessage":
+                opacity[m["name"]] = m["props"]["opacity"]
+            elif m["type"] == "SceneNodeUpdateMessage" and "opacity" in m["updates"]:
+                opacity[m["name"]] = m["updates"]["opacity"]
+        assert opacity["/N/bodies/bob\N{DIVISION SLASH}1/surface 1"] == 0.4
+        assert opacity["/N/between/spring/surface 1"] is None
+        for value in (0.0, 1.5, "half"):
+            with pytest.raises(quirk.InputError, match="opacity"):
+                result.to_html(tmp_path / "x.html", opacity=value)
+
+    def test_values_of_what_is_clicked(self, result):
+        with result.view(fps=20) as view:
+            nodes = {node.part.name: node for node in view._stage._nodes}
+            view._play.value = False
+            view._choose(nodes["bob/1"].part)
+            time.sleep(0.2)
+            picture = int(np.abs(result.time - view._slider.value).argmin())
+            told = view._values.content
+            assert told.startswith(f"**bob/1** at {result.time[picture]:.4g} s")
+            assert f"position: {np.linalg.norm(result['bob/1'].position[picture]):.4g} m" in told
+            view._stage.show_axes(True)
+            assert nodes["hinge axis"]._frame.visible
+            view._stage.show_axes(False)
+            assert not nodes["hinge axis"]._frame.visible
+            view._stage.fade(0.3)
+            assert nodes["bob/1"]._meshes[0].opacity == 0.3
+            view._stage.fade(1.0)
+            assert nodes["bob/1"]._meshes[0].opacity is None
+        told = values_of(result, nodes["hinge j"].part, 0.5)
+        row = int(np.abs(result.time - 0.5).argmin())
+        assert f"angle: {result['hinge'].angle[row]:.4g} rad" in told
+        assert f"force: {np.linalg.norm(result['hinge'].force()[row]):.4g} N" in told
+
+
 class TestLive:
     def test_it_is_served_and_plays_until_closed(self, result, capsys):
         with result.view(speed=0.5, trails=["bob/1"]) as view:
@@ -193,7 +301,7 @@ class TestLive:
             with urllib.request.urlopen(view.url, timeout=10) as answer:
                 assert b"viser" in answer.read().lower()
             assert f'src="{view.url}"' in view._repr_html_()
-            first = waited(lambda: int(view._slider.value))
+            first = waited(lambda: view._slider.value)
             assert waited(lambda: view._slider.value != first)
         assert view.closed
         view.close()
@@ -360,3 +468,41 @@ def colored(png):
     """Which dots of a picture have a color, unlike the ground, its grid and all that is written."""
     rgb = np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
     return np.ptp(rgb, axis=2) > 60
+
+
+def test_a_cursor_follows_and_goes_where_it_is_put(page, chromium):
+    """The clock, the cursor and the value are those of one picture; a click on the plot goes there."""
+    from selenium.webdriver import ActionChains
+
+    chromium.set_window_size(1100, 700)
+    chromium.get(page.as_uri())
+    data = panel_of(page)
+
+    def state():
+        return chromium.execute_script(STATE)
+
+    def until(fits):
+        end = time.monotonic() + 120
+        while time.monotonic() < end and not fits(state()):
+            time.sleep(0.1)
+        return state()
+
+    until(lambda now: now[2] != "")
+    chromium.execute_script('document.querySelector(".mantine-Paper-root button").click()')
+    plot = chromium.find_element("id", "quirk-plot")
+    for part in (0.3, 0.77):
+        x = (data["left"] + part * (data["right"] - data["left"]) - 0.5) * plot.size["width"]
+        ActionChains(chromium).move_to_element_with_offset(plot, int(x), 0).click().perform()
+        t = data["low"] + part * (data["high"] - data["low"])
+        k = int(np.abs(np.array(data["times"]) - t).argmin())
+        clock, left, value = until(lambda now, k=k: now[2] == data["values"][0][k])
+        assert float(clock.split()[2]) == pytest.approx(data["times"][k], abs=0.01)
+        shown = (data["times"][k] - data["low"]) / (data["high"] - data["low"])
+        assert left == pytest.approx(100 * (data["left"] + shown * (data["right"] - data["left"])), abs=0.1)
+        assert value == data["values"][0][k]
+
+
+STATE = """
+return [document.getElementById("quirk-clock").textContent,
+  parseFloat(document.getElementById("quirk-cursor").style.left), document.querySelector("#quirk td.value").textContent];
+"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from quirk.constraints import Pulley
 
 from .bodies import body_parts, reach_of
 from .forces import arrow_parts, checked_arrows, element_parts
+from .joint_axes import axis_parts
 from .joints import ROPE, joint_parts
-from .parts import BodyPart, Cord, Part, Trail
+from .parts import AxisMarker, BodyPart, Cord, Part, Trail
 from .poses import Poses
 
 if TYPE_CHECKING:
@@ -68,13 +69,20 @@ class Extent:
 
 @dataclass(frozen=True)
 class Contents:
-    """What is shown of a system: bodies, joints, springs and arrows as parts, ropes, trails, and where bodies are."""
+    """What is shown of a system: bodies, joints, springs and arrows as parts, ropes, trails, and where bodies are.
+
+    `axes` are those of joints, shown on demand. `notes` say what lengths stand for, such as "longest force 180 N".
+    There is a floor only if it is `grounded`, where there is gravity.
+    """
 
     parts: list[Part]
     cords: list[Cord]
     trails: list[Trail]
     poses: Poses
     extent: Extent
+    axes: list[AxisMarker]
+    grounded: bool
+    notes: list[str] = field(default_factory=list)
 
 
 def of_result(
@@ -84,7 +92,9 @@ def of_result(
     names = checked_arrows(result.system, result._elements, arrows)
     paths = [_trail(result, name, local, times) for name, local in trails]
     made = _made(result.system, Poses.of_result(result, times), list(result._elements.values()), paths)
-    made.parts.extend(arrow_parts(result, names, made.extent.size))
+    arrows_drawn, notes = arrow_parts(result, names, made.extent.size)
+    made.parts.extend(arrows_drawn)
+    made.notes.extend(notes)
     return made
 
 
@@ -100,7 +110,9 @@ def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails
     ground = 2.5 * float((extent.high - extent.low).max())
     cords = [Cord(constraint, ROPE) for constraint in system.constraints if isinstance(constraint, Pulley)]
     joints = joint_parts(system, reach, extent.size, ground, 0.5 * (extent.low + extent.high))
-    return Contents([*bodies, *joints, *element_parts(elements, extent.size)], cords, trails, poses, extent)
+    parts = [*bodies, *joints, *element_parts(elements, extent.size)]
+    axes = axis_parts(system, extent.size)
+    return Contents(parts, cords, trails, poses, extent, axes, grounded=bool(np.any(system.gravity)))
 
 
 def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[Trail]) -> Extent:

@@ -12,6 +12,7 @@ from quirk import in_between
 from quirk.constraints import Constraint
 from quirk.constraints.constraint import initial_point
 from quirk.errors import InputError
+from quirk.prefixes import prefixed
 from quirk.scene_forces import POINTS_OF_A_TURN, STRAIGHT, TURNS
 
 from .parts import Arrow, Look, Part, Span
@@ -60,8 +61,10 @@ def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows:
     return list(dict.fromkeys(names))
 
 
-def arrow_parts(result: Result, names: Sequence[str], size: float) -> list[Part]:
+def arrow_parts(result: Result, names: Sequence[str], size: float) -> tuple[list[Part], list[str]]:
     """Return arrows of the loads of constraints and forces on body j, or their last body, at the joint point.
+
+    And notes that say how large the longest are.
 
     All arrows of forces have one scale, and all of torques one; `size` is that of the mechanism, m.
     """
@@ -85,7 +88,13 @@ def arrow_parts(result: Result, names: Sequence[str], size: float) -> list[Part]
         look = Look(arrow(SHAFT, HEAD, HEAD_LENGTH, 1 if kind == "force" else 2), FORCE if kind == "force" else TORQUE)
         drawn = _drawn(result, vectors * (longest / most[kind]))
         found.append(Arrow(f"{name} {kind}", [look], body, frame.origin, name, drawn, longest))
-    return found
+    kinds = [kind for kind in most if any(part.name.endswith(f" {kind}") for part in found)]
+    return found, [f"longest {kind} {_in_unit(most[kind], kind)}" for kind in kinds]
+
+
+def _in_unit(value: float, kind: str) -> str:
+    factor, unit = prefixed("N" if kind == "force" else "N m", value)
+    return f"{value / factor:.3g} {unit}"
 
 
 def _drawn(result: Result, vectors: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .serving import stopped
+
+if TYPE_CHECKING:
+    from .stage import Stage
 
 # Seconds between looks at whether it has been closed, so that Ctrl-C is heard meanwhile.
 LOOK = 0.2
 HEIGHT = 560
+OPACITY_STEP = 0.05
 
 
 class View:
@@ -25,6 +29,15 @@ class View:
         self._closed = threading.Event()
         self.url = f"http://{server.get_host()}:{server.get_port()}"
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+
+    def add_looks(self, stage: Stage, labels: bool, axes: bool, opacity: float) -> None:
+        """Let people show names and axes of joints, and make bodies translucent."""
+        gui = self._server.gui
+        names, lines = gui.add_checkbox("names", labels), gui.add_checkbox("axes of joints", axes)
+        faint = gui.add_slider("opacity", OPACITY_STEP, 1.0, OPACITY_STEP, opacity)
+        names.on_update(lambda event: stage.show_labels(bool(names.value)))
+        lines.on_update(lambda event: stage.show_axes(bool(lines.value)))
+        faint.on_update(lambda event: stage.fade(float(faint.value)))
 
     @property
     def closed(self) -> bool:

@@ -15,6 +15,7 @@ from quirk.errors import InputError
 from quirk.output import whole
 
 from . import contents
+from .page import checked_plots, with_panel
 from .serving import server_at, stopped
 from .stage import Stage
 
@@ -37,17 +38,21 @@ def to_html(
     trails: Any = (),
     labels: bool = False,
     dark: bool = False,
+    axes: bool = False,
+    opacity: float = 1.0,
+    plots: Any = None,
 ) -> Path:
     """Write a motion as one HTML file; see `Result.to_html`."""
     file = validate.output_file("to_html", path, (".html", ".htm"))
     fps, speed = checked_rates("to_html", fps, speed)
     labels, dark = validate.flag("to_html", "labels", labels), validate.flag("to_html", "dark", dark)
-    follow = checked_follow("to_html", result, follow)
+    axes, opacity = checked_looks("to_html", axes, opacity)
+    follow, plotted = checked_follow("to_html", result, follow), checked_plots(result, plots)
     times = picture_times("to_html", result, fps, speed)
     drawn = contents.of_result(result, times, arrows, checked_trails("to_html", result, trails))
     server = server_at()
     try:
-        stage = Stage(server, drawn, follow=follow, labels=labels)
+        stage = Stage(server, drawn, follow=follow, labels=labels, axes=axes, opacity=opacity)
         serializer = server.get_scene_serializer()
         for k in range(len(times)):
             stage.show(k)
@@ -55,6 +60,7 @@ def to_html(
         page = serializer.as_html(dark_mode=dark)
     finally:
         stopped(server)
+    page = with_panel(page, result, times, fps, plotted, dark)
     bodies = ", ".join(body.name for body in result.system.bodies[:3])
     title = f"<title>{html.escape(bodies)}: {times[0]:g} to {times[-1]:g} s</title>"
     with whole("to_html", file) as aside:
@@ -68,6 +74,14 @@ def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
     if fps > MOST_PER_SECOND:
         raise InputError(f"{owner}: fps must not be above {MOST_PER_SECOND}; got {fps:g}")
     return fps, speed
+
+
+def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
+    """Return whether axes of joints are shown, and how opaque bodies are, above 0 and up to 1."""
+    opacity = validate.positive(owner, "opacity", opacity)
+    if opacity > 1:
+        raise InputError(f"{owner}: opacity must be above 0 and up to 1; got {opacity:g}")
+    return validate.flag(owner, "axes", axes), opacity
 
 
 def checked_follow(owner: str, result: Result, follow: Any) -> str | None:

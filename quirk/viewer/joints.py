@@ -121,7 +121,7 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
     else:
         if isinstance(constraint, c.Joint) and _holds_a_point(constraint):
             surfaces = _by_free_axes(constraint, size)
-    turn = _to_axis(constraint)
+    turn = to_axis(constraint)
     found: list[Marker] = []
     for letter, (body, frame), surface in zip("ij", constraint.ends[:2], surfaces, strict=True):
         if surface is not None:
@@ -203,7 +203,7 @@ def _holds_a_point(constraint: Any) -> bool:
     return constraint.row_count != 0
 
 
-def _to_axis(constraint: Constraint) -> np.ndarray:
+def to_axis(constraint: Constraint) -> np.ndarray:
     """The turn (4,) from z to the axis of a joint about or along which there is motion."""
     rotation_axis = getattr(constraint, "rotation_axis", None)
     axis = getattr(constraint, "translation_axis", None) if rotation_axis is None else rotation_axis
@@ -218,7 +218,7 @@ def _thickness(constraint: Constraint) -> float:
     for body, frame in constraint.ends[:2]:
         if isinstance(body, Body) and body.shapes:
             vertices = np.concatenate([surface_of(shape).vertices for shape in body.shapes])
-            axis = frame.matrix @ rotation.matrix(_to_axis(constraint))[:, 2]
+            axis = frame.matrix @ rotation.matrix(to_axis(constraint))[:, 2]
             beyond = (vertices - frame.origin) @ axis
             reach = np.linalg.norm(vertices, axis=1).max()
             out = STICKS_OUT * min(beyond.max(), -beyond.min())

@@ -18,7 +18,7 @@ from .parts import Part
 from .poses import Poses
 
 # Dots of a screen: the height of a small window, and of a letter the width and the height with the gap between lines.
-WINDOW, WIDTH, LINE = 600.0, 6.5, 13.0
+WINDOW, WIDTH, LINE = 600.0, 5.0, 10.0
 # So many lines above and below a place are tried.
 MOST_LINES = 8
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .labels import Label
-from .parts import Arrow, BodyPart, Cord, Look, Marker, Part, Track, Trail
+from .parts import Arrow, AxisMarker, BodyPart, Cord, Look, Marker, Part, Track, Trail
 
 ROOT = "/N"
 # Stretches of a trail of which those that are behind are sent once, and the last one with each picture.
 STRETCHES = 30
 TRAIL_WIDTH, CORD_WIDTH = 2.5, 3.5
+# Size of names beside that of other texts.
+NAME_SIZE = 0.75
 
 
 def path_of(kind: str, *names: str) -> str:
@@ -54,16 +57,20 @@ class PartNode:
     unit : lengths of the scene for each meter
     label : how its name is written, or None if it has none
     labels : whether it is written
+    axes : whether it is shown if it is the axis of a joint
     """
 
-    def __init__(self, scene: Any, part: Part, unit: float, label: Label | None, labels: bool) -> None:
+    def __init__(self, scene: Any, part: Part, unit: float, label: Label | None, labels: bool, axes: bool) -> None:
+        self.part, self._enabled = part, axes or not isinstance(part, AxisMarker)
         self._name, self._unit = node_name(part), unit
         self._frame = scene.add_frame(self._name, show_axes=False)
         self._meshes = [self._mesh(scene, look, k, unit) for k, look in enumerate(part.looks)]
         self._label = (
             None
             if label is None
-            else scene.add_label(f"{self._name}/name", label.text, anchor=label.anchor, visible=labels)
+            else scene.add_label(
+                f"{self._name}/name", label.text, anchor=label.anchor, visible=labels, font_screen_scale=NAME_SIZE
+            )
         )
         self._now: dict[str, Any] = {"shown": True}
 
@@ -81,7 +88,7 @@ class PartNode:
 
     def show(self, track: Track, k: int) -> None:
         """Move to the place in picture number `k`; nothing is sent of what has not changed."""
-        shown = bool(_at(track.shown, k))
+        shown = self._enabled and bool(_at(track.shown, k))
         if shown != self._now["shown"]:
             self._frame.visible = self._now["shown"] = shown
         if not shown:
@@ -97,6 +104,23 @@ class PartNode:
                 mesh.scale = tuple(self._now["scale"].tolist())
             if self._label is not None:
                 self._label.position = (0.0, 0.0, 0.5 * self._unit * self._now["scale"][2])
+
+    def enable_axis(self, enabled: bool) -> None:
+        """Let it be shown, if it is the axis of a joint, or not."""
+        if isinstance(self.part, AxisMarker):
+            self._enabled = enabled
+
+    def fade(self, opacity: float) -> None:
+        """Make a body so opaque, from 0 to 1, beside what its color says."""
+        for mesh, look in zip(self._meshes, self.part.looks if isinstance(self.part, BodyPart) else (), strict=False):
+            whole = opacity * float(look.color[3])
+            mesh.opacity = None if whole >= 1.0 else whole
+            mesh.cast_shadow = whole >= 1.0
+
+    def on_click(self, callback: Callable[[Part], None]) -> None:
+        """Call a function with its part when it is clicked."""
+        for mesh in self._meshes:
+            mesh.on_click(lambda event: callback(self.part))
 
     def show_label(self, shown: bool) -> None:
         """Write its name, or do not."""

@@ -97,6 +97,11 @@ class Marker(Part):
 
 
 @dataclass(frozen=True)
+class AxisMarker(Marker):
+    """The axis about or along which a joint leaves its bodies free, shown on demand."""
+
+
+@dataclass(frozen=True)
 class Span(Part):
     """What reaches from one point to another: a surface of length 1 along z that is stretched."""
 

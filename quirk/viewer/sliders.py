@@ -99,8 +99,7 @@ class Mechanism(View):
         self._still = np.zeros_like(self.state.velocity)
         self._wanted: dict[int, float] = {}
         self._lock = threading.Lock()
-        names = server.gui.add_checkbox("names", labels)
-        names.on_update(lambda event: self._stage.show_labels(bool(names.value)))
+        self.add_looks(self._stage, labels, False, 1.0)
         self._sliders = [self._slider(server.gui, k, one) for k, one in enumerate(self.coordinates)]
         self._message = server.gui.add_markdown("" if self.coordinates else "No joint of it has an axis.")
         self._thread = threading.Thread(target=self._run, name="quirk view", daemon=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,22 @@ class Stage:
     follow : what stays where it is in the picture, while all else moves about it: the name of a body, ALL, or "ground";
         None for ALL if the mechanism goes far, else "ground"
     labels : whether the names of bodies and joints are written beside them
+    axes : whether the axes of joints are shown
+    opacity : of bodies, from 0 to 1
     """
 
-    def __init__(self, server: Any, contents: Contents, *, follow: str | None = None, labels: bool = False) -> None:
+    def __init__(
+        self,
+        server: Any,
+        contents: Contents,
+        *,
+        follow: str | None = None,
+        labels: bool = False,
+        axes: bool = False,
+        opacity: float = 1.0,
+    ) -> None:
         self._scene, self._contents = server.scene, contents
+        self._parts = [*contents.parts, *contents.axes]
         usual = ALL if contents.extent.far else GROUND.name
         self.follow, self._shown = usual if follow is None else follow, 0
         self._middle, half = contents.extent.view(self.follow != GROUND.name)
@@ -53,22 +66,20 @@ class Stage:
         self._ground(half)
         written = self._labels()
         self._nodes = [
-            PartNode(self._scene, part, self._unit, written.get(k), labels) for k, part in enumerate(contents.parts)
+            PartNode(self._scene, part, self._unit, written.get(k), labels, axes) for k, part in enumerate(self._parts)
         ]
+        if opacity < 1.0:
+            self.fade(opacity)
         self._cords = [CordNode(self._scene, cord) for cord in contents.cords]
         self._trails = [
             TrailNodes(self._scene, trail, k, self._inside(trail.path)) for k, trail in enumerate(contents.trails)
         ]
-        self._clock = None
-        if len(contents.poses.time) > 1:
-            place = (-0.9 * HALF, 0.0, 1.15 * HALF)
-            self._clock = self._scene.add_label("/time", "", position=place, anchor="bottom-right")
         self.move(contents.poses)
 
     def move(self, poses: Poses) -> None:
         """Take other poses of all bodies, and show the first of them."""
         self._poses = poses
-        self._tracks = [self._in_scene(part, part.track(poses)) for part in self._contents.parts]
+        self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
         self._courses = [(self._inside(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
         self.show(0)
 
@@ -83,8 +94,6 @@ class Stage:
             trail.show(k)
         shift = self._unit * self._axes.T @ self._gone(k)
         self._root.position = -shift
-        if self._clock is not None:
-            self._clock.text = f"t = {self._poses.time[k]:.{self._decimals}f} s"
 
     def _gone(self, k: int) -> np.ndarray:
         """How far (3,) in N, m, what is followed has gone since the first picture."""
@@ -99,11 +108,21 @@ class Stage:
         for node in self._nodes:
             node.show_label(shown)
 
-    @property
-    def _decimals(self) -> int:
-        """Digits of the clock behind the point: those that tell one picture from the next."""
-        step = float(np.diff(self._poses.time[:2])[0])
-        return int(np.clip(np.ceil(-np.log10(step)), 1, 12))
+    def show_axes(self, shown: bool) -> None:
+        """Show the axes of joints, or do not."""
+        for node in self._nodes:
+            node.enable_axis(shown)
+        self.show(self._shown)
+
+    def fade(self, opacity: float) -> None:
+        """Make bodies so opaque, from 0 to 1."""
+        for node in self._nodes:
+            node.fade(opacity)
+
+    def on_click(self, callback: Callable[[Part], None]) -> None:
+        """Call a function with the part that is clicked."""
+        for node in self._nodes:
+            node.on_click(callback)
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
         """Points (..., 3) of N along its axes in lengths of the scene, from the middle of what is shown."""
@@ -115,7 +134,7 @@ class Stage:
 
     def _labels(self) -> dict[int, Label]:
         """How the names of parts are written, by their number."""
-        parts = self._contents.parts
+        parts = self._parts
         named = {k: text for k, part in enumerate(parts) if (text := label_of(part))}
         places = np.array([place_of(parts[k], self._contents.poses) for k in named]).reshape(-1, 3)
         dots = on_screen(self._inside(places) @ self._axes, self._viewer)
@@ -130,7 +149,7 @@ class Stage:
         start.up = (0.0, 0.0, 1.0)
 
     def _ground(self, half: float) -> None:
-        """A grid below everything, how large its squares are, and the axes of N."""
+        """A grid below everything where there is gravity, what lengths stand for, and the axes of N."""
         extent = self._contents.extent
         square = _rounded(2 * half / SQUARES)
         # A line of the grid runs through the origin of N, in either direction.
@@ -138,8 +157,28 @@ class Stage:
         cell = square * self._unit
         nearest = origin[:2] - cell * np.round(origin[:2] / cell)
         height = self._unit * float(extent.floor - self._middle @ extent.up) - BELOW * HALF
-        squares = 2 * int(np.ceil(0.5 * (2.5 * 2 * half + float((extent.high - extent.low).max())) / square))
-        upright = rotation.from_matrix(self._axes)
+        if self._contents.grounded:
+            self._grid(cell, half, np.array([*nearest, height]))
+        scale = f"1 square = {in_meters(square)}" if self._contents.grounded else f"axes of {in_meters(square)}"
+        front = self._axes @ np.array([nearest[0], nearest[1] - np.ceil(HALF / cell) * cell, height])
+        text = "\n".join([scale, *self._contents.notes])
+        self._scene.add_label(path_of("square"), text, position=front, anchor="bottom-left")
+        near = bool((np.abs(origin) <= 2.5 * HALF).all())
+        corner = np.array([-HALF, -HALF, height])
+        place = self._axes @ (origin if near else corner)
+        self._scene.add_frame(
+            path_of("axes"), axes_length=cell, axes_radius=0.006 * HALF, origin_radius=0.01 * HALF, position=place
+        )
+        tips = (cell + 0.03 * HALF) * np.eye(3)
+        self._letters = place + tips
+        for letter, tip in zip("xyz", tips, strict=True):
+            self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
+
+    def _grid(self, cell: float, half: float, place: np.ndarray) -> None:
+        """Squares around a place (3,) along the axes of the scene, wide enough for all of the motion."""
+        extent = self._contents.extent
+        width = 2.5 * 2 * half + float((extent.high - extent.low).max())
+        squares = 2 * int(np.ceil(0.5 * width * self._unit / cell))
         self._scene.add_grid(
             path_of("grid"),
             width=squares * cell,
@@ -149,20 +188,9 @@ class Stage:
             cell_color=(215, 215, 215),
             section_color=(170, 170, 170),
             fade_distance=30 * HALF,
-            wxyz=upright,
-            position=self._axes @ np.array([*nearest, height]),
+            wxyz=rotation.from_matrix(self._axes),
+            position=self._axes @ place,
         )
-        front = self._axes @ np.array([nearest[0], nearest[1] - np.ceil(HALF / cell) * cell, height])
-        self._scene.add_label(path_of("square"), f"1 square = {in_meters(square)}", position=front)
-        near = bool((np.abs(origin) <= 2.5 * HALF).all())
-        corner = np.array([-HALF, -HALF, height])
-        place = self._axes @ (origin if near else corner)
-        self._scene.add_frame(
-            path_of("axes"), axes_length=0.2 * HALF, axes_radius=0.006 * HALF, origin_radius=0.01 * HALF, position=place
-        )
-        self._letters = place + 0.23 * HALF * np.eye(3)
-        for letter, tip in zip("xyz", 0.23 * HALF * np.eye(3), strict=True):
-            self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
 
 
 def _rounded(length: float) -> float:

@@ -256,17 +256,25 @@ def plain_python() -> bool:
     return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
-def entry(function: Callable[..., Any] | None = None, *, notice: str = "") -> Callable[..., Any]:
+def entry(
+    function: Callable[..., Any] | None = None, *, needed_by: str = "", effort: float = 0.0
+) -> Callable[..., Any]:
     """Compile `function`, which Python calls, at its first call; keep the machine code where that can be written.
 
-    `notice` is said on standard error before compiling: what is compiled, and how long that usually takes.
+    Parameters
+    ----------
+    function : kernel that Python calls
+    needed_by : str
+        What needs it, such as "runs need", for a line on standard error before it is compiled.
+    effort : float
+        How long that takes in relation to other entries, in seconds of one machine; see `compile_times`.
     """
     if function is None:
-        return functools.partial(entry, notice=notice)
+        return functools.partial(entry, needed_by=needed_by, effort=effort)
     compiled = numba.njit(pipeline_class=EntryCompiler, **ENTRY_OPTIONS)(function)
     if plain_python():
         return compiled
-    compiled._cache = MachineCode(function, notice)
+    compiled._cache = MachineCode(function, needed_by, effort)
     compiled.compile = compiled._cache.one_at_a_time(compiled.compile)
     return Entry(compiled)
 

@@ -21,6 +21,7 @@ import os
 import pickle
 import stat
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +32,7 @@ from numba.core import caching
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from .compile_times import expected, note, said
 from .files import held, let_go, made_folder, whole
 from .kernel_sources import kernel_digest
 from .ownership import UntrustedError, check_file, check_folder
@@ -50,12 +52,14 @@ class MachineCode(caching._Cache):
     Parameters
     ----------
     function : the entry as plain Python
-    notice : what is said on standard error before compiling; "" for nothing
+    needed_by : what the entry is compiled for, as it is said on standard error; "" for nothing
+    effort : how long that takes, in relation to other entries
     """
 
-    def __init__(self, function: Callable[..., Any], notice: str = "") -> None:
+    def __init__(self, function: Callable[..., Any], needed_by: str = "", effort: float = 0.0) -> None:
         self.function = function
-        self.notice = notice
+        self.needed_by, self.effort = needed_by, effort
+        self._began: float | None = None
         self.folders = folders(function)
         # Now, not when it is compiled: by then the files may no longer be what was imported.
         self.sources = kernel_digest(Path(inspect.getfile(function)), function.__module__)
@@ -71,8 +75,12 @@ class MachineCode(caching._Cache):
 
         def compile_alone(sig: Any) -> Any:
             try:
-                return compile(sig)
+                result = compile(sig)
+                if self._began is not None:
+                    note(folders(note), self.name, self.effort, time.perf_counter() - self._began)
+                return result
             finally:
+                self._began = None
                 self._give_back()
 
         return compile_alone
@@ -96,9 +104,22 @@ class MachineCode(caching._Cache):
             return found
         if trouble:
             say("trouble", trouble)
-        if self.notice:
-            say(self.notice, self.notice)
+        self._announce()
         return None
+
+    @property
+    def name(self) -> str:
+        """Module and name of the entry."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    def _announce(self) -> None:
+        """Say what is compiled and, if other entries have been compiled here before, how long it will take."""
+        self._began = time.perf_counter()
+        if not self.needed_by:
+            return
+        seconds = expected(folders(note), self.name, self.effort)
+        how_long = "once for this installation" if seconds is None else f"which takes about {said(seconds)} here"
+        say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
     def _found(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
         """Return the function in the first file that can be used, or None; and what is wrong with others."""

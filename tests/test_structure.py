@@ -12,7 +12,18 @@ import quirk.integrators
 import quirk
 
 FLOORS = [
-    {"compiled", "machine_code", "kernel_sources", "ownership", "native", "files", "record", "traced", "scalar"},
+    {
+        "compiled",
+        "machine_code",
+        "kernel_sources",
+        "compile_times",
+        "ownership",
+        "native",
+        "files",
+        "record",
+        "traced",
+        "scalar",
+    },
     {"lanes", "pointers", "interruption", "jets", "duals", "tape", "replay"},
     {"integrators"},
     {

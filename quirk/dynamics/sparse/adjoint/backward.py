@@ -120,7 +120,7 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
             share_back(adjoint, stage, h, adjoint.more)
 
 
-@entry(notice="compiling what gradients need, usually for 20 to 40 s")
+@entry(needed_by="gradients need", effort=60)
 def go_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
     """Take the weights from the end of step `last - 1` to the start of step `first`, or until `stop` (1,) is set.
 

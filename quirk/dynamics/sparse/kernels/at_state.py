@@ -49,7 +49,7 @@ EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBST
 IMPULSE_PASSES = 4
 
 
-@entry(notice="compiling what every state needs, usually for 5 to 20 s")
+@entry(needed_by="every state needs", effort=20)
 def at_state(task: int, mechanism: Mechanism, t: float, desk: Desk) -> bool:
     """Do one of the tasks at (t, y); False if it cannot be done there.
 

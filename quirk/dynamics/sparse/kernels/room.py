@@ -196,7 +196,7 @@ def solved(scratch: np.ndarray, n: int) -> float:
     return decrement
 
 
-@entry(notice="compiling what contacts that share loads need, usually for 5 s")
+@entry(needed_by="contacts that share loads need", effort=8)
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:

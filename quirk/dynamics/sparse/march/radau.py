@@ -525,13 +525,13 @@ march = march_of(take, between, middle, close, watching=False)
 watching_march = march_of(take, between, middle, close, watching=True)
 
 
-@entry(notice="compiling what stiff runs need, usually for 10 to 40 s")
+@entry(needed_by="stiff runs need", effort=45)
 def march_radau(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, most_steps: int) -> int:
     """March by a Radau IIA method; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
-@entry(notice="compiling what stiff runs with events need, usually for 10 to 50 s")
+@entry(needed_by="stiff runs with events need", effort=55)
 def march_radau_watching(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Run, most_steps: int) -> int:
     """March by a Radau IIA method and look for events; see `march_of`."""
     return watching_march(mechanism, stepper, settings, run, most_steps)

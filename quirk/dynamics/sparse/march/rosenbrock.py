@@ -286,13 +286,13 @@ march = march_of(take, between, middle, close, watching=False)
 watching_march = march_of(take, between, middle, close, watching=True)
 
 
-@entry(notice="compiling what stiff runs need, usually for 10 to 30 s")
+@entry(needed_by="stiff runs need", effort=45)
 def march_rosenbrock(mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, most_steps: int) -> int:
     """March by a Rosenbrock method; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
-@entry(notice="compiling what stiff runs with events need, usually for 10 to 40 s")
+@entry(needed_by="stiff runs with events need", effort=55)
 def march_rosenbrock_watching(
     mechanism: Mechanism, stepper: Method, settings: Settings, run: Run, most_steps: int
 ) -> int:

@@ -181,13 +181,13 @@ march = march_of(take, between, middle, close, watching=False, planned=True)
 watching_march = march_of(take, between, middle, close, watching=True, planned=True)
 
 
-@entry(notice="compiling what runs need, usually for 5 to 20 s")
+@entry(needed_by="runs need", effort=15)
 def march_runge_kutta(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, most_steps: int) -> int:
     """March by a Runge-Kutta method; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
-@entry(notice="compiling what runs with events need, usually for 10 to 30 s")
+@entry(needed_by="runs with events need", effort=30)
 def march_runge_kutta_watching(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run, most_steps: int
 ) -> int:

@@ -192,13 +192,13 @@ march = march_of(take, between, middle, close, parts, watching=False)
 watching_march = march_of(take, between, middle, close, parts, watching=True)
 
 
-@entry(notice="compiling what runs by Taylor series need, usually for 10 to 30 s")
+@entry(needed_by="runs by Taylor series need", effort=40)
 def march_taylor(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, most_steps: int) -> int:
     """March by Taylor series; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
-@entry(notice="compiling what runs by Taylor series with events need, usually for 10 to 40 s")
+@entry(needed_by="runs by Taylor series with events need", effort=50)
 def march_taylor_watching(mechanism: Mechanism, stepper: Series, settings: Settings, run: Run, most_steps: int) -> int:
     """March by Taylor series and look for events; see `march_of`."""
     return watching_march(mechanism, stepper, settings, run, most_steps)

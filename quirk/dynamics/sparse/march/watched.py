@@ -138,7 +138,7 @@ def energy(mechanism: Mechanism, watched: Watched, t: float, y: np.ndarray, alph
 VALUES, ENERGY = range(2)
 
 
-@entry(notice="compiling what watched quantities need, usually for 5 s")
+@entry(needed_by="watched quantities need", effort=8)
 def quantities_at(task: int, mechanism: Mechanism, watched: Watched, t: float, y: np.ndarray, out: np.ndarray) -> bool:
     """Fill `out` (2 Q,) with values and rates of all quantities at a state, or its first place with the energy.
 

@@ -78,7 +78,7 @@ CLOCK = 2
 ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 
-@entry(notice="compiling what kinematics, jerk and load rates need, usually for 5 to 20 s")
+@entry(needed_by="kinematics, jerk and load rates need", effort=20)
 def follow(mechanism: Mechanism, series: Series, path: Path, most_steps: int) -> int:
     """Fill the Taylor coefficients of the accelerations at each time; returns after at most `most_steps` steps.
 

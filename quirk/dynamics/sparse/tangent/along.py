@@ -352,7 +352,7 @@ def go_through(
         tried, reached = np.inf, part_end
 
 
-@entry(notice="compiling what sensitivities need, usually for 20 to 40 s")
+@entry(needed_by="sensitivities need", effort=60)
 def vary_along(mechanism: Mechanism, tangents: Tangents, variation: Variation, first: int, last: int) -> None:
     """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
 

@@ -215,7 +215,7 @@ def go_through(
         tried, reached = np.inf, part_end
 
 
-@entry(notice="compiling what sensitivities of stiff runs need, usually for 30 to 60 s")
+@entry(needed_by="sensitivities of stiff runs need", effort=90)
 def vary_along_radau(
     mechanism: Mechanism,
     tangents: Tangents,

@@ -204,7 +204,7 @@ def run_dual(elements: Elements, o: int, t: float, leading: int) -> None:
     call(elements.entries[o + ADDRESS], t, elements.inputs, first, elements.outputs, out)
 
 
-@entry(notice="compiling what tangents of redundant constraints need, usually for a second or two")
+@entry(needed_by="tangents of redundant constraints need", effort=3)
 def run_relations(relations: Elements, t: float) -> None:
     """Fill the outputs of all relations from the inputs that they have."""
     for o in range(0, relations.entries.shape[0], ELEMENT):

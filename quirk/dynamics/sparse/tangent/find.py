@@ -24,7 +24,7 @@ from .friction import change_bearings, give_magnitudes, rub_changes
 from .tables import LEVELS, Tangents
 
 
-@entry(notice="compiling what tangents need, usually for 5 to 15 s")
+@entry(needed_by="tangents need", effort=20)
 def find_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:

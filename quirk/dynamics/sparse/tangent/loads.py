@@ -63,7 +63,7 @@ class LoadPass(NamedTuple):
     forces: np.ndarray
 
 
-@entry(notice="compiling what derivatives of loads need, usually for 5 to 20 s")
+@entry(needed_by="derivatives of loads need", effort=20)
 def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
     """Fill what is found at all states."""
     for row in range(loads.times.shape[0]):
@@ -146,7 +146,7 @@ def add(array: np.ndarray, o: int, x: float) -> None:
     put(array, o, at(array, o) + x)
 
 
-@entry(notice="compiling what derivatives of loads of redundant constraints need, usually for a second or two")
+@entry(needed_by="derivatives of loads of redundant constraints need", effort=3)
 def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
     """Fill the loads of all constraints at the only state, with other multipliers and changes than those found."""
     relations = tangents.relations

@@ -19,6 +19,8 @@ FILL, HIGHEST = 0.97, 1.4
 ZOOMS = (1.0, 0.93, 0.86, 0.8, 0.74, 0.68, 0.6, 0.5)
 # A unit at the end of a label stays on one line.
 UNIT, NO_BREAK = re.compile(r"\([^()]{1,16}\)$"), "\N{NO-BREAK SPACE}"
+# Intervals between ticks on the longest edge of axes in which lengths are equal; shorter edges have fewer.
+MOST_TICKS = 4
 # Texts inside axes that are fitted, too.
 FITTED = "quirk.fitted"
 
@@ -122,9 +124,24 @@ def fit_space(ax: Any) -> None:
     right = min(bars, default=figure.bbox.width)
     for zoom in ZOOMS:
         ax.set_box_aspect(edges, zoom=zoom)
-        figure.draw_without_rendering()
+        for _ in range(2):  # the second layout knows where texts are drawn
+            figure.draw_without_rendering()
         texts = [axis.label for axis in (ax.xaxis, ax.yaxis, ax.zaxis)]
         texts += [text for axis in (ax.xaxis, ax.yaxis, ax.zaxis) for text in axis.get_ticklabels()]
         boxes = [text.get_window_extent() for text in texts if text.get_text()]
         if all((box.min >= 0).all() and (box.max <= (right, figure.bbox.height)).all() for box in boxes):
             return
+
+
+def thin_out(ax: Any) -> None:
+    """Leave fewer ticks on the short edges of axes in which lengths are equal, of a plane or of space."""
+    letters = "xyz" if ax.name == "3d" else "xy"
+    lengths = {letter: float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in letters}
+    for letter, length in lengths.items():
+        bins = round(MOST_TICKS * length / max(lengths.values()))
+        axis = getattr(ax, f"{letter}axis")
+        if bins <= (0 if ax.name == "3d" else 1):
+            low, high = getattr(ax, f"get_{letter}lim")()
+            axis.set_ticks([tick for tick in axis.get_major_locator()() if low <= tick <= high][:1])
+        elif bins < MOST_TICKS or ax.name == "3d":
+            axis.get_major_locator().set_params(nbins=bins)

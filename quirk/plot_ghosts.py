@@ -8,6 +8,7 @@ import numpy as np
 
 from . import validate
 from .errors import InputError
+from .figure_text import thin_out
 from .prefixes import label_lengths
 from .result import Result
 from .scene import LETTERS, Scene
@@ -57,6 +58,7 @@ def draw_ghosts(
         scene.fit(ax, view)
     else:
         ax.set_aspect("equal")
+        thin_out(ax)
         ax.grid(alpha=0.3)
     label_lengths(ax, [LETTERS[c] for c in directions], 2 * scene.half)
     ax.set_title("t = " + ", ".join(f"{t:.4g}" for t in times) + " s")

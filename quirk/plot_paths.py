@@ -14,6 +14,7 @@ from . import validate
 from .body_points import checked_points, labels_of
 from .errors import InputError
 from .event_marks import mark_on
+from .figure_text import thin_out
 from .figures import MOST_CURVES
 from .prefixes import label_lengths
 from .result import Result
@@ -23,8 +24,6 @@ from .still import draw_ground, draw_mechanism, moving
 
 # Paths that a title names, and the color of those that have no name.
 MOST_LISTED, OTHERS = 4, "#c0c0c0"
-# Intervals between ticks on the longest edge of a box in space.
-MOST_TICKS = 4
 # What paths can be colored by.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
 
@@ -87,24 +86,10 @@ def draw_paths(
             mark_on(ax, sheet.happenings, result.time, curve[:, directions], named=curve is curves[0])
     label_lengths(ax, [LETTERS[c] for c in directions], float(np.ptp(np.concatenate(curves), axis=0).max()))
     ax.set_aspect("equal")
-    if solid:
-        _thin_out(ax)
-    else:
+    thin_out(ax)
+    if not solid:
         ax.grid(alpha=0.3)
     sheet.legend(ax)
-
-
-def _thin_out(ax: Any) -> None:
-    """Leave fewer ticks on the short edges of a box in space."""
-    lengths = {letter: float(np.ptp(getattr(ax, f"get_{letter}lim")())) for letter in LETTERS}
-    for letter, length in lengths.items():
-        bins = round(MOST_TICKS * length / max(lengths.values()))
-        axis = getattr(ax, f"{letter}axis")
-        if bins > 0:
-            axis.get_major_locator().set_params(nbins=bins)
-        else:
-            low, high = getattr(ax, f"get_{letter}lim")()
-            axis.set_ticks([tick for tick in axis.get_major_locator()() if low <= tick <= high][:1])
 
 
 def _listed(labels: list[str]) -> str:

@@ -107,6 +107,21 @@ def test_lines_differ_by_more_than_color(run, name):
             assert len(set(looks)) == len(looks), looks
 
 
+def test_narrow_paths_and_points_at_rest(tmp_path):
+    """Ticks of the short side do not lie on one another; a point that stays where it is is drawn as well."""
+    ball = Body.sphere("ball", 1.0, 0.1, velocity=[1e-4, 0, 1.0])
+    still = Body.sphere("still", 1.0, 0.1, position=[0.01, 0, 0])
+    plot = quirk.simulate(quirk.System([ball, still], gravity=[1e-3, 0, 0]), 1.0, output=0.01).plot
+    for figure in (plot.paths(size=COLUMN), plot.ghosts(size=COLUMN, style="paper")):
+        boxes = [box for text, box in written(figure) if text in figure.axes[0].get_xticklabels()]
+        assert boxes and not any(one.overlaps(two) for one, two in itertools.combinations(boxes, 2))
+    alone = quirk.simulate(quirk.System([Body.box("box", 1.0, [3, 2, 1], angular_velocity=[1, 2, 3])]), 1.0, output=0.1)
+    for color in (None, "velocity"):
+        figure = alone.plot.paths([("box", [0, 0, 0])], color=color, size=COLUMN, style="paper")
+        for text, box in written(figure):
+            assert (box.min > -0.5).all() and (box.max < figure.bbox.max + 0.5).all(), text.get_text()
+
+
 def test_vertical_axes_say_what_they_show(run):
     for name in ("overview", "motion", "joint", "loads", "energies", "power", "momentum", "center of mass"):
         for ax in PLOTS[name](run.plot).axes:

@@ -128,8 +128,9 @@ class Phases:
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(
-                f"the function {found[0]} reads a value that another function has changed in a way that could not be "
-                "foreseen, and the run has used the old value; change it by an assignment in the action of an event",
+                f"the function {found[0]} reads a value that another function has changed in a way that "
+                "could not be foreseen, and the run has used the old value; change it by an assignment in the action "
+                "of an event",
                 t,
             )
 

@@ -18,12 +18,13 @@ from .sparse.march.crossings import (
     AT_ZERO_STILL,
     DESCENTS,
     GOLDEN,
+    HELD,
     MOST_ITERATIONS,
     NOISE,
     TOGETHER,
 )
 from .sparse.march.run import Settings
-from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at
+from .sparse.march.watched import ENERGY, SAMPLES, VALUES, quantities_at, speeds
 
 
 class Crossings:
@@ -46,7 +47,7 @@ class Crossings:
         self._project = project
         self._watch.take(sides)
         table = self._watch.table
-        self._side, self._at_zero, self._scale = table.side, table.at_zero, table.scale
+        self._side, self._at_speed, self._scale = table.side, table.at_speed, table.scale
         self._unsettled, self._cut, self._capped = True, False, 0
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
@@ -81,14 +82,18 @@ class Crossings:
                 continue
             before = self._side[e]
             still = abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)])
-            if still or (self._at_zero[e] and abs(g) <= AT_ZERO_STILL * self._scale[e]):
+            own = self._at_speed[e] > 0
+            if still or (own and abs(g) <= AT_ZERO_STILL * self._scale[e]):
                 # The rate of what is held where it is, such as a joint that has just closed, is round-off.
-                self._side[e] = np.sign(rate) if abs(rate) * span > self._noise(e) else before
+                if abs(rate) * span > self._noise(e) and abs(rate) > HELD * self._at_speed[e]:
+                    self._side[e] = np.sign(rate)
+                elif own and abs(g) > 0.5 * self._noise(e):  # so that what is left to noise keeps it there
+                    self._side[e] = np.sign(g)
                 continue
             self._side[e] = np.sign(g)
-            if not self._at_zero[e] and before * g < 0 and self._direction(e) * g >= 0:
+            if not own and before * g < 0 and self._direction(e) * g >= 0:
                 self._crossed(e, t, y, hits)
-        self._at_zero[:] = 0
+        self._at_speed[:] = 0
         return hits
 
     def first_in(self, step: Sampled) -> float | None:
@@ -110,23 +115,24 @@ class Crossings:
     def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
         """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
         hits: list[tuple[Hashable, int]] = []
-        self._at_zero[:] = 0
+        self._at_speed[:] = 0
         if not self._count:
             return hits
         last = step.t_new >= self._settings.end
-        ends = self._values(step.t_new, step.y_new) if self._cut or last else self._samples[:0]
+        ends = self._values(step.t_new, step.y_new) if self._cut or last else self._samples[-1]
+        fast = np.where([guard.acts for guard in self._watch.guards], speeds(ends[:, 1]), 0.0)
         for e in range(self._count):
             since = step.t
             while (t := self._next(e, self._side[e], since)) <= step.t_new:
                 self._side[e], since = -self._side[e], t
                 if self._direction(e) * self._side[e] >= 0:
                     self._crossed(e, t, self.state_at(self._step, t), hits)
-                    self._at_zero[e] = self._acts(e)
+                    self._at_speed[e] = fast[e]
             # A quantity that is held at zero has a rate too, of round-off.
             moves = last and -self._side[e] * ends[e, 1] * (step.t_new - step.t) > self._noise(e)
             looked_at = moves or (self._cut and self._acts(e))
-            if looked_at and not self._at_zero[e] and self._about(e, ends[e], self._together(step)):
-                self._side[e], self._at_zero[e] = -self._side[e], int(self._acts(e))
+            if looked_at and not self._at_speed[e] and self._about(e, ends[e], self._together(step)):
+                self._side[e], self._at_speed[e] = -self._side[e], fast[e]
                 self._crossed(e, step.t_new, step.y_new, hits)
         return hits
 
@@ -148,8 +154,10 @@ class Crossings:
         self._noted.append((key, float(t), way, float(energy[0])))
 
     def _noise(self, e: int) -> float:
-        """How far a quantity may be beyond zero by round-off."""
-        return float(NOISE * self._scale[e])
+        """How far a quantity may be beyond zero by round-off; without projection, by the drift of what is held."""
+        settings = self._settings
+        drifts = settings.interval <= 0 and (settings.alpha > 0 or settings.beta > 0)
+        return float((max(NOISE, settings.rtol) if drifts else NOISE) * self._scale[e])
 
     def _direction(self, e: int) -> int:
         return self._watch.guards[e].direction

@@ -82,7 +82,7 @@ from ..march.run import (
     Settings,
     T,
 )
-from ..march.watched import AT_ZERO, NOTED, WHEN
+from ..march.watched import AT_ZERO, NOTED, WHEN, speeds
 from .closer_look import closer_look
 from .flow import SparseFlow
 from .pacing import AFRESH, Change, Judged, Pacing
@@ -399,7 +399,7 @@ class CompiledRun:
             self._look_at_pace()
         table = self.watch.table
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
-        table.at_zero[:] = table.hit == AT_ZERO
+        table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
         table.hit[:] = 0
         # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
         return outcome != DONE

@@ -20,7 +20,7 @@ from .forces import Applied
 from .solver import Solver
 
 # Of guards by key: the side of zero, whether it has just crossed, and the largest magnitude so far.
-Sides = Mapping[Hashable, tuple[float, int, float]]
+Sides = Mapping[Hashable, tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
@@ -84,20 +84,20 @@ class Watch:
             slope=aligned(solver.size),
             noted=np.zeros(NOTED * ROOM if count else 0),
             hit=np.zeros(count, dtype=np.int64),
-            at_zero=np.zeros(count, dtype=np.int64),
+            at_speed=np.zeros(count),
         )
 
     @property
     def sides(self) -> Sides:
-        """On which side of zero each guard is, whether it has just crossed, and its scale, by key."""
+        """On which side of zero each guard is, how fast it has just crossed, and its scale, by key."""
         table = self.table
-        known = zip(table.side.tolist(), table.at_zero.tolist(), table.scale.tolist(), strict=True)
+        known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
         """Begin with these sides; others are not known."""
         for e, guard in enumerate(self.guards):
-            self.table.side[e], self.table.at_zero[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0, 0.0))
+            self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
         """Return why a quantity is not a number at time t."""

@@ -74,9 +74,10 @@ def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
             d, factor = fronts.start[fronts.first[n]], work.triangle.factor
         else:
             d, factor = pattern.start[pattern.first[n]], work.B
+        there = by_reflections or pattern.rows[n] > 0  # else no row of the node is kept, and it has no block
         for r in range(nodes.rows[n]):
             # The square root of a pivot, or its inverse; zero for a row that is left out.
-            entry, pivot = at(factor, d + 9 * r), 0.0
+            entry, pivot = at(factor, d + 9 * r) if there else 0.0, 0.0
             if entry == 0.0:
                 left_out += 1
             else:

@@ -79,6 +79,8 @@ NOISE = 1e-14
 AT_ONCE = 1e-13
 # What has just crossed is at zero still within this part of the largest magnitude of the quantity.
 AT_ZERO_STILL = 1e-9
+# It is held there if its rate is less than this part of that with which it has crossed: the round-off of an impulse.
+HELD = 1e-13
 # A search begins at zero where a quantity is less than this part of what it is at the end of the search.
 AS_GOOD_AS_ZERO = 1e-6
 
@@ -91,9 +93,10 @@ def onto_constraints(mechanism: Mechanism, settings: Settings, run: Run, t: floa
 
 
 @kernel
-def noise(watched: Watched, e: int) -> float:
-    """How far a quantity may be beyond zero by round-off."""
-    return NOISE * watched.scale[e]
+def noise(settings: Settings, watched: Watched, e: int) -> float:
+    """How far a quantity may be beyond zero by round-off; without projection, by the drift of what is held at zero."""
+    drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
+    return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
 
 
 @kernel
@@ -172,12 +175,18 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
         if watched.positive[e] != 0:
             watched.side[e] = 1.0
             continue
-        still = abs(g) <= max(abs(rate) * AT_ONCE * (settings.end - settings.start), noise(watched, e))
-        own, watched.at_zero[e] = watched.at_zero[e] != 0, 0
+        still = abs(g) <= max(abs(rate) * AT_ONCE * (settings.end - settings.start), noise(settings, watched, e))
+        speed, watched.at_speed[e] = watched.at_speed[e], 0.0
+        own = speed > 0.0
         if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
             # The rate of what is held where it is, such as a joint that has just closed, is round-off and says nothing.
-            moves = abs(rate) * (settings.end - settings.start) > noise(watched, e)
-            watched.side[e] = sign(rate) if moves else before
+            moves = abs(rate) * (settings.end - settings.start) > noise(settings, watched, e)
+            if moves and abs(rate) > HELD * speed:
+                watched.side[e] = sign(rate)
+            elif own and abs(g) > 0.5 * noise(settings, watched, e):  # so that what is left to noise keeps it there
+                watched.side[e] = sign(g)
+            else:
+                watched.side[e] = before
             continue
         watched.side[e] = sign(g)
         if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:
@@ -190,18 +199,18 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: Run) -> int:
 
 
 @kernel
-def suspicious(watched: Watched, e: int, h: float) -> bool:
+def suspicious(settings: Settings, watched: Watched, e: int, h: float) -> bool:
     """Whether a quantity may cross in the present step."""
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:
-        watched.side[e] = sign(g1) if abs(g1) > noise(watched, e) else 0.0
+        watched.side[e] = sign(g1) if abs(g1) > noise(settings, watched, e) else 0.0
         return False
-    if min(side * gm, side * g1) < -noise(watched, e):
+    if min(side * gm, side * g1) < -noise(settings, watched, e):
         return True
-    if (gm == 0.0 or g1 == 0.0) and side * g0 > noise(watched, e):
+    if (gm == 0.0 or g1 == 0.0) and side * g0 > noise(settings, watched, e):
         return True
-    if max(abs(g0), abs(gm), abs(g1)) <= noise(watched, e):
+    if max(abs(g0), abs(gm), abs(g1)) <= noise(settings, watched, e):
         return False
     if dips(side, g0, gm, g1):
         return True
@@ -274,7 +283,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     ) -> float:
         """Return a time between a and c at which quantity e has left its side, or infinity; by golden sections."""
         b = a + GOLDEN * (c - a)
-        gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(run.watched, e)
+        gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
         for _ in range(DESCENTS):
             if gb < below:
                 return b
@@ -300,7 +309,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     ) -> float:
         """Return the first time after `since` at which quantity e has left this side of zero; or infinity."""
         watched, clock = run.watched, run.clock
-        h, size, least = clock[T_NEW] - clock[T], 2 * watched.side.shape[0], -noise(watched, e)
+        h, size, least = clock[T_NEW] - clock[T], 2 * watched.side.shape[0], -noise(settings, watched, e)
         for m in range(1, SAMPLES + 1):
             b = clock[T] + h * m / SAMPLES if m < SAMPLES else clock[T_NEW]
             if b <= since:
@@ -386,10 +395,10 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
             open_to = watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
             # A quantity that is held at zero has a rate too, of round-off.
-            moves = -side * rate * (clock[T_NEW] - clock[T]) > noise(watched, e)
+            moves = -side * rate * (clock[T_NEW] - clock[T]) > noise(settings, watched, e)
             open_to = open_to and ((last and moves) or (watched.acts[e] != 0 and run.counts[RETAKEN] > 0))
-            about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(watched, e)
-            near = side * g <= noise(watched, e) or clock[T_NEW] - clock[T] <= ABOUT * together
+            about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(settings, watched, e)
+            near = side * g <= noise(settings, watched, e) or clock[T_NEW] - clock[T] <= ABOUT * together
             near = near or run.counts[MISSED] >= MOST_MISSED
             about = about or (run.counts[RETAKEN] > 0 and run.counts[CAPPED] == e and near)
             if not (open_to and about):
@@ -429,7 +438,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         together = TOGETHER * shortest(settings, run)
         any_may = counts[RETAKEN] > 0 or clock[T_NEW] >= settings.end
         for e in range(count):
-            any_may = any_may or (any_near and suspicious(watched, e, h))
+            any_may = any_may or (any_near and suspicious(settings, watched, e, h))
         reason = GONE_ON
         if any_may:
             sample(mechanism, stepper, settings, run)

@@ -49,8 +49,8 @@ class Watched(NamedTuple):
     far · change (Q,): by how much each changed in the step before · turning: which of them count turns · start, middle,
     end (2 Q,): value and rate there; rates that are not known are not numbers · samples (2 (SAMPLES + 1) Q,): values
     and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since the last entry · hit
-    (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · at_zero (Q,): 1 where it has
-    done so and what happened then may have changed the state
+    (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · at_speed (Q,): where it has
+    done so and what happened then may have changed the state, the magnitude of its rate before that, else 0
     """
 
     laws: Forces
@@ -71,7 +71,7 @@ class Watched(NamedTuple):
     slope: np.ndarray
     noted: np.ndarray
     hit: np.ndarray
-    at_zero: np.ndarray
+    at_speed: np.ndarray
 
 
 @kernel
@@ -148,3 +148,8 @@ def quantities_at(task: int, mechanism: Mechanism, watched: Watched, t: float, y
         return values(mechanism, watched, t, y, 0.0, 0.0, out)
     out[0] = energy(mechanism, watched, t, y, 0.0, 0.0)
     return True
+
+
+def speeds(rates: np.ndarray) -> np.ndarray:
+    """Return magnitudes of rates, and the smallest number that is not zero where a rate is not known."""
+    return np.maximum(np.nan_to_num(np.abs(rates), nan=0.0), np.finfo(float).tiny)

@@ -185,12 +185,12 @@ class OfGap:
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components along two tangents; `numbers` do not matter."""
         normal = self._normal(t, i, j)
-        point = self.point(t, [i, j])
+        point = self.point(t, [_still(one) for one in (i, j)])
         return [_pushing(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
 
     def _normal(self, t: Any, i: Any, j: Any) -> Vector:
         count = len(j.position[0].gradient)
-        frames = [MovingFrame(one.position, one.rotation, None, None) for one in (i, j)]
+        frames = [_still(one) for one in (i, j)]
         # Derivatives by the position of body j, in lanes of their own.
         shifted = []
         for c, x in enumerate(j.position):
@@ -201,6 +201,11 @@ class OfGap:
         slope = gap.gradient[-1] or [0] * len(gap.taylor)
         components = [[x if is_zero(x) else lane_of(x, TRANSLATION + c) for x in slope] for c in range(3)]
         return np.array([Jet(one, [None] * count) for one in components], dtype=object)
+
+
+def _still(frame: Any) -> MovingFrame:
+    """Return the pose of a frame, whose arrays a user's function may change."""
+    return MovingFrame(frame.position.copy(), frame.rotation.copy(), None, None)
 
 
 def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import hashlib
 import types
@@ -58,7 +59,7 @@ class Changes:
     def unforeseen(self) -> list[str]:
         """Return the functions that read something which has changed though this was denied."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
-        return [_said(function) for function, reads, before in kept if _read_by(reads) != before]
+        return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
 
 
 def _said(function: Any) -> str:
@@ -72,8 +73,17 @@ def _read_by(reads: Effects) -> dict[Any, Any]:
     """Return all that a function reads outside of itself, in a form that can be compared later."""
     found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
     for key, x in reads.objects.items():
-        found[key] = _contents(x, reads.names)
+        if isinstance(x, types.ModuleType):  # which may load what they offer when it is first asked for
+            own = attributes_of(x)
+            found.update({(key, name): _value(own[name]) for name in reads.names if name in own})
+        else:
+            found[key] = _contents(x, reads.names)
     return found
+
+
+def _same(before: dict[Any, Any], now: dict[Any, Any]) -> bool:
+    """Whether nothing that was read has changed; values that are found when they are first asked for may be new."""
+    return before.keys() <= now.keys() and all(value == now[key] for key, value in before.items())
 
 
 def _value(x: Any) -> Any:
@@ -97,5 +107,6 @@ def _contents(x: Any, names: Iterable[str]) -> Any:
     if isinstance(x, types.FunctionType):
         return x.__code__, _values(x.__defaults__ or ()), _values((x.__kwdefaults__ or {}).values())
     own = attributes_of(x)
-    named = {name: _value(own[name]) for name in names if name in own}
+    late = {name for name in names if isinstance(getattr(type(x), name, None), functools.cached_property)}
+    named = {name: _value(own[name]) for name in names if name in own and name not in late}
     return (named, _values(gc.get_referents(x))) if has_contents(x) else named

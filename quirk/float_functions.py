@@ -69,6 +69,8 @@ def _of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
         if len(arguments) > most or not named.keys() <= {"axis", "dtype"}:
             raise NotTraceableError(f"further arguments of numpy.{name}")
         named = {key: _untraced(x) for key, x in named.items()}
+        if name == "asarray" and type(arguments[0]) is TracerArray:  # the same array, not a copy, also of constants
+            return _same_array(*arguments, **named)
         if not _is_traced(arguments):
             with np.errstate(all="ignore"):
                 return from_numpy(original(*map(_untraced, arguments), **named))
@@ -198,7 +200,11 @@ def _array(x: Any, dtype: Any = None) -> Any:
 
 
 def _same_array(x: Any, dtype: Any = None) -> Any:
-    return x if type(x) is TracerArray else _array(x, dtype)
+    if type(x) is not TracerArray:
+        return _array(x, dtype)
+    if dtype is not None and (dtype is not float or x._quirk_data.dtype != object):
+        raise NotTraceableError("an array is made anew with another type")
+    return x
 
 
 def _joined(parts: Sequence[Any], axis: int = 0) -> Any:
@@ -309,6 +315,8 @@ def _chosen_by_user(condition: Any, a: Any, b: Any) -> Any:
     """As `quirk.where` of numbers."""
     if any(type(x) in (TracerArray, list, tuple) for x in (condition, a, b)):
         raise NotTraceableError("arrays are chosen from")
+    if any(isinstance(x, bool | np.bool_ | Truth) for x in (a, b)):
+        raise NotTraceableError("truths are chosen from")
     if not isinstance(condition, Truth):
         return a if condition else b
     return chosen(condition, a, b, operand(a)[1] and operand(b)[1])

@@ -327,9 +327,11 @@ def _added(parts: Sequence[Any]) -> Any:
 
 def product(a: Any, b: Any) -> Any:
     """Return the product of vectors and matrices."""
-    x, y = (real(data_of(one)) for one in (a, b))
+    x, y = data_of(a), data_of(b)
     if constant(x, y):
-        return from_numpy(plain(x) @ plain(y))
+        with np.errstate(all="ignore"):
+            return from_numpy(plain(x) @ plain(y))
+    x, y = real(x), real(y)
     if x.ndim not in (1, 2) or y.ndim not in (1, 2) or x.shape[-1] != y.shape[0] or not x.size or not y.size:
         raise NotTraceableError(f"a product of arrays of shapes {x.shape} and {y.shape}")
     rows, columns = np.atleast_2d(x), y if y.ndim == 2 else y[:, None]

@@ -139,3 +139,44 @@ def test_gaps_and_points_that_do_not_fit(gap, point, message):
 def test_bad_arguments(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("how", ["new", "in place", "element"])
+def test_the_place_of_contact_may_be_found_in_place(how):
+    """A ball that slides on a level floor and begins to roll at 5/7 of its speed; its function changes what it gets."""
+
+    def point(t, ball):
+        if how == "new":
+            return ball.position - [0.0, 0.0, 0.1]
+        place = ball.position
+        if how == "in place":
+            place -= [0.0, 0.0, 0.1]
+        else:
+            place[2] = 0.0
+        return place
+
+    ball = quirk.Body.sphere("ball", 5.0, 0.1, position=[0, 0, 0.1], velocity=[7.0, 0, 0])
+    floor = quirk.OneSided("floor", ball, lambda t, a: a.position[2] - 0.1, point=point)
+    system = quirk.System([ball, floor, quirk.Friction("friction", floor, 0.2)], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 2.0, output=0.5)
+    np.testing.assert_allclose(result["ball"].velocity[-1], [5.0, 0, 0], atol=1e-8)
+    np.testing.assert_allclose(result["ball"].angular_velocity[-1], [0, 50.0, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", ["force", "torque"])
+def test_work_of_a_gap_that_depends_on_time(unit):
+    """A floor that rises at a constant rate lifts a ball, or turns a wheel, at constant power."""
+    if unit == "force":
+        body = quirk.Body.sphere("body", 1.0, 0.1, velocity=[0, 0, 1.5])
+        floor = quirk.OneSided("floor", body, lambda t, a: a.position[2] - 1.5 * t)
+        parts, work = [body, floor], 3.0
+    else:
+        body = quirk.Body("body", 1.0, [0.5, 0.5, 0.5], angular_velocity=[0, 0, 1.5])
+        floor = quirk.OneSided(
+            "floor", body, lambda t, a: 2.0 * a.rotation[1, 0] - 2.0 * np.sin(1.5 * t), unit="torque"
+        )
+        hinge = quirk.Revolute("hinge", quirk.GROUND, body, point=[0, 0, 0], axis=[0, 0, 1])
+        parts, work = [body, floor, hinge, quirk.Torque("load", body, [0, 0, -2.0])], 3.0
+    result = quirk.simulate(quirk.System(parts, gravity=[0, 0, -2.0]), 1.0, output=0.5)
+    assert result.power.work["floor"][-1] == pytest.approx(work, rel=1e-8)
+    np.testing.assert_allclose(result.power.balance, 0, atol=1e-8)

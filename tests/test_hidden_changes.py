@@ -264,6 +264,21 @@ def test_what_quantities_change_unseen_is_noticed_at_the_end(folder, tmp_path):
         quirk.simulate(system, 2.0, output=0.5, max_step=0.1, **checkpoint)
 
 
+class Late:
+    """An object with a number that is found when it is first asked for."""
+
+    @functools.cached_property
+    def gain(self):
+        return 2.0
+
+
+def test_what_is_found_when_it_is_first_asked_for_is_no_change():
+    late = Late()
+    event = quirk.Event("note", "time", level=0.5, action=lambda t, state: late.gain and None)
+    result = quirk.simulate(cart(lambda: late.gain, event), 1.0, output=[1.0])
+    assert result["cart"].velocity[-1, 0] == pytest.approx(2.0, rel=1e-12)
+
+
 def test_what_a_function_reads_is_compared_by_value():
     """Lists, dicts and arrays that are replaced by equal ones, zeros of the other sign, and what is not a number."""
     kept = {"list": [1.0], "zero": 0.0, "nan": float("nan"), "none": None, "array": np.ones(100)}

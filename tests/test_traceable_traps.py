@@ -12,6 +12,33 @@ from quirk.fingerprint import fingerprint
 
 FLAG = True
 WEIGHTS = [1, 2]
+TRUTHS = np.array([True, False, True])
+INTEGERS = np.eye(3, dtype=int)
+LARGE_ONES = np.array([2**40, 2**41])
+
+
+def filled(a, x):
+    a[:] = x
+    return a
+
+
+def alias_set(a, x):
+    np.asarray(a)[0] = x
+    return a
+
+
+def alias_set_as_floats(a, x):
+    b = np.asarray(a, dtype=float)
+    b[0] = x
+    return a
+
+
+def doubled_alias(a):
+    b = np.asarray(a)
+    b *= 2
+    return a
+
+
 LARGE = 5972 * 10**21
 NUMBERS = np.array([1, 2])
 EMPTY = set()
@@ -188,6 +215,16 @@ FUNCTIONS = {
     "truth times": lambda t, x, v: FLAG * x + FLAG + max(FLAG, x) + (3 > 2) * v,
     "arrays to choose from": lambda t, x, v: np.where(x > 0.2, np.array([1.0, x]), np.zeros(2)).sum(),
     "reciprocal of an integer": lambda t, x, v: np.reciprocal(max(x, v, 7)) + 0.0,
+    "truths chosen by quirk": lambda t, x, v: (np.ones(1) * (quirk.where(v > -5, True, False) + (v > -5)))[0] + x,
+    "product of truths": lambda t, x, v: (TRUTHS @ TRUTHS) * 1.0 + x,
+    "product of integers": lambda t, x, v: filled(INTEGERS @ np.array([1, 2, 3]), 1.7)[0] + x,
+    "overflow of a product of integers": lambda t, x, v: (LARGE_ONES @ LARGE_ONES) * 1e-20 + x,
+    "reciprocal of a product": lambda t, x, v: np.reciprocal(np.array([1, 2, 3]) @ TRUTHS) + x,
+    "the same array": lambda t, x, v: alias_set(np.zeros(3), 1.5)[0] + x,
+    "the same array of integers": lambda t, x, v: alias_set(np.array([1, 2, 3]), 7.9)[0] + x,
+    "the same array by its type": lambda t, x, v: alias_set_as_floats(np.ones(3), 1.5)[0] + x,
+    "another array by its type": lambda t, x, v: alias_set_as_floats(np.array([1, 2, 3]), 1.5)[0] + x,
+    "the same array doubled": lambda t, x, v: doubled_alias(np.array([1.0, 2.0]))[1] + x,
     "array without dimensions": lambda t, x, v: np.where(WEIGHTS[0] > 0, 1.5, 2.0).ndim + x,
     "lists to choose from": lambda t, x, v: np.sum(np.where(x > 0.2, [1.0, x], [0.0, 0.0])),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from quirk.body import Body, Ground
 from quirk.constraints import Constraint
 from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
 from quirk.constraints.relation import TORQUE, Layout, Relation, frame_numbers
+from quirk.constraints.unilateral import Unilateral
 from quirk.duals import Dual, DualArray
 from quirk.errors import InputError
 from quirk.forces import ForceElement
@@ -255,7 +256,8 @@ def flatten(
 
 def _works(constraint: Constraint) -> bool:
     """Whether a constraint may do work: by a motion, or by what a user wrote, which may depend on time in any way."""
-    relations = [one for one in constraint.primitives if isinstance(one, Relation)]
+    gaps = constraint.gaps if isinstance(constraint, Unilateral) else ()
+    relations = [one for one in (*constraint.primitives, *gaps) if isinstance(one, Relation)]
     return any(relation.motions or relation.of_user for relation in relations)
 
 
